@@ -1,0 +1,285 @@
+//! The words that the store, its followers and the wire share: `Seq`, `Epoch`, `Cursor`, `Change`.
+//!
+//! A change tells what the record can no longer tell: the description as it was created, or the
+//! merge patch of an update, and the capability keys before and after. Its JSON form is the one in
+//! the log, in `GET /changes` and in what followers read.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// The position of a change in the log: 1 for the first, without gaps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    /// The position before the first change.
+    pub const ZERO: Seq = Seq(0);
+
+    /// The position after this one.
+    pub fn next(self) -> Seq {
+        Seq(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Tells one life of a store from another: drawn at random when a store is created, so that a
+/// cursor from a restored or foreign directory is noticed. Written as 16 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Epoch(pub u64);
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl FromStr for Epoch {
+    type Err = ParseCursorError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if !digits {
+            return Err(ParseCursorError(text.into()));
+        }
+        u64::from_str_radix(text, 16).map(Epoch).map_err(|_| ParseCursorError(text.into()))
+    }
+}
+
+impl Serialize for Epoch {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Epoch {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// How far a follower has come: `<epoch>-<seq>`, which is also the id of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cursor {
+    /// The life of the store that `seq` counts in.
+    pub epoch: Epoch,
+    /// The last change whose effect is in.
+    pub seq: Seq,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.epoch, self.seq)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ParseCursorError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let malformed = || ParseCursorError(text.into());
+        let (epoch, seq) = text.split_once('-').ok_or_else(malformed)?;
+        if seq.is_empty() || !seq.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(malformed());
+        }
+        Ok(Cursor {
+            epoch: epoch.parse().map_err(|_| malformed())?,
+            seq: Seq(seq.parse().map_err(|_| malformed())?),
+        })
+    }
+}
+
+/// A text that is no cursor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no cursor: expected <16 hexadecimal digits>-<sequence number>")]
+pub struct ParseCursorError(pub String);
+
+/// A moment in milliseconds since 1970-01-01T00:00:00Z; RFC 3339 in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// This moment.
+    pub fn now() -> Timestamp {
+        Timestamp((OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64)
+    }
+
+    /// Reads an RFC 3339 date-time with offset.
+    pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
+        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        Some(Timestamp((moment.unix_timestamp_nanos() / 1_000_000) as i64))
+    }
+
+    /// The moment `seconds` later; the end of time where that overflows.
+    pub fn plus_seconds(self, seconds: u64) -> Timestamp {
+        let milliseconds = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000);
+        Timestamp(self.0.saturating_add(milliseconds).min(Self::MAX.0))
+    }
+
+    /// 9999-12-31T23:59:59.999Z, the last moment that RFC 3339 can write.
+    pub const MAX: Timestamp = Timestamp(253_402_300_799_999);
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (date, time) = (moment.date(), moment.time());
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            date.year(),
+            u8::from(date.month()),
+            date.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            time.millisecond()
+        )
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        Timestamp::parse_rfc3339(&text).ok_or_else(|| serde::de::Error::custom("no RFC 3339 date-time"))
+    }
+}
+
+/// What happened to a Thing. The names are those of the WoT Discovery events API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ChangeKind {
+    /// The Thing is new.
+    #[serde(rename = "thing_created")]
+    Created,
+    /// The Thing's description changed.
+    #[serde(rename = "thing_updated")]
+    Updated,
+    /// The Thing is gone: removed, or expired.
+    #[serde(rename = "thing_deleted")]
+    Deleted,
+}
+
+impl ChangeKind {
+    /// All kinds.
+    pub const ALL: [ChangeKind; 3] = [ChangeKind::Created, ChangeKind::Updated, ChangeKind::Deleted];
+
+    /// `thing_created`, `thing_updated` or `thing_deleted`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ChangeKind::Created => "thing_created",
+            ChangeKind::Updated => "thing_updated",
+            ChangeKind::Deleted => "thing_deleted",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<ChangeKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One entry of the log.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// The life of the store.
+    pub epoch: Epoch,
+    /// The position in the log.
+    pub seq: Seq,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// The Thing it happened to.
+    pub id: String,
+    /// When it was committed.
+    pub at: Timestamp,
+    /// Who did it; absent without authentication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// `thing_created`: the description as stored, without `registration`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub td: Option<Box<RawValue>>,
+    /// `thing_updated`: the RFC 7396 merge patch from the stored form before to the one after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<Box<RawValue>>,
+    /// The capability keys (see [`crate::td::capabilities`]) that the Thing had before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities_before: Vec<String>,
+    /// The capability keys that the Thing has since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities_after: Vec<String>,
+}
+
+impl Change {
+    /// The cursor of a follower that has taken this change in; the id of its event.
+    pub fn cursor(&self) -> Cursor {
+        Cursor { epoch: self.epoch, seq: self.seq }
+    }
+
+    /// The capability keys before or after, each once.
+    pub fn capability_keys(&self) -> impl Iterator<Item = &str> {
+        let new = self.capabilities_after.iter().filter(|key| !self.capabilities_before.contains(key));
+        self.capabilities_before.iter().chain(new).map(String::as_str)
+    }
+}
+
+/// What must hold of a record for a write to be applied; checked by the committer in log order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precondition {
+    /// Nothing.
+    Any,
+    /// There is no such Thing.
+    Absent,
+    /// There is such a Thing.
+    Present,
+    /// Its last change is this one.
+    Seq(Seq),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursor_reads_what_it_writes() {
+        let cursor = Cursor { epoch: Epoch(0xab), seq: Seq(17) };
+        assert_eq!(cursor.to_string(), "00000000000000ab-17");
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_refused() {
+        for text in ["", "-", "17", "00000000000000ab-", "00000000000000AB-1", "00000000000000ab-+1", "ab-1"] {
+            assert!(text.parse::<Cursor>().is_err(), "{text:?} was read as a cursor");
+        }
+    }
+
+    #[test]
+    fn timestamps_are_rfc_3339_with_milliseconds() {
+        let moment = Timestamp(1_700_000_000_042);
+        assert_eq!(moment.to_string(), "2023-11-14T22:13:20.042Z");
+        assert_eq!(Timestamp::parse_rfc3339("2023-11-14T23:13:20.042+01:00"), Some(moment));
+        assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
+    }
+}

@@ -1,0 +1,165 @@
+//! The one error type. Foreign errors are boxed, so that no caller depends on the libraries behind.
+
+use std::path::PathBuf;
+
+use crate::{change::{Precondition, Seq}, td::Report};
+
+/// An error of a library underneath, kept as the source.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Everything that can go wrong in agentdex.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no JSON.
+    #[error("malformed JSON at line {line}, column {column}: {message}")]
+    MalformedJson {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What the parser expected.
+        message: String,
+    },
+    /// Something is larger, deeper or more than the registry takes.
+    #[error("{what} exceeds the limit of {maximum}")]
+    LimitExceeded {
+        /// What was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        what: &'static str,
+        /// The largest value that is taken.
+        maximum: u64,
+    },
+    /// The document is no valid Thing Description.
+    #[error("the Thing Description is invalid: {0}")]
+    Invalid(Report),
+    /// The merge patch is no JSON object, or touches what a client can't set.
+    #[error("invalid merge patch: {message}")]
+    InvalidPatch {
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// The id is no absolute URI and can't be made one.
+    #[error("invalid id {id:?}: {reason}")]
+    InvalidId {
+        /// The id as given.
+        id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A document that is to be created anonymously brings an id.
+    #[error("the document has the id {id:?}, but ids of anonymous Things are assigned by the registry; use PUT /things/{{id}}")]
+    UnexpectedId {
+        /// The id in the document.
+        id: String,
+    },
+    /// A document that needs an id has none.
+    #[error("the document has no `id`; add one that is an absolute URI, or create it anonymously with POST /things")]
+    MissingId,
+    /// The id of the document isn't the one it is addressed by.
+    #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
+    IdMismatch {
+        /// The id in the address.
+        expected: String,
+        /// The id in the document.
+        found: String,
+    },
+    /// There is no such Thing, or it has expired.
+    #[error("there is no Thing {id:?}")]
+    NotFound {
+        /// Its id.
+        id: String,
+    },
+    /// `register` found the id taken.
+    #[error("there is a Thing {id:?} already")]
+    AlreadyExists {
+        /// Its id.
+        id: String,
+    },
+    /// The record isn't in the state that the write asked for.
+    #[error("the precondition {expected:?} does not hold for {id:?}")]
+    PreconditionFailed {
+        /// The Thing.
+        id: String,
+        /// What was asked for.
+        expected: Precondition,
+        /// Its last change; none if there is no such Thing.
+        found: Option<Seq>,
+    },
+    /// A merge patch was overtaken by other writes again and again.
+    #[error("{id:?} was changed by others during each of {attempts} attempts to patch it")]
+    Contended {
+        /// The Thing.
+        id: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// A query can't be understood.
+    #[error("invalid query: {message}")]
+    InvalidQuery {
+        /// What is wrong, where, and what would be right.
+        message: String,
+    },
+    /// The search index is being built.
+    #[error("the search index is being rebuilt: {done} of {total}")]
+    IndexRebuilding {
+        /// Records indexed so far.
+        done: u64,
+        /// Records to index.
+        total: u64,
+    },
+    /// The search index did not reach the asked position in time.
+    #[error("the search index did not catch up with the log within {seconds} s")]
+    ConsistencyTimeout {
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// Another process has the data directory open.
+    #[error("{} is in use by another agentdex; stop it or choose another data directory", path.display())]
+    StoreInUse {
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// The data directory was written by a version that this one doesn't know.
+    #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
+    UnsupportedStoreFormat {
+        /// The data directory.
+        path: PathBuf,
+        /// The version found in it.
+        found: String,
+        /// The version that is read and written.
+        supported: u32,
+    },
+    /// A flush failed; the store takes no writes until it is opened again.
+    #[error("the store is closed to writes since a flush failed: {reason}; restart after mending the cause")]
+    WritesClosed {
+        /// What the flush said.
+        reason: String,
+    },
+    /// The registry is stopping.
+    #[error("the registry is shutting down")]
+    ShuttingDown,
+    /// The store failed.
+    #[error("the store failed while {doing}")]
+    Store {
+        /// What it was doing.
+        doing: &'static str,
+        /// Why.
+        source: BoxError,
+    },
+    /// The search index failed.
+    #[error("the search index failed while {doing}")]
+    Index {
+        /// What it was doing.
+        doing: &'static str,
+        /// Why.
+        source: BoxError,
+    },
+    /// A file or socket failed.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done, with the path or address.
+        doing: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}

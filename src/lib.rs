@@ -1,0 +1,33 @@
+//! agentdex is an embeddable discovery registry for software agents.
+//!
+//! Agents describe themselves as LMOS agents, that is as W3C Web of Things Thing Descriptions. The
+//! registry validates and stores the descriptions, answers who can do what, and tells everyone who
+//! listens what changed. [`Registry`] is where to start; the modules below are in reading order.
+
+#![deny(missing_docs, unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::expect_used)]
+
+pub mod change;
+pub mod error;
+pub mod td;
+
+pub mod search;
+pub mod store;
+
+pub mod registry;
+
+#[cfg(feature = "server")]
+pub mod http;
+#[cfg(feature = "mqtt")]
+pub mod mqtt;
+
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+
+pub use change::{Change, ChangeKind, Cursor, Epoch, Precondition, Seq, Timestamp};
+pub use error::Error;
+pub use registry::{Builder, Registry};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,3 @@
+//! The `agentdex` binary.
+
+fn main() {}
