@@ -1,0 +1,1 @@
+//! All integration tests: one binary, one module a resource or promise.
