@@ -91,10 +91,7 @@ impl FromStr for Cursor {
         if seq.is_empty() || !seq.bytes().all(|b| b.is_ascii_digit()) {
             return Err(malformed());
         }
-        Ok(Cursor {
-            epoch: epoch.parse().map_err(|_| malformed())?,
-            seq: Seq(seq.parse().map_err(|_| malformed())?),
-        })
+        Ok(Cursor { epoch: epoch.parse().map_err(|_| malformed())?, seq: Seq(seq.parse().map_err(|_| malformed())?) })
     }
 }
 
@@ -235,6 +232,20 @@ impl Change {
     /// The cursor of a follower that has taken this change in; the id of its event.
     pub fn cursor(&self) -> Cursor {
         Cursor { epoch: self.epoch, seq: self.seq }
+    }
+
+    /// The data of its event, as the WoT Discovery events API has it: the id alone, or with `diff` the
+    /// whole description of what was created and the merge patch (with the id) of what was updated.
+    pub fn event_data(&self, diff: bool) -> String {
+        let id = serde_json::Value::from(self.id.as_str());
+        match (&self.td, &self.patch) {
+            (Some(td), _) if diff => td.get().to_owned(),
+            (_, Some(patch)) if diff => match patch.get().trim_start().strip_prefix('{').map(str::trim_start) {
+                Some(members) if !members.starts_with('}') => format!("{{\"id\":{id},{members}"),
+                _ => format!("{{\"id\":{id}}}"),
+            },
+            _ => format!("{{\"id\":{id}}}"),
+        }
     }
 
     /// The capability keys before or after, each once.

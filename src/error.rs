@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{change::{Precondition, Seq}, td::Report};
+use crate::{
+    change::{Precondition, Seq},
+    td::Report,
+};
 
 /// An error of a library underneath, kept as the source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -47,7 +50,9 @@ pub enum Error {
         reason: String,
     },
     /// A document that is to be created anonymously brings an id.
-    #[error("the document has the id {id:?}, but ids of anonymous Things are assigned by the registry; use PUT /things/{{id}}")]
+    #[error(
+        "the document has the id {id:?}, but ids of anonymous Things are assigned by the registry; use PUT /things/{{id}}"
+    )]
     UnexpectedId {
         /// The id in the document.
         id: String,

@@ -21,6 +21,13 @@ pub struct Request {
     pub offset: usize,
 }
 
+impl Request {
+    /// Looks for words, with the default limit.
+    pub fn words(query: impl Into<String>) -> Request {
+        Request { query: Some(query.into()), limit: DEFAULT_LIMIT, ..Request::default() }
+    }
+}
+
 /// Hits without `limit`.
 pub const DEFAULT_LIMIT: usize = 10;
 /// The most hits of a page.

@@ -184,6 +184,15 @@ impl Store {
         todo!()
     }
 
+    /// The record of that id, also if it has expired and isn't purged yet: what the index must have,
+    /// since a restart can give it a grace.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn find_unpurged(&self, _id: &str) -> Result<Option<Record>> {
+        todo!()
+    }
+
     /// What a record was converted from.
     ///
     /// # Errors
@@ -194,6 +203,16 @@ impl Store {
 
     /// The unexpired records in ascending order of id, from `start` (inclusive) on.
     pub fn records(&self, _start: Option<&str>) -> Records {
+        todo!()
+    }
+
+    /// As [`Store::records`], with those that have expired and aren't purged yet.
+    pub fn records_unpurged(&self, _start: Option<&str>) -> Records {
+        todo!()
+    }
+
+    /// Drains what was submitted, makes it durable and refuses what comes later. Blocks.
+    pub fn close(&self) {
         todo!()
     }
 

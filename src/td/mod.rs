@@ -108,6 +108,11 @@ impl Document {
         todo!()
     }
 
+    /// The text as it came, without a byte order mark.
+    pub fn text(&self) -> &str {
+        todo!()
+    }
+
     /// The value of the document; of repeated members the last.
     pub fn value(&self) -> &serde_json::Value {
         todo!()

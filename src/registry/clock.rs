@@ -1,0 +1,71 @@
+//! The follower of the clock: purges what has expired, trims the log.
+
+use std::{
+    sync::{
+        Mutex,
+        mpsc::{RecvTimeoutError, Sender, channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use super::spawn;
+use crate::{
+    Result,
+    change::{Precondition, Timestamp},
+    store::{Operation, Store, Write},
+};
+
+const TICK: Duration = Duration::from_millis(500);
+const TRIM_EVERY: Duration = Duration::from_secs(30);
+/// The most Things that are purged before the next look at the clock.
+const PURGE_AT_ONCE: usize = 1000;
+
+pub(super) struct Clock {
+    running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+}
+
+impl Clock {
+    pub(super) fn start(store: Store) -> Result<Clock> {
+        let (stop, stopped) = channel();
+        let thread = spawn("agentdex-clock", move || {
+            let mut trimmed = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(TICK) {
+                if let Err(error) = purge(&store) {
+                    tracing::warn!(%error, "expired Things could not be purged");
+                }
+                if trimmed.elapsed() >= TRIM_EVERY {
+                    trimmed = Instant::now();
+                    if let Err(error) = store.trim_log(Timestamp::now()) {
+                        tracing::warn!(%error, "the change log could not be trimmed");
+                    }
+                }
+            }
+        })?;
+        Ok(Clock { running: Mutex::new(Some((stop, thread))) })
+    }
+
+    pub(super) fn stop(&self) {
+        let running = self.running.lock().ok().and_then(|mut running| running.take());
+        if let Some((stop, thread)) = running {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn purge(store: &Store) -> Result<()> {
+    if store.closed_to_writes().is_some() {
+        return Ok(());
+    }
+    let due = store.expired(Timestamp::now(), PURGE_AT_ONCE)?;
+    let purge = |id| Write { id, precondition: Precondition::Any, operation: Operation::Purge, actor: None };
+    let tickets: Vec<_> = due.into_iter().map(|id| store.submit(vec![purge(id)])).collect();
+    tickets.into_iter().try_for_each(|ticket| ticket.wait().map(drop))
+}

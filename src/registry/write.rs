@@ -1,0 +1,359 @@
+//! Taking descriptions in: admission, expiry, preconditions, and the merge-patch loop.
+
+use uuid::Uuid;
+
+use super::Registry;
+use crate::{
+    Error, Result,
+    change::{Precondition, Seq, Timestamp},
+    store::{self, Expiry, Operation, Outcome, Record},
+    td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
+};
+
+/// How often a merge patch is computed anew when other writers are faster.
+const PATCH_ATTEMPTS: u32 = 5;
+
+/// Something to write, with what must hold for it.
+#[derive(Debug, Clone)]
+#[must_use = "a write does nothing until Registry::write takes it"]
+pub struct Write {
+    verb: Verb,
+    precondition: Option<Precondition>,
+    dry_run: bool,
+    actor: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Verb {
+    Create { json: Vec<u8> },
+    Register { json: Vec<u8> },
+    Put { id: Option<String>, json: Vec<u8> },
+    Patch { id: String, patch: Vec<u8> },
+    Remove { id: String },
+}
+
+impl Write {
+    /// Creates a Thing whose document has no id; it gets `urn:uuid:<v4>`.
+    pub fn create(json: impl Into<Vec<u8>>) -> Write {
+        Write::from(Verb::Create { json: json.into() })
+    }
+
+    /// Creates a Thing, and refuses one whose id is taken ([`Error::AlreadyExists`]). A document
+    /// without an id gets one.
+    pub fn register(json: impl Into<Vec<u8>>) -> Write {
+        Write::from(Verb::Register { json: json.into() })
+    }
+
+    /// Creates or replaces the Thing with the id that the document has.
+    pub fn put(json: impl Into<Vec<u8>>) -> Write {
+        Write::from(Verb::Put { id: None, json: json.into() })
+    }
+
+    /// Creates or replaces the Thing `id`; the document must have that id.
+    pub fn put_at(id: impl Into<String>, json: impl Into<Vec<u8>>) -> Write {
+        Write::from(Verb::Put { id: Some(id.into()), json: json.into() })
+    }
+
+    /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
+    pub fn patch(id: impl Into<String>, patch: impl Into<Vec<u8>>) -> Write {
+        Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
+    }
+
+    /// Removes a Thing.
+    pub fn remove(id: impl Into<String>) -> Write {
+        Write::from(Verb::Remove { id: id.into() })
+    }
+
+    /// Writes only if this holds ([`Error::PreconditionFailed`]).
+    pub fn when(mut self, precondition: Precondition) -> Write {
+        self.precondition = Some(precondition);
+        self
+    }
+
+    /// Checks everything and writes nothing.
+    pub fn dry_run(mut self, dry_run: bool) -> Write {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Notes who writes in the change.
+    pub fn actor(mut self, actor: Option<String>) -> Write {
+        self.actor = actor;
+        self
+    }
+}
+
+impl From<Verb> for Write {
+    fn from(verb: Verb) -> Write {
+        Write { verb, precondition: None, dry_run: false, actor: None }
+    }
+}
+
+/// What a write did, or in a dry run would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// The Thing is new.
+    Created,
+    /// Its description changed.
+    Updated,
+    /// Its description is what it was; at most the expiry moved.
+    Unchanged,
+    /// It is gone.
+    Removed,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The Thing.
+    pub id: String,
+    /// What was done.
+    pub effect: Effect,
+    /// The last change of the Thing; in a dry run the one it has.
+    pub seq: Seq,
+    /// What was mended or is odd.
+    pub warnings: Vec<Violation>,
+}
+
+/// A write as the store takes it.
+struct Prepared {
+    write: store::Write,
+    warnings: Vec<Violation>,
+}
+
+impl Registry {
+    /// Writes, and is done when that is durable.
+    ///
+    /// # Errors
+    /// What is wrong with the document: [`Error::MalformedJson`], [`Error::LimitExceeded`],
+    /// [`Error::Invalid`], [`Error::InvalidPatch`], [`Error::InvalidId`], [`Error::MissingId`],
+    /// [`Error::UnexpectedId`], [`Error::IdMismatch`]. What is there already or isn't:
+    /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
+    /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
+    pub async fn write(&self, write: Write) -> Result<Written> {
+        let Write { verb, precondition, dry_run, actor } = write;
+        let prepared = match verb {
+            Verb::Patch { id, patch } => return self.patch_thing(&id, &patch, precondition, dry_run, actor).await,
+            Verb::Remove { id } => prepare_removal(&id)?,
+            Verb::Create { json } => {
+                self.prepare(Document::parse(&json)?, Identity::Assigned(&new_id()), Precondition::Absent)?
+            }
+            Verb::Register { json } => {
+                let document = Document::parse(&json)?;
+                let new_id = new_id();
+                let has_id = document.value().get("id").is_some();
+                let identity = if has_id { Identity::Own } else { Identity::Assigned(&new_id) };
+                self.prepare(document, identity, Precondition::Absent)?
+            }
+            Verb::Put { id, json } => {
+                let id = id.as_deref().map(td::normalize_id).transpose()?;
+                let identity = id.as_deref().map_or(Identity::Own, Identity::Addressed);
+                self.prepare(Document::parse(&json)?, identity, Precondition::Any)?
+            }
+        };
+        let Prepared { mut write, warnings } = prepared;
+        write.actor = actor;
+        let unconditional = write.precondition;
+        write.precondition = precondition.unwrap_or(unconditional);
+        let id = write.id.clone();
+        let (effect, seq) = self.commit(write, dry_run).await.map_err(|error| match (error, precondition) {
+            (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
+                Error::AlreadyExists { id }
+            }
+            (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
+            (error, _) => error,
+        })?;
+        Ok(Written { id, effect, seq, warnings })
+    }
+
+    /// [`Write::register`], waiting until it is durable. Blocks: in asynchronous code use [`Registry::write`].
+    ///
+    /// # Errors
+    /// As [`Registry::write`].
+    pub fn register(&self, json: &str) -> Result<Written> {
+        pollster::block_on(self.write(Write::register(json)))
+    }
+
+    /// [`Write::put`], waiting until it is durable. Blocks.
+    ///
+    /// # Errors
+    /// As [`Registry::write`].
+    pub fn put(&self, json: &str) -> Result<Written> {
+        pollster::block_on(self.write(Write::put(json)))
+    }
+
+    /// Replaces a Thing that is there, waiting until that is durable. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], else as [`Registry::write`].
+    pub fn replace(&self, json: &str) -> Result<Written> {
+        pollster::block_on(self.write(Write::put(json).when(Precondition::Present))).map_err(|error| match error {
+            Error::PreconditionFailed { id, .. } => Error::NotFound { id },
+            error => error,
+        })
+    }
+
+    /// [`Write::patch`], waiting until it is durable. Blocks.
+    ///
+    /// # Errors
+    /// As [`Registry::write`].
+    pub fn patch(&self, id: &str, patch: &str) -> Result<Written> {
+        pollster::block_on(self.write(Write::patch(id, patch)))
+    }
+
+    /// [`Write::remove`], waiting until it is durable. Blocks.
+    ///
+    /// # Errors
+    /// As [`Registry::write`].
+    pub fn remove(&self, id: &str) -> Result<Written> {
+        pollster::block_on(self.write(Write::remove(id)))
+    }
+
+    fn prepare(&self, document: Document, identity: Identity<'_>, precondition: Precondition) -> Result<Prepared> {
+        let admission = td::admit(document, identity, self.options().strictness)?;
+        Ok(self.prepare_put(admission, None, precondition))
+    }
+
+    fn prepare_put(&self, admission: Admission, before: Option<Expiry>, precondition: Precondition) -> Prepared {
+        let Admission { thing, registration, mut warnings } = admission;
+        let (expiry, warning) = self.expiry(registration, before);
+        warnings.extend(warning);
+        let capabilities = td::capabilities(thing.value()).iter().map(|capability| capability.key().into()).collect();
+        let id = thing.id().to_owned();
+        let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, original: None };
+        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings }
+    }
+
+    /// When a Thing expires that asks for `request` and had `before`.
+    fn expiry(&self, request: RegistrationRequest, before: Option<Expiry>) -> (Expiry, Option<Violation>) {
+        let options = self.options();
+        let now = Timestamp::now();
+        let asked = match (request.ttl, request.expires) {
+            (Some(ttl), _) => Expiry { ttl: Some(ttl), expires: None },
+            (None, Some(expires)) => Expiry { ttl: None, expires: Some(expires) },
+            (None, None) => before.unwrap_or(Expiry { ttl: options.default_ttl, expires: None }),
+        };
+        let Some(ttl) = asked.ttl else { return self.cap_expires(asked, now) };
+        let granted = ttl.max(options.min_ttl.unwrap_or(0)).min(options.max_ttl.unwrap_or(u64::MAX));
+        let warning = (granted != ttl).then(|| Violation {
+            pointer: "/registration/ttl".into(),
+            rule: "ttl-out-of-range".into(),
+            message: format!("a ttl of {ttl} s is outside what this registry allows; {granted} s is used"),
+        });
+        (Expiry { ttl: Some(granted), expires: Some(now.plus_seconds(granted)) }, warning)
+    }
+
+    /// An absolute expiry, or none, under the longest time to live.
+    fn cap_expires(&self, asked: Expiry, now: Timestamp) -> (Expiry, Option<Violation>) {
+        let Some(latest) = self.options().max_ttl.map(|max_ttl| now.plus_seconds(max_ttl)) else {
+            return (asked, None);
+        };
+        if asked.expires.is_some_and(|expires| expires <= latest) {
+            return (asked, None);
+        }
+        let warning = asked.expires.map(|expires| Violation {
+            pointer: "/registration/expires".into(),
+            rule: "ttl-out-of-range".into(),
+            message: format!("{expires} is later than this registry allows; {latest} is used"),
+        });
+        (Expiry { ttl: None, expires: Some(latest) }, warning)
+    }
+
+    async fn patch_thing(
+        &self,
+        id: &str,
+        patch: &[u8],
+        precondition: Option<Precondition>,
+        dry_run: bool,
+        actor: Option<String>,
+    ) -> Result<Written> {
+        let id = td::normalize_id(id)?;
+        let patch = Document::parse(patch)?;
+        for _ in 0..PATCH_ATTEMPTS {
+            let record = self.0.store.find(&id)?;
+            let record = match (record, precondition) {
+                (Some(record), _) => record,
+                (None, None) => return Err(Error::NotFound { id: id.into() }),
+                (None, Some(expected)) => {
+                    return Err(Error::PreconditionFailed { id: id.into(), expected, found: None });
+                }
+            };
+            if let Some(expected) = precondition {
+                check(&id, expected, Some(record.seq))?;
+            }
+            let Prepared { mut write, warnings } = self.prepare_patch(&record, &patch)?;
+            write.actor = actor.clone();
+            match self.commit(write, dry_run).await {
+                Ok((effect, seq)) => return Ok(Written { id: id.into(), effect, seq, warnings }),
+                Err(Error::PreconditionFailed { .. }) if precondition.is_none() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Contended { id: id.into(), attempts: PATCH_ATTEMPTS })
+    }
+
+    fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
+        let unchanged = Precondition::Seq(record.seq);
+        if patch.value().as_object().is_some_and(serde_json::Map::is_empty) {
+            let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
+            let operation = Operation::Renew { expiry };
+            let write = store::Write { id: record.id.clone(), precondition: unchanged, operation, actor: None };
+            return Ok(Prepared { write, warnings: warning.into_iter().collect() });
+        }
+        let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
+        let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
+        Ok(self.prepare_put(admission, Some(record.expiry), unchanged))
+    }
+
+    async fn commit(&self, write: store::Write, dry_run: bool) -> Result<(Effect, Seq)> {
+        if dry_run {
+            return self.foresee(&write);
+        }
+        let id = write.id.clone();
+        match self.0.store.submit(vec![write]).await?.first() {
+            Some(Outcome::Created(seq)) => Ok((Effect::Created, *seq)),
+            Some(Outcome::Updated(seq)) => Ok((Effect::Updated, *seq)),
+            Some(Outcome::Renewed(seq)) => Ok((Effect::Unchanged, *seq)),
+            Some(Outcome::Removed(seq)) => Ok((Effect::Removed, *seq)),
+            Some(Outcome::NotDue) | None => Err(Error::NotFound { id }),
+        }
+    }
+
+    /// What a write would do now.
+    fn foresee(&self, write: &store::Write) -> Result<(Effect, Seq)> {
+        let record = self.0.store.find(&write.id)?;
+        let seq = record.as_ref().map(|record| record.seq);
+        check(&write.id, write.precondition, seq)?;
+        let effect = match (&write.operation, &record) {
+            (Operation::Put { .. }, None) => Effect::Created,
+            (Operation::Put { text, .. }, Some(record)) => match td::merge_patch::diff(&record.text, text) {
+                Some(_) => Effect::Updated,
+                None => Effect::Unchanged,
+            },
+            (Operation::Renew { .. }, _) => Effect::Unchanged,
+            (Operation::Remove | Operation::Purge, _) => Effect::Removed,
+        };
+        Ok((effect, seq.unwrap_or(Seq::ZERO)))
+    }
+}
+
+fn new_id() -> String {
+    format!("urn:uuid:{}", Uuid::new_v4())
+}
+
+fn prepare_removal(id: &str) -> Result<Prepared> {
+    let id = td::normalize_id(id)?.into_owned();
+    let write = store::Write { id, precondition: Precondition::Present, operation: Operation::Remove, actor: None };
+    Ok(Prepared { write, warnings: Vec::new() })
+}
+
+/// Whether a precondition holds of a record whose last change is `found`.
+fn check(id: &str, expected: Precondition, found: Option<Seq>) -> Result<()> {
+    let holds = match expected {
+        Precondition::Any => true,
+        Precondition::Absent => found.is_none(),
+        Precondition::Present => found.is_some(),
+        Precondition::Seq(seq) => found == Some(seq),
+    };
+    if holds { Ok(()) } else { Err(Error::PreconditionFailed { id: id.into(), expected, found }) }
+}
