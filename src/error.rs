@@ -159,6 +159,14 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
+    /// A setting isn't known, or can't have that value.
+    #[error("{origin}: {message}")]
+    InvalidSetting {
+        /// Where it was set: a file or a variable.
+        origin: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
     /// A file or socket failed.
     #[error("{doing}: {source}")]
     Io {

@@ -8,6 +8,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod change;
+pub mod config;
 pub mod error;
 pub mod td;
 

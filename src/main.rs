@@ -1,3 +1,7 @@
 //! The `agentdex` binary.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    agentdex::cli::run()
+}

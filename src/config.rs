@@ -1,0 +1,371 @@
+//! Settings of the server: flags, then `AGENTDEX_*` variables, then `agentdex.toml`, then defaults.
+//!
+//! Each source is a [`Layer`] in which everything is optional; [`Settings::load`] lays them over one
+//! another. A key of the file is the long flag with `_` for `-`, a variable is the key in capitals.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use serde::Deserialize;
+
+use crate::{Error, Result, td::Strictness};
+
+/// The file that is read where no other is named, if it is there.
+pub const DEFAULT_FILE: &str = "agentdex.toml";
+/// Where the registry keeps what it knows, unless told otherwise.
+pub const DEFAULT_DATA: &str = "./agentdex-data";
+/// Where the REST API is served, unless told otherwise.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+/// Where the MQTT endpoint is served, unless told otherwise.
+pub const DEFAULT_MQTT_LISTEN: &str = "127.0.0.1:1883";
+/// The first level of all MQTT topics, unless told otherwise.
+pub const DEFAULT_MQTT_PREFIX: &str = "agentdex";
+
+/// What one source says; none where it says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// The data directory.
+    pub data: Option<PathBuf>,
+    /// Address and port of the REST API.
+    pub listen: Option<String>,
+    /// Address and port of the MQTT endpoint.
+    pub mqtt_listen: Option<String>,
+    /// Whether to do without the MQTT endpoint.
+    pub no_mqtt: Option<bool>,
+    /// An existing broker that changes are published to as well.
+    pub mqtt_url: Option<String>,
+    /// The first level of all MQTT topics.
+    pub mqtt_prefix: Option<String>,
+    /// Whether to register the example agents.
+    pub examples: Option<bool>,
+    /// Whether documents are mended or refused.
+    pub validation: Option<Validation>,
+    /// Time to live in seconds of Things that ask for none.
+    pub default_ttl: Option<u64>,
+    /// The shortest time to live in seconds.
+    pub min_ttl: Option<u64>,
+    /// The longest time to live in seconds.
+    pub max_ttl: Option<u64>,
+    /// Origins whose pages may call the API; `*` for all.
+    pub cors_origin: Option<Vec<String>>,
+    /// How log lines look.
+    pub log_format: Option<LogFormat>,
+    /// The URL that clients reach the REST API by, if it isn't the address it listens on.
+    pub public_url: Option<String>,
+}
+
+/// Whether documents are mended or refused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Validation {
+    /// What can be mended is mended, with a warning.
+    #[default]
+    Lenient,
+    /// What would have to be mended is refused.
+    Strict,
+}
+
+impl FromStr for Validation {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "lenient" => Ok(Validation::Lenient),
+            "strict" => Ok(Validation::Strict),
+            _ => Err(format!("{text:?} is neither `lenient` nor `strict`")),
+        }
+    }
+}
+
+impl From<Validation> for Strictness {
+    fn from(validation: Validation) -> Strictness {
+        match validation {
+            Validation::Lenient => Strictness::Lenient,
+            Validation::Strict => Strictness::Strict,
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
+}
+
+impl FromStr for LogFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            _ => Err(format!("{text:?} is neither `text` nor `json`")),
+        }
+    }
+}
+
+impl Layer {
+    /// Reads a TOML text; `origin` is what errors call it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`]; for an unknown key it names the known ones.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Layer> {
+        toml::from_str(text).map_err(|error| Error::InvalidSetting {
+            origin: origin.into(),
+            message: error.to_string().trim_end().into(),
+        })
+    }
+
+    /// Reads variables: `variable("AGENTDEX_LISTEN")` and so on. An empty one counts as absent.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`]
+    pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Layer> {
+        let variables = Variables(variable);
+        Ok(Layer {
+            data: variables.parse("AGENTDEX_DATA")?,
+            listen: variables.parse("AGENTDEX_LISTEN")?,
+            mqtt_listen: variables.parse("AGENTDEX_MQTT_LISTEN")?,
+            no_mqtt: variables.switch("AGENTDEX_NO_MQTT")?,
+            mqtt_url: variables.parse("AGENTDEX_MQTT_URL")?,
+            mqtt_prefix: variables.parse("AGENTDEX_MQTT_PREFIX")?,
+            examples: variables.switch("AGENTDEX_EXAMPLES")?,
+            validation: variables.parse("AGENTDEX_VALIDATION")?,
+            default_ttl: variables.parse("AGENTDEX_DEFAULT_TTL")?,
+            min_ttl: variables.parse("AGENTDEX_MIN_TTL")?,
+            max_ttl: variables.parse("AGENTDEX_MAX_TTL")?,
+            cors_origin: variables
+                .text("AGENTDEX_CORS_ORIGIN")
+                .map(|origins| origins.split(',').map(|origin| origin.trim().into()).collect()),
+            log_format: variables.parse("AGENTDEX_LOG_FORMAT")?,
+            public_url: variables.parse("AGENTDEX_PUBLIC_URL")?,
+        })
+    }
+
+    /// This layer, and `lower` where it says nothing.
+    pub fn or(self, lower: Layer) -> Layer {
+        Layer {
+            data: self.data.or(lower.data),
+            listen: self.listen.or(lower.listen),
+            mqtt_listen: self.mqtt_listen.or(lower.mqtt_listen),
+            no_mqtt: self.no_mqtt.or(lower.no_mqtt),
+            mqtt_url: self.mqtt_url.or(lower.mqtt_url),
+            mqtt_prefix: self.mqtt_prefix.or(lower.mqtt_prefix),
+            examples: self.examples.or(lower.examples),
+            validation: self.validation.or(lower.validation),
+            default_ttl: self.default_ttl.or(lower.default_ttl),
+            min_ttl: self.min_ttl.or(lower.min_ttl),
+            max_ttl: self.max_ttl.or(lower.max_ttl),
+            cors_origin: self.cors_origin.or(lower.cors_origin),
+            log_format: self.log_format.or(lower.log_format),
+            public_url: self.public_url.or(lower.public_url),
+        }
+    }
+}
+
+struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Variables<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        (self.0)(name).filter(|value| !value.is_empty())
+    }
+
+    fn parse<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<Option<T>> {
+        let parse = |value: String| {
+            value.parse().map_err(|error: T::Err| Error::InvalidSetting {
+                origin: name.into(),
+                message: format!("{value:?}: {error}"),
+            })
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    fn switch(&self, name: &str) -> Result<Option<bool>> {
+        match self.text(name).as_deref() {
+            None => Ok(None),
+            Some("1" | "true" | "yes" | "on") => Ok(Some(true)),
+            Some("0" | "false" | "no" | "off") => Ok(Some(false)),
+            Some(other) => Err(Error::InvalidSetting {
+                origin: name.into(),
+                message: format!("{other:?} is neither `true` nor `false`"),
+            }),
+        }
+    }
+}
+
+/// What the server goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The data directory.
+    pub data: PathBuf,
+    /// Address and port of the REST API.
+    pub listen: String,
+    /// The MQTT endpoint.
+    pub mqtt: MqttDoor,
+    /// An existing broker that changes are published to as well.
+    pub mqtt_url: Option<String>,
+    /// The first level of all MQTT topics.
+    pub mqtt_prefix: String,
+    /// Whether to register the example agents.
+    pub examples: bool,
+    /// Whether documents are mended or refused.
+    pub validation: Validation,
+    /// Time to live in seconds of Things that ask for none.
+    pub default_ttl: Option<u64>,
+    /// The shortest time to live in seconds.
+    pub min_ttl: Option<u64>,
+    /// The longest time to live in seconds.
+    pub max_ttl: Option<u64>,
+    /// Origins whose pages may call the API; `*` for all; empty for none.
+    pub cors_origins: Vec<String>,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// The URL that clients reach the REST API by, if it isn't the address it listens on.
+    pub public_url: Option<String>,
+}
+
+/// Where the MQTT endpoint is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MqttDoor {
+    /// Nowhere.
+    Closed,
+    /// At [`DEFAULT_MQTT_LISTEN`], which nobody asked for: if it is taken the server does without.
+    Default,
+    /// At this address and port, which somebody asked for: if it is taken the server doesn't start.
+    At(String),
+}
+
+impl Settings {
+    /// Lays `flags` over the variables, over the file, over the defaults. Without `file` it reads
+    /// [`DEFAULT_FILE`] in the working directory if there is one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`]; [`Error::Io`] for a file that can't be read.
+    pub fn load(flags: Layer, file: Option<&Path>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings> {
+        let named = file.map(Path::to_owned).or_else(|| Variables(variable).text("AGENTDEX_CONFIG").map(PathBuf::from));
+        let path = named.clone().unwrap_or_else(|| DEFAULT_FILE.into());
+        let written = if named.is_some() || path.exists() {
+            let text = fs::read_to_string(&path)
+                .map_err(|source| Error::Io { doing: format!("reading {}", path.display()), source })?;
+            Layer::from_toml(&text, &path.display().to_string())?
+        } else {
+            Layer::default()
+        };
+        Settings::from_layer(flags.or(Layer::from_variables(variable)?).or(written))
+    }
+
+    /// Fills in the defaults.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] where settings contradict each other.
+    pub fn from_layer(layer: Layer) -> Result<Settings> {
+        let (min, max) = (layer.min_ttl.unwrap_or(0), layer.max_ttl.unwrap_or(u64::MAX));
+        if min > max {
+            let message = format!("min_ttl ({min} s) is greater than max_ttl ({max} s)");
+            return Err(Error::InvalidSetting { origin: "settings".into(), message });
+        }
+        if let Some(ttl) = layer.default_ttl.filter(|ttl| !(min..=max).contains(ttl)) {
+            let message = format!("default_ttl ({ttl} s) is not between min_ttl and max_ttl");
+            return Err(Error::InvalidSetting { origin: "settings".into(), message });
+        }
+        Ok(Settings {
+            data: layer.data.unwrap_or_else(|| DEFAULT_DATA.into()),
+            listen: layer.listen.unwrap_or_else(|| DEFAULT_LISTEN.into()),
+            mqtt: match (layer.no_mqtt, layer.mqtt_listen) {
+                (Some(true), _) => MqttDoor::Closed,
+                (_, Some(address)) => MqttDoor::At(address),
+                (_, None) => MqttDoor::Default,
+            },
+            mqtt_url: layer.mqtt_url,
+            mqtt_prefix: layer.mqtt_prefix.unwrap_or_else(|| DEFAULT_MQTT_PREFIX.into()),
+            examples: layer.examples.unwrap_or(false),
+            validation: layer.validation.unwrap_or_default(),
+            default_ttl: layer.default_ttl,
+            min_ttl: layer.min_ttl,
+            max_ttl: layer.max_ttl,
+            cors_origins: layer.cors_origin.unwrap_or_default(),
+            log_format: layer.log_format.unwrap_or_default(),
+            public_url: layer.public_url,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(toml: &str) -> Layer {
+        Layer::from_toml(toml, DEFAULT_FILE).unwrap()
+    }
+
+    #[test]
+    fn flags_come_before_variables_before_the_file_before_defaults() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("settings.toml");
+        fs::write(&file, "listen = \"file:1\"\ndata = \"from-file\"\nmqtt_prefix = \"file\"").unwrap();
+        let variable = |name: &str| match name {
+            "AGENTDEX_LISTEN" => Some("variable:1".into()),
+            "AGENTDEX_DATA" => Some("from-variable".into()),
+            _ => None,
+        };
+        let flags = Layer { listen: Some("flag:1".into()), ..Layer::default() };
+        let settings = Settings::load(flags, Some(&file), &variable).unwrap();
+        assert_eq!(settings.listen, "flag:1");
+        assert_eq!(settings.data, Path::new("from-variable"));
+        assert_eq!(settings.mqtt_prefix, "file");
+        assert_eq!(settings.mqtt, MqttDoor::Default);
+    }
+
+    #[test]
+    fn unknown_key_is_refused_and_the_known_ones_named() {
+        let error = Layer::from_toml("lisen = \"127.0.0.1:1\"", DEFAULT_FILE).unwrap_err().to_string();
+        assert!(error.contains("agentdex.toml") && error.contains("lisen"), "{error}");
+        assert!(error.contains("`listen`") && error.contains("`max_ttl`"), "{error}");
+    }
+
+    #[test]
+    fn named_file_must_exist() {
+        let missing = Path::new("there/is/no/such.toml");
+        let error = Settings::load(Layer::default(), Some(missing), &|_| None).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+    }
+
+    #[test]
+    fn variables_are_read_as_what_they_are() {
+        let variable = |name: &str| match name {
+            "AGENTDEX_NO_MQTT" => Some("1".into()),
+            "AGENTDEX_MAX_TTL" => Some("60".into()),
+            "AGENTDEX_CORS_ORIGIN" => Some("https://a.example, https://b.example".into()),
+            "AGENTDEX_MQTT_URL" => Some(String::new()),
+            _ => None,
+        };
+        let settings = Settings::from_layer(Layer::from_variables(&variable).unwrap()).unwrap();
+        assert_eq!(settings.mqtt, MqttDoor::Closed);
+        assert_eq!(settings.max_ttl, Some(60));
+        assert_eq!(settings.cors_origins, ["https://a.example", "https://b.example"]);
+        assert_eq!(settings.mqtt_url, None);
+    }
+
+    #[test]
+    fn bad_variable_is_named() {
+        let variable = |name: &str| (name == "AGENTDEX_MIN_TTL").then(|| "soon".into());
+        let error = Layer::from_variables(&variable).unwrap_err().to_string();
+        assert!(error.starts_with("AGENTDEX_MIN_TTL: \"soon\""), "{error}");
+    }
+
+    #[test]
+    fn contradicting_times_to_live_are_refused() {
+        assert!(Settings::from_layer(layer("min_ttl = 10\nmax_ttl = 5")).is_err());
+        assert!(Settings::from_layer(layer("max_ttl = 5\ndefault_ttl = 6")).is_err());
+        assert!(Settings::from_layer(layer("min_ttl = 5\nmax_ttl = 5\ndefault_ttl = 5")).is_ok());
+    }
+}
