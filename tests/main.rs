@@ -1,1 +1,3 @@
 //! All integration tests: one binary, one module a resource or promise.
+
+mod td;

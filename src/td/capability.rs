@@ -1,0 +1,69 @@
+//! What an agent can do: the entries of `lmos:capabilities`, and the actions.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Something an agent can do: an entry of `lmos:capabilities`, or an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Capability<'a> {
+    /// The `id` of the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<&'a str>,
+    /// The name of the entry or of the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'a str>,
+    /// Its description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+}
+
+impl<'a> Capability<'a> {
+    /// The key that events and topics carry: the `id`, else the name.
+    pub fn key(&self) -> &'a str {
+        self.id.or(self.name).unwrap_or_default()
+    }
+
+    fn of_entry(entry: &'a Value) -> Capability<'a> {
+        // Inner names are unprefixed where control planes write them, prefixed where JSON-LD tools do.
+        let text = |name, prefixed| {
+            let value = entry.get(name).or_else(|| entry.get(prefixed))?;
+            value.as_str().filter(|text| !text.is_empty())
+        };
+        Capability {
+            id: text("id", "lmos:id"),
+            name: entry.as_str().or_else(|| text("name", "lmos:name")),
+            description: text("description", "lmos:description"),
+        }
+    }
+}
+
+/// The capabilities of a Thing: its `lmos:capabilities`, then its actions, without repeated keys.
+///
+/// ```
+/// let thing = serde_json::json!({
+///     "lmos:capabilities": [{"id": "urn:example:billing", "name": "billing"}],
+///     "actions": {"payBill": {"description": "Pays a bill."}}
+/// });
+/// let keys: Vec<_> = agentdex::td::capabilities(&thing).iter().map(|capability| capability.key()).collect();
+/// assert_eq!(keys, ["urn:example:billing", "payBill"]);
+/// ```
+pub fn capabilities(thing: &Value) -> Vec<Capability<'_>> {
+    let entries = match thing.get("lmos:capabilities") {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten().map(|(name, action)| {
+        let description = action.get("description").and_then(Value::as_str);
+        Capability { id: None, name: Some(name.as_str()), description }
+    });
+    let mut seen = HashSet::new();
+    entries
+        .iter()
+        .map(Capability::of_entry)
+        .chain(actions)
+        .filter(|capability| !capability.key().is_empty() && seen.insert(capability.key()))
+        .collect()
+}

@@ -1,0 +1,99 @@
+//! Reading JSON: one parse gives the value and notices what a value can't tell any more, member
+//! names that are repeated.
+
+use serde::de::DeserializeSeed;
+use serde_json::{Map, Value};
+
+use super::{
+    MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, MAX_NESTING,
+    duplicates::find_duplicates,
+    value_seed::{Findings, ValueSeed},
+};
+use crate::{Error, Result};
+
+/// A JSON document as it came: its text and its value; nothing is said about its validity yet.
+#[derive(Debug, Clone)]
+pub struct Document {
+    pub(super) text: String,
+    pub(super) value: Value,
+    /// JSON Pointers of the members whose name is repeated in its object.
+    pub(super) duplicates: Vec<String>,
+}
+
+impl Document {
+    /// Reads JSON (UTF-8, a byte order mark is skipped).
+    ///
+    /// ```
+    /// let document = agentdex::td::Document::parse(br#"{"title": "Lamp"}"#)?;
+    /// assert_eq!(document.value()["title"], "Lamp");
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::MalformedJson`], also for a number beyond the range of a double; and
+    /// [`Error::LimitExceeded`] (size, nesting, number of affordances).
+    pub fn parse(json: &[u8]) -> Result<Document> {
+        if json.len() > MAX_DOCUMENT_BYTES {
+            return Err(limit("size of the document in bytes", MAX_DOCUMENT_BYTES));
+        }
+        let text = std::str::from_utf8(json).map_err(|error| malformed_utf8(json, error.valid_up_to()))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let findings = Findings::default();
+        let value = parse_value(text, &findings)?;
+        if count_affordances(&value) > MAX_AFFORDANCES {
+            return Err(limit("number of affordances", MAX_AFFORDANCES));
+        }
+        let duplicates = if findings.repeats.get() { find_duplicates(text) } else { Vec::new() };
+        Ok(Document { text: text.to_owned(), value, duplicates })
+    }
+
+    /// The value of the document; of repeated members the last.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The text as it came, without a byte order mark.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+fn limit(what: &'static str, maximum: usize) -> Error {
+    Error::LimitExceeded { what, maximum: maximum as u64 }
+}
+
+fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {
+    let before = &json[..valid_up_to];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    Error::MalformedJson {
+        line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+        column: valid_up_to - line_start + 1,
+        message: "the text is not UTF-8".into(),
+    }
+}
+
+fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = ValueSeed { depth: 0, findings }.deserialize(&mut deserializer);
+    value.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
+        if findings.too_deep.get() {
+            return limit("JSON nesting depth", MAX_NESTING);
+        }
+        malformed_json(&error)
+    })
+}
+
+pub(super) fn malformed_json(error: &serde_json::Error) -> Error {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    Error::MalformedJson {
+        line: error.line(),
+        column: error.column(),
+        message: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
+    }
+}
+
+fn count_affordances(thing: &Value) -> usize {
+    let count = |kind| thing.get(kind).and_then(Value::as_object).map_or(0, Map::len);
+    ["properties", "actions", "events"].into_iter().map(count).sum()
+}

@@ -1,0 +1,106 @@
+//! The description as it is handed out, made of the stored text by a scan and two splices: this is
+//! on the path of every read, so nothing is parsed.
+
+use std::fmt::{self, Write};
+
+use super::{CONTEXT_DISCOVERY, Registration, members::end_of_string};
+
+/// The description as it is handed out: `registration` and the discovery context spliced in.
+///
+/// `stored` is a stored form, that is the [`text`](super::ThingDescription::text) of an admitted
+/// description: an object in compact JSON that has an `@context` and no `registration`.
+pub fn enrich(stored: &str, registration: &Registration) -> String {
+    let mut enriched = String::with_capacity(stored.len() + 320);
+    let rest = match find_context(stored) {
+        Some((start, end)) => {
+            enriched.push_str(&stored[..start]);
+            push_context(&mut enriched, &stored[start..end]);
+            &stored[end..]
+        }
+        None => stored,
+    };
+    let body = rest.trim_ascii_end();
+    let body = body.strip_suffix('}').unwrap_or(body);
+    enriched.push_str(body);
+    let written = push_registration(&mut enriched, registration);
+    debug_assert!(written.is_ok(), "writing to a string can't fail");
+    enriched.push('}');
+    enriched
+}
+
+fn push_context(enriched: &mut String, context: &str) {
+    let several = context.strip_prefix('[').and_then(|entries| entries.strip_suffix(']'));
+    enriched.push('[');
+    match several {
+        Some(entries) if entries.trim_ascii().is_empty() => {}
+        Some(entries) => {
+            enriched.push_str(entries);
+            enriched.push(',');
+        }
+        None => {
+            enriched.push_str(context);
+            enriched.push(',');
+        }
+    }
+    enriched.push('"');
+    enriched.push_str(CONTEXT_DISCOVERY);
+    enriched.push_str("\"]");
+}
+
+fn push_registration(enriched: &mut String, registration: &Registration) -> fmt::Result {
+    let Registration { created, modified, expires, ttl, retrieved } = registration;
+    write!(enriched, r#","registration":{{"created":"{created}","modified":"{modified}""#)?;
+    if let Some(expires) = expires {
+        write!(enriched, r#","expires":"{expires}""#)?;
+    }
+    if let Some(ttl) = ttl {
+        write!(enriched, r#","ttl":{ttl}"#)?;
+    }
+    if let Some(retrieved) = retrieved {
+        write!(enriched, r#","retrieved":"{retrieved}""#)?;
+    }
+    enriched.write_char('}')
+}
+
+/// Where the value of the top-level member `@context` begins and ends.
+pub(super) fn find_context(object: &str) -> Option<(usize, usize)> {
+    let bytes = object.as_bytes();
+    let mut position = bytes.iter().position(|byte| *byte == b'{')? + 1;
+    loop {
+        position += bytes.get(position..)?.iter().position(|byte| matches!(byte, b'"' | b'}'))?;
+        let name_end = end_of_string(bytes, position);
+        let name = object.get(position..name_end)?;
+        let colon = name_end + bytes.get(name_end..)?.iter().position(|byte| *byte == b':')?;
+        let start = colon + 1 + bytes.get(colon + 1..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let end = end_of_value(bytes, start);
+        if name == r#""@context""# {
+            return Some((start, end));
+        }
+        position = end;
+    }
+}
+
+/// The position after the value that begins at `start`.
+fn end_of_value(bytes: &[u8], start: usize) -> usize {
+    let mut position = start;
+    let mut depth = 0usize;
+    while let Some(byte) = bytes.get(position) {
+        match byte {
+            b'"' => {
+                position = end_of_string(bytes, position);
+                if depth == 0 {
+                    return position;
+                }
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 0 => return position,
+            b'}' | b']' if depth == 1 => return position + 1,
+            b'}' | b']' => depth -= 1,
+            b',' if depth == 0 => return position,
+            _ => {}
+        }
+        position += 1;
+    }
+    bytes.len()
+}

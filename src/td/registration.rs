@@ -1,0 +1,68 @@
+//! The `registration` member (WoT Discovery, section 7.3.1): what a client may ask for in it, and what
+//! the registry says in it. It is no part of the stored form.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::report::Violation;
+use crate::Timestamp;
+
+/// What a client asked for in the `registration` member of a document or patch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RegistrationRequest {
+    /// Time to live in seconds.
+    pub ttl: Option<u64>,
+    /// Absolute expiry; ignored where there is a `ttl`.
+    pub expires: Option<Timestamp>,
+}
+
+impl RegistrationRequest {
+    /// Reads the member; `created`, `modified` and `retrieved` are the registry's and ignored.
+    pub(super) fn read(registration: &Value, violations: &mut Vec<Violation>) -> RegistrationRequest {
+        let Value::Object(members) = registration else {
+            let message = "`registration` must be an object with `ttl` (seconds) or `expires` (RFC 3339)";
+            violations.push(Violation::new("/registration", "registration", message));
+            return RegistrationRequest::default();
+        };
+        RegistrationRequest { ttl: read_ttl(members, violations), expires: read_expires(members, violations) }
+    }
+}
+
+fn read_ttl(members: &Map<String, Value>, violations: &mut Vec<Violation>) -> Option<u64> {
+    let ttl = members.get("ttl")?;
+    // A fraction is rounded up: a client never has to renew earlier than it said.
+    let seconds = ttl.as_u64().or_else(|| ttl.as_f64().filter(|seconds| *seconds >= 0.0).map(|s| s.ceil() as u64));
+    if seconds.is_none() {
+        let message = format!("`{ttl}` is no time to live: expected a number of seconds, such as 3600");
+        violations.push(Violation::new("/registration/ttl", "registration-ttl", message));
+    }
+    seconds
+}
+
+fn read_expires(members: &Map<String, Value>, violations: &mut Vec<Violation>) -> Option<Timestamp> {
+    let expires = members.get("expires")?;
+    let moment = expires.as_str().and_then(Timestamp::parse_rfc3339);
+    if moment.is_none() {
+        let message = format!("`{expires}` is no expiry: expected RFC 3339 with offset, such as 2030-01-01T00:00:00Z");
+        violations.push(Violation::new("/registration/expires", "registration-expires", message));
+    }
+    moment
+}
+
+/// The `registration` member of an enriched TD (WoT Discovery, section 7.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Registration {
+    /// When the Thing was created.
+    pub created: Timestamp,
+    /// When its description was last changed.
+    pub modified: Timestamp,
+    /// When it expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+    /// Time to live in seconds, as the client gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u64>,
+    /// When it was read: now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieved: Option<Timestamp>,
+}

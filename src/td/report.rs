@@ -1,0 +1,84 @@
+//! What validation says: violations with a place, a rule and a message, gathered in a report.
+
+use std::{borrow::Cow, fmt};
+
+use serde::Serialize;
+
+use super::Version;
+
+/// One thing that is wrong with a document, or worth a warning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Where: a JSON Pointer (RFC 6901); empty for the root.
+    pub pointer: String,
+    /// Which rule: a stable code, such as `schema/required` or `security-undefined`.
+    pub rule: Cow<'static, str>,
+    /// What was found and what would be right.
+    pub message: String,
+}
+
+impl Violation {
+    /// A violation of `rule` at `pointer`.
+    pub(super) fn new(
+        pointer: impl Into<String>,
+        rule: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Violation {
+        Violation { pointer: pointer.into(), rule: rule.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => f.write_str(&self.message),
+            pointer => write!(f, "{pointer}: {}", self.message),
+        }
+    }
+}
+
+/// What validation found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The version the document was read as.
+    pub version: Option<Version>,
+    /// What makes it invalid; empty if it is valid.
+    pub violations: Vec<Violation>,
+    /// What is allowed, but probably not meant; and what was or would be mended.
+    pub warnings: Vec<Violation>,
+}
+
+impl Report {
+    /// Whether nothing makes the document invalid.
+    pub fn is_valid(&self) -> bool {
+        self.violations.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, violation) in self.violations.iter().take(3).enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{violation}")?;
+        }
+        match self.violations.len() {
+            0..=3 => Ok(()),
+            more => write!(f, "; and {} more", more - 3),
+        }
+    }
+}
+
+/// Appends a reference token to a JSON Pointer (RFC 6901, section 3: `~` and `/` are escaped).
+pub(super) fn child_pointer(pointer: &str, token: &str) -> String {
+    let mut child = String::with_capacity(pointer.len() + token.len() + 1);
+    child.push_str(pointer);
+    child.push('/');
+    for character in token.chars() {
+        match character {
+            '~' => child.push_str("~0"),
+            '/' => child.push_str("~1"),
+            other => child.push(other),
+        }
+    }
+    child
+}
