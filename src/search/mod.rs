@@ -1,10 +1,25 @@
 //! Search by capability, on tantivy: the index, its query language, filters and facets.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Result, change::Cursor};
+mod collect;
+mod directory;
+mod entry;
+mod facets;
+mod forms;
+mod index;
+mod query;
+mod schema;
+mod snippet;
+mod suggest;
+mod summary;
+mod text;
+mod writer;
+
+pub use index::Index;
+pub use writer::IndexWriter;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +72,19 @@ pub struct Filters {
 }
 
 impl Filters {
+    /// The values that one field is filtered by.
+    pub fn values(&self, field: FacetField) -> &[String] {
+        match field {
+            FacetField::Capability => &self.capability,
+            FacetField::Type => &self.type_,
+            FacetField::Tag => &self.tag,
+            FacetField::Vendor => &self.vendor,
+            FacetField::Protocol => &self.protocol,
+            FacetField::Security => &self.security,
+            FacetField::Format => &self.format,
+        }
+    }
+
     /// Whether everything passes.
     pub fn is_empty(&self) -> bool {
         *self == Filters::default()
@@ -81,6 +109,37 @@ pub enum FacetField {
     Security,
     /// Source formats.
     Format,
+}
+
+impl FacetField {
+    /// All fields that can be counted.
+    pub const ALL: [FacetField; 7] = [
+        FacetField::Capability,
+        FacetField::Type,
+        FacetField::Tag,
+        FacetField::Vendor,
+        FacetField::Protocol,
+        FacetField::Security,
+        FacetField::Format,
+    ];
+
+    /// The name of the field, which is also the name of its filter.
+    pub fn name(self) -> &'static str {
+        match self {
+            FacetField::Capability => "capability",
+            FacetField::Type => "type",
+            FacetField::Tag => "tag",
+            FacetField::Vendor => "vendor",
+            FacetField::Protocol => "protocol",
+            FacetField::Security => "security",
+            FacetField::Format => "format",
+        }
+    }
+
+    /// The field of that name.
+    pub fn from_name(name: &str) -> Option<FacetField> {
+        Self::ALL.into_iter().find(|field| field.name() == name)
+    }
 }
 
 /// The answer.
@@ -141,83 +200,4 @@ pub struct Entry<'a> {
     pub thing: &'a serde_json::Value,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<&'a str>,
-}
-
-/// Readers search while one writer (the registry's follower loop) adds, deletes and commits.
-/// Cloning is cheap.
-#[derive(Clone)]
-pub struct Index {
-    _inner: (),
-}
-
-/// The one writer of an index.
-pub struct IndexWriter {
-    _inner: (),
-}
-
-impl Index {
-    /// Opens the index in a directory; none if there is none, or one that this version can't read:
-    /// it is to be built anew by [`Index::create`].
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub fn open(_directory: &Path) -> Result<Option<(Index, IndexWriter, Cursor)>> {
-        todo!()
-    }
-
-    /// Starts an empty index in a new directory beside the old one. The first
-    /// [`IndexWriter::commit`] puts it in the old one's place.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub fn create(_directory: &Path) -> Result<(Index, IndexWriter)> {
-        todo!()
-    }
-
-    /// The last change whose effect can be searched.
-    pub fn cursor(&self) -> Option<Cursor> {
-        todo!()
-    }
-
-    /// Searches; `expired` are ids that the index still has and that must not be found.
-    ///
-    /// # Errors
-    /// [`crate::Error::InvalidQuery`], [`crate::Error::LimitExceeded`], [`crate::Error::Index`].
-    pub fn search(&self, _request: &Request, _expired: &[String]) -> Result<Response> {
-        todo!()
-    }
-
-    /// The ids of all Things that pass the filters (and match the query), ascending.
-    ///
-    /// # Errors
-    /// As [`Index::search`].
-    pub fn ids(&self, _query: Option<&str>, _filters: &Filters, _expired: &[String]) -> Result<Vec<String>> {
-        todo!()
-    }
-}
-
-impl IndexWriter {
-    /// Adds a Thing, in place of what has its id.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub fn put(&mut self, _entry: Entry<'_>) -> Result<()> {
-        todo!()
-    }
-
-    /// Takes a Thing out.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub fn delete(&mut self, _id: &str) -> Result<()> {
-        todo!()
-    }
-
-    /// Makes everything since the last commit durable and visible, the cursor with it.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub fn commit(&mut self, _cursor: Cursor) -> Result<()> {
-        todo!()
-    }
 }

@@ -1,0 +1,80 @@
+//! Where an index lives: `index-<n>` directories, and a file `CURRENT` that names the valid one.
+//!
+//! A rebuild writes beside the old index and takes its place by renaming `CURRENT`, so that a crash
+//! leaves the one or the other. What `CURRENT` doesn't name is a leftover and is removed.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use super::schema::VERSION;
+
+const CURRENT: &str = "CURRENT";
+const PREFIX: &str = "index-";
+
+/// The directory of the valid index, if there is one that this version wrote.
+pub(super) fn current(home: &Path) -> io::Result<Option<PathBuf>> {
+    let text = match fs::read_to_string(home.join(CURRENT)) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Some((version, name)) = text.trim_end().split_once(' ') else { return Ok(None) };
+    let is_ours = version == VERSION.to_string() && number(name).is_some();
+    Ok(is_ours.then(|| home.join(name)).filter(|directory| directory.is_dir()))
+}
+
+/// A new, empty directory beside the others.
+pub(super) fn create(home: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(home)?;
+    let last = entries(home)?.filter_map(|name| number(&name)).max().unwrap_or(0);
+    let directory = home.join(format!("{PREFIX}{}", last + 1));
+    fs::create_dir(&directory)?;
+    Ok(directory)
+}
+
+/// Makes a directory the valid one and removes all others.
+pub(super) fn make_current(home: &Path, directory: &Path) -> io::Result<()> {
+    let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let draft = home.join("CURRENT.new");
+    let mut file = File::create(&draft)?;
+    writeln!(file, "{VERSION} {name}")?;
+    file.sync_all()?;
+    fs::rename(&draft, home.join(CURRENT))?;
+    sync_directory(home)?;
+    remove_leftovers(home, directory);
+    Ok(())
+}
+
+/// Removes all index directories but one. What can't be removed is tried again at the next start.
+pub(super) fn remove_leftovers(home: &Path, keep: &Path) {
+    let Ok(names) = entries(home) else { return };
+    for name in names.filter(|name| number(name).is_some()) {
+        let directory = home.join(name);
+        if directory != keep
+            && let Err(error) = fs::remove_dir_all(&directory)
+        {
+            tracing::warn!(directory = %directory.display(), %error, "an old search index can't be removed");
+        }
+    }
+}
+
+fn entries(home: &Path) -> io::Result<impl Iterator<Item = String>> {
+    Ok(fs::read_dir(home)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
+}
+
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix(PREFIX)?.parse().ok()
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
+}

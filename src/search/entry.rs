@@ -1,0 +1,243 @@
+//! What of a Thing is indexed, and as what.
+//!
+//! All words go into one field. Titles and the names of capabilities go there several times: their
+//! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
+
+use serde_json::{Map, Value};
+use tantivy::TantivyDocument;
+
+use super::{
+    Entry, FacetField,
+    forms::{Access, one_or_many},
+    query::ExactTerm,
+    schema::{ExactField, Fields},
+    summary::Summary,
+};
+use crate::{Error, Result, td};
+
+/// How often a title or the name of a capability counts.
+const NAME_WEIGHT: usize = 3;
+/// Longer values are neither filtered by nor counted.
+const LONGEST_VALUE: usize = 1024;
+/// How deep data schemas are followed.
+const DEEPEST_SCHEMA: usize = 32;
+
+/// The document of an entry.
+pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<TantivyDocument> {
+    let nothing = Map::new();
+    let thing = entry.thing.as_object().unwrap_or(&nothing);
+    let capabilities = td::capabilities(entry.thing);
+    let mut writer = EntryWriter { fields, document: TantivyDocument::default() };
+    writer.document.add_text(fields.id, entry.id);
+    writer.add_titles(thing);
+    writer.add_affordances(thing);
+    writer.add_declared_capabilities(thing);
+    writer.add_metadata(thing);
+    writer.add_filters(thing, &capabilities, entry.format);
+    let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
+        .map_err(|source| Error::Index { doing: "summarizing a Thing", source: source.into() })?;
+    writer.document.add_bytes(fields.summary, &summary);
+    Ok(writer.document)
+}
+
+struct EntryWriter<'a> {
+    fields: &'a Fields,
+    document: TantivyDocument,
+}
+
+impl EntryWriter<'_> {
+    fn add_name(&mut self, text: &str) {
+        for _ in 0..NAME_WEIGHT {
+            self.add_prose(text);
+        }
+    }
+
+    fn add_prose(&mut self, text: &str) {
+        self.document.add_text(self.fields.text, text);
+    }
+
+    fn add_titles(&mut self, thing: &Map<String, Value>) {
+        for title in translations(thing, "title", "titles") {
+            self.add_name(title);
+            self.document.add_text(self.fields.title, title);
+        }
+        for description in translations(thing, "description", "descriptions") {
+            self.add_prose(description);
+            self.document.add_text(self.fields.description, description);
+        }
+    }
+
+    fn add_affordances(&mut self, thing: &Map<String, Value>) {
+        for (kind, is_capability) in [("properties", false), ("actions", true), ("events", false)] {
+            let affordances = thing.get(kind).and_then(Value::as_object);
+            for (name, affordance) in affordances.into_iter().flatten() {
+                if is_capability {
+                    self.add_name(name)
+                } else {
+                    self.add_prose(name)
+                }
+                let Some(affordance) = affordance.as_object() else { continue };
+                for title in translations(affordance, "title", "titles") {
+                    if is_capability { self.add_name(title) } else { self.add_prose(title) }
+                }
+                for description in translations(affordance, "description", "descriptions") {
+                    self.add_prose(description);
+                }
+                self.add_schema_parts(affordance, 0);
+            }
+        }
+    }
+
+    /// The data that goes in and out of an affordance: what it has below its own title and description.
+    fn add_schema_parts(&mut self, schema: &Map<String, Value>, depth: usize) {
+        if depth > DEEPEST_SCHEMA {
+            return;
+        }
+        for key in ["properties", "uriVariables"] {
+            for (name, member) in schema.get(key).and_then(Value::as_object).into_iter().flatten() {
+                self.add_prose(name);
+                self.add_schema(member, depth + 1);
+            }
+        }
+        for key in ["input", "output", "data", "dataResponse", "subscription", "cancellation", "items", "oneOf"] {
+            for part in schema.get(key).map(one_or_many).into_iter().flatten() {
+                self.add_schema(part, depth + 1);
+            }
+        }
+    }
+
+    fn add_schema(&mut self, schema: &Value, depth: usize) {
+        let Some(schema) = schema.as_object() else { return };
+        for text in translations(schema, "title", "titles") {
+            self.add_prose(text);
+        }
+        for text in translations(schema, "description", "descriptions") {
+            self.add_prose(text);
+        }
+        self.add_schema_parts(schema, depth);
+    }
+
+    fn add_declared_capabilities(&mut self, thing: &Map<String, Value>) {
+        for capability in declared_capabilities(thing) {
+            for key in ["id", "name"] {
+                if let Some(name) = capability.get(key).and_then(Value::as_str) {
+                    self.add_name(name);
+                }
+            }
+            for text in ["description", "examples"].into_iter().flat_map(|key| texts(capability, key)) {
+                self.add_prose(text);
+            }
+        }
+    }
+
+    fn add_metadata(&mut self, thing: &Map<String, Value>) {
+        for tag in tags(thing) {
+            self.add_prose(tag);
+        }
+        for vendor in vendors(thing) {
+            self.add_prose(vendor);
+        }
+        for type_ in types(thing) {
+            self.add_prose(local_name(type_));
+        }
+    }
+
+    fn add_filters(&mut self, thing: &Map<String, Value>, capabilities: &[td::Capability<'_>], format: Option<&str>) {
+        for capability in capabilities {
+            self.add_value(FacetField::Capability, capability.key());
+            if let Some(name) = capability.name.filter(|&name| name != capability.key()) {
+                self.add_terms(ExactField::Facet(FacetField::Capability), name);
+            }
+        }
+        self.add_values(FacetField::Type, types(thing));
+        self.add_values(FacetField::Tag, tags(thing));
+        self.add_values(FacetField::Vendor, vendors(thing));
+        let access = Access::of(thing);
+        self.add_values(FacetField::Protocol, access.protocols.iter().map(String::as_str));
+        self.add_values(FacetField::Security, access.security.iter().map(String::as_str));
+        self.add_value(FacetField::Format, format.unwrap_or("td"));
+        for language in languages(thing) {
+            self.add_terms(ExactField::Language, language);
+        }
+    }
+
+    /// Values of a facet, each counted once.
+    fn add_values<'v>(&mut self, facet: FacetField, values: impl Iterator<Item = &'v str>) {
+        let mut added: Vec<&str> = Vec::new();
+        for value in values {
+            if !added.contains(&value) {
+                added.push(value);
+                self.add_value(facet, value);
+            }
+        }
+    }
+
+    fn add_value(&mut self, facet: FacetField, value: &str) {
+        if !value.is_empty() && value.len() <= LONGEST_VALUE {
+            self.document.add_text(self.fields.facet(facet).values, value);
+            self.add_terms(ExactField::Facet(facet), value);
+        }
+    }
+
+    fn add_terms(&mut self, field: ExactField, value: &str) {
+        if value.len() <= LONGEST_VALUE {
+            for term in ExactTerm::indexed(field, value) {
+                self.document.add_text(self.fields.exact(field), term);
+            }
+        }
+    }
+}
+
+/// A text and its translations.
+fn translations<'a>(owner: &'a Map<String, Value>, one: &str, many: &str) -> impl Iterator<Item = &'a str> {
+    let one = owner.get(one).and_then(Value::as_str);
+    let many = owner.get(many).and_then(Value::as_object).into_iter().flat_map(Map::values);
+    one.into_iter().chain(many.filter_map(Value::as_str).filter(move |&text| Some(text) != one))
+}
+
+/// A member that is a string or an array of strings.
+fn texts<'a>(owner: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a str> {
+    owner.get(key).map(one_or_many).into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn declared_capabilities(thing: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
+    thing.get("lmos:capabilities").map(one_or_many).into_iter().flatten().filter_map(Value::as_object)
+}
+
+fn metadata(thing: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    thing.get("lmos:metadata").and_then(Value::as_object)
+}
+
+/// Tags have no place of their own in a TD; these are the members that people use.
+fn tags(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    const MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
+    let owners = [thing].into_iter().chain(metadata(thing)).chain(declared_capabilities(thing));
+    owners.flat_map(|owner| MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
+}
+
+fn vendors(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let owners = [thing].into_iter().chain(metadata(thing));
+    let vendors = owners.filter_map(|owner| owner.get("lmos:vendor")).flat_map(one_or_many);
+    vendors.filter_map(|vendor| match vendor {
+        Value::String(name) => Some(name.as_str()),
+        Value::Object(vendor) => vendor.get("lmos:name").or_else(|| vendor.get("name")).and_then(Value::as_str),
+        _ => None,
+    })
+}
+
+fn types(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    texts(thing, "@type")
+}
+
+fn local_name(name: &str) -> &str {
+    name.rsplit([':', '/', '#']).next().unwrap_or(name)
+}
+
+/// The tags that texts are translated to, and the default language.
+fn languages(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let contexts = thing.get("@context").map(one_or_many).into_iter().flatten();
+    let defaults = contexts.filter_map(|context| context.get("@language")).filter_map(Value::as_str);
+    let translated =
+        ["titles", "descriptions"].into_iter().filter_map(|key| thing.get(key)).filter_map(Value::as_object);
+    defaults.chain(translated.flat_map(Map::keys).map(String::as_str))
+}

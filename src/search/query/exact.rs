@@ -1,0 +1,91 @@
+//! Exact values in the form they are compared in.
+
+use crate::search::{FacetField, forms, schema::ExactField};
+
+/// The namespace of LMOS terms, as agents write it, with and without a separator.
+const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
+
+/// How the values of exact fields are compared: capabilities and types to the letter, the others
+/// regardless of case; LMOS types in their short form, protocols without the `s` of their secure form.
+pub(in crate::search) struct ExactTerm;
+
+impl ExactTerm {
+    /// The terms that a value of a Thing is found by.
+    pub fn indexed(field: ExactField, value: &str) -> Vec<String> {
+        match field {
+            ExactField::Facet(FacetField::Capability) => vec![value.to_owned()],
+            ExactField::Facet(FacetField::Type) => type_terms(value),
+            ExactField::Facet(_) => vec![value.to_lowercase()],
+            ExactField::Language => {
+                let tag = value.to_lowercase();
+                let primary = tag.split('-').next().filter(|&primary| primary != tag).map(str::to_owned);
+                primary.into_iter().chain([tag]).collect()
+            }
+        }
+    }
+
+    /// The term that a value of a query is looked up as.
+    pub fn searched(field: ExactField, value: &str) -> String {
+        match field {
+            ExactField::Facet(FacetField::Capability) => value.to_owned(),
+            ExactField::Facet(FacetField::Type) => lmos_name(value)
+                .filter(|_| value.contains(':'))
+                .map_or_else(|| value.to_owned(), |name| format!("lmos:{name}")),
+            ExactField::Facet(FacetField::Protocol) => forms::protocol(value),
+            ExactField::Facet(_) | ExactField::Language => value.to_lowercase(),
+        }
+    }
+}
+
+/// A type by its own name, and a type of LMOS also as `lmos:Name` and as `Name`.
+fn type_terms(value: &str) -> Vec<String> {
+    let mut terms = vec![value.to_owned()];
+    if let Some(name) = lmos_name(value) {
+        terms.extend([format!("lmos:{name}"), name.to_owned()].into_iter().filter(|term| term != value));
+    }
+    terms
+}
+
+/// The local name of an LMOS type; agents and tools are often written without a prefix.
+fn lmos_name(value: &str) -> Option<&str> {
+    if matches!(value, "Agent" | "Tool") {
+        return Some(value);
+    }
+    let name = value
+        .strip_prefix("lmos:")
+        .or_else(|| value.strip_prefix(LMOS_NAMESPACE)?.trim_start_matches(['#', '/']).into())?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_name.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lmos_types_meet_in_all_their_forms() {
+        let field = ExactField::Facet(FacetField::Type);
+        for written in ["lmos:Agent", "Agent", "https://eclipse.dev/lmos/protocol/v1#Agent"] {
+            let indexed = ExactTerm::indexed(field, written);
+            for searched in ["lmos:Agent", "Agent", "https://eclipse.dev/lmos/protocol/v1#Agent"] {
+                assert!(indexed.contains(&ExactTerm::searched(field, searched)), "{written} isn't found as {searched}");
+            }
+        }
+        assert_eq!(ExactTerm::indexed(field, "saref:Sensor"), ["saref:Sensor"]);
+    }
+
+    #[test]
+    fn case_and_security_of_a_protocol_do_not_matter() {
+        let field = ExactField::Facet(FacetField::Protocol);
+        assert_eq!(ExactTerm::searched(field, "HTTPS"), "http");
+        assert_eq!(
+            ExactTerm::searched(ExactField::Facet(FacetField::Vendor), "Deutsche Telekom AG"),
+            "deutsche telekom ag"
+        );
+    }
+
+    #[test]
+    fn a_language_is_found_by_its_primary_tag() {
+        assert_eq!(ExactTerm::indexed(ExactField::Language, "de-AT"), ["de", "de-at"]);
+    }
+}

@@ -1,0 +1,64 @@
+//! The query language: what people type, read without ever refusing it.
+//!
+//! | written | means |
+//! |---|---|
+//! | `weather forecast` | any of the words; more and rarer ones rank higher |
+//! | `"weather forecast"` | the words side by side |
+//! | `+weather` | must be there |
+//! | `-weather` | must not be there |
+//! | `weath*` | words that begin so |
+//! | `title:weather`, `description:"long range"` | words of that part alone |
+//! | `vendor:acme`, `-tag:beta`, `type:lmos:*` | as the filter of that name; `id` and `language` besides |
+//!
+//! A field of exact values restricts, as its filter does: one of those named within a field, and of
+//! each field. Words beside it stay required. Whatever isn't one of these forms is text, a quote
+//! that isn't closed included.
+
+mod compile;
+mod exact;
+mod parse;
+
+pub(super) use compile::{Compiled, Spelling, compile};
+pub(super) use exact::ExactTerm;
+pub(super) use parse::parse;
+
+use super::schema::ExactField;
+
+/// One part of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Clause {
+    pub occur: Occur,
+    pub target: Target,
+    pub pattern: Pattern,
+}
+
+/// Whether a clause must, may or must not match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Occur {
+    Any,
+    Must,
+    Not,
+}
+
+/// Where a clause looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// All words.
+    Text,
+    /// The words of titles.
+    Title,
+    /// The words of descriptions.
+    Description,
+    /// The id.
+    Id,
+    /// Exact values.
+    Exact(ExactField),
+}
+
+/// What a clause looks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pattern {
+    Word(String),
+    Phrase(String),
+    Prefix(String),
+}

@@ -1,0 +1,123 @@
+//! The fields of the index and how each is kept.
+//!
+//! | field | from | kept as |
+//! |---|---|---|
+//! | `id` | the id | one exact term; a column that documents are sorted by |
+//! | `text` | everything that is searched by default, names several times | stemmed words with positions |
+//! | `title`, `description` | the same words again, for `title:` and `description:` | stemmed words with positions |
+//! | `capability`, `type`, `tag`… | the values of a filter, in their filtering form | exact terms |
+//! | `capability_values`, `type_values`… | the same values as they were written | a column that facets count |
+//! | `summary` | what a hit shows | stored bytes |
+
+use tantivy::{
+    IndexSettings, IndexSortByField, Order,
+    schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions},
+    store::Compressor,
+};
+
+use super::{FacetField, text};
+
+/// Changes with every change of fields, tokenizers or stored summary: an index of another version
+/// is built anew.
+pub(super) const VERSION: u32 = 1;
+
+/// The fields that hold exact values, beside `id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum ExactField {
+    /// One of those that can also be counted.
+    Facet(FacetField),
+    /// Language tags.
+    Language,
+}
+
+/// The indexed and the counted side of a facet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FacetFields {
+    pub terms: Field,
+    pub values: Field,
+}
+
+/// All fields by name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields {
+    pub id: Field,
+    pub text: Field,
+    pub title: Field,
+    pub description: Field,
+    pub language: Field,
+    pub summary: Field,
+    facets: [FacetFields; FacetField::ALL.len()],
+}
+
+impl Fields {
+    /// The field of exact terms.
+    pub fn exact(&self, field: ExactField) -> Field {
+        match field {
+            ExactField::Facet(facet) => self.facet(facet).terms,
+            ExactField::Language => self.language,
+        }
+    }
+
+    /// Both sides of a facet.
+    pub fn facet(&self, facet: FacetField) -> FacetFields {
+        self.facets[facet as usize]
+    }
+}
+
+/// The column that a facet is counted by.
+pub(super) fn values_column(facet: FacetField) -> &'static str {
+    match facet {
+        FacetField::Capability => "capability_values",
+        FacetField::Type => "type_values",
+        FacetField::Tag => "tag_values",
+        FacetField::Vendor => "vendor_values",
+        FacetField::Protocol => "protocol_values",
+        FacetField::Security => "security_values",
+        FacetField::Format => "format_values",
+    }
+}
+
+/// The column that documents are sorted by.
+pub(super) const ID: &str = "id";
+
+/// The schema, and its fields.
+pub(super) fn build() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let id = builder.add_text_field(ID, exact().set_fast("raw"));
+    let text = builder.add_text_field("text", words(text::PROSE));
+    let title = builder.add_text_field("title", words(text::NAMES));
+    let description = builder.add_text_field("description", words(text::PROSE));
+    let language = builder.add_text_field("language", exact());
+    let summary = builder.add_bytes_field("summary", STORED);
+    let facets = FacetField::ALL.map(|facet| FacetFields {
+        terms: builder.add_text_field(facet.name(), exact()),
+        values: builder.add_text_field(values_column(facet), FAST),
+    });
+    (builder.build(), Fields { id, text, title, description, language, summary, facets })
+}
+
+/// Sorted by id, so that equal scores come in the order of ids without looking at them.
+pub(super) fn settings() -> IndexSettings {
+    IndexSettings {
+        sort_by_field: Some(IndexSortByField { field: ID.into(), order: Order::Asc }),
+        docstore_compression: Compressor::Lz4,
+        docstore_compress_dedicated_thread: false,
+        docstore_blocksize: 8 * 1024,
+        ..IndexSettings::default()
+    }
+}
+
+fn exact() -> TextOptions {
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer("raw")
+        .set_index_option(IndexRecordOption::Basic)
+        .set_fieldnorms(false);
+    TextOptions::default().set_indexing_options(indexing)
+}
+
+fn words(tokenizer: &str) -> TextOptions {
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(tokenizer)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    TextOptions::default().set_indexing_options(indexing)
+}

@@ -1,0 +1,206 @@
+//! What a hit shows of a capability: the part of its text that matches best, as HTML.
+
+use std::{collections::HashSet, ops::Range};
+
+use tantivy::tokenizer::TextAnalyzer;
+
+use super::{CapabilityHit, summary::Capability};
+
+/// The most capabilities of a hit.
+const MOST_CAPABILITIES: usize = 5;
+/// The longest snippet in characters, marks not counted.
+const LONGEST_SNIPPET: usize = 200;
+
+/// The words that a query looked for, as the index has them.
+#[derive(Debug, Default)]
+pub(super) struct Highlights {
+    pub terms: HashSet<String>,
+    pub prefixes: Vec<String>,
+}
+
+impl Highlights {
+    /// Whether a word of the index was looked for.
+    pub fn contains(&self, term: &str) -> bool {
+        self.terms.contains(term) || self.prefixes.iter().any(|prefix| term.starts_with(prefix.as_str()))
+    }
+}
+
+/// The capabilities that match best, with their snippets.
+pub(super) fn capability_hits(
+    analyzer: &mut TextAnalyzer,
+    capabilities: &[Capability<'_>],
+    highlights: &Highlights,
+) -> Vec<CapabilityHit> {
+    let mut ranked: Vec<(usize, &Capability<'_>)> =
+        capabilities.iter().map(|capability| (score(analyzer, capability, highlights), capability)).collect();
+    ranked.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
+    let best = ranked.into_iter().take(MOST_CAPABILITIES);
+    best.map(|(_, capability)| CapabilityHit {
+        name: capability.key.to_string(),
+        snippet: snippet(
+            analyzer,
+            capability.text.as_deref().or(capability.name.as_deref()).unwrap_or(&capability.key),
+            highlights,
+        ),
+    })
+    .collect()
+}
+
+/// How many different words match; a name counts twice.
+fn score(analyzer: &mut TextAnalyzer, capability: &Capability<'_>, highlights: &Highlights) -> usize {
+    let names = [Some(capability.key.as_ref()), capability.name.as_deref()];
+    let in_names: HashSet<String> = names
+        .into_iter()
+        .flatten()
+        .flat_map(|name| matches(analyzer, name, highlights))
+        .map(|(term, _)| term)
+        .collect();
+    let in_text: HashSet<String> =
+        capability.text.iter().flat_map(|text| matches(analyzer, text, highlights)).map(|(term, _)| term).collect();
+    2 * in_names.len() + in_text.len()
+}
+
+/// The words of a text that match, with their places.
+fn matches(analyzer: &mut TextAnalyzer, text: &str, highlights: &Highlights) -> Vec<(String, Range<usize>)> {
+    let mut found = Vec::new();
+    analyzer.token_stream(text).process(&mut |token| {
+        if highlights.contains(&token.text) {
+            found.push((token.text.clone(), token.offset_from..token.offset_to));
+        }
+    });
+    found
+}
+
+/// The best part of a text, escaped, with matches in `<b>`.
+pub(super) fn snippet(analyzer: &mut TextAnalyzer, text: &str, highlights: &Highlights) -> String {
+    let found = matches(analyzer, text, highlights);
+    let window = best_window(text, &found);
+    let mut html = String::with_capacity(window.len() + 32);
+    if window.start > 0 {
+        html.push('…');
+    }
+    let mut at = window.start;
+    for marked in merged(&found) {
+        if marked.start < at || marked.end > window.end {
+            continue;
+        }
+        escape(&mut html, text.get(at..marked.start).unwrap_or_default());
+        html.push_str("<b>");
+        escape(&mut html, text.get(marked.clone()).unwrap_or_default());
+        html.push_str("</b>");
+        at = marked.end;
+    }
+    escape(&mut html, text.get(at..window.end).unwrap_or_default());
+    if window.end < text.len() {
+        html.push('…');
+    }
+    html
+}
+
+/// The window with the most different matches; the first of equals.
+fn best_window(text: &str, found: &[(String, Range<usize>)]) -> Range<usize> {
+    if text.chars().nth(LONGEST_SNIPPET).is_none() {
+        return 0..text.len();
+    }
+    let mut best = (0, window_from(text, 0));
+    for (_, first) in found {
+        let window = window_from(text, word_start(text, first.start));
+        let inside: HashSet<&str> = found
+            .iter()
+            .filter(|(_, place)| window.start <= place.start && place.end <= window.end)
+            .map(|(term, _)| term.as_str())
+            .collect();
+        if inside.len() > best.0 {
+            best = (inside.len(), window);
+        }
+    }
+    best.1
+}
+
+/// Somewhat before a match, at the beginning of a word.
+fn word_start(text: &str, at: usize) -> usize {
+    const LEAD: usize = 40;
+    let from = text.floor_char_boundary(at.saturating_sub(LEAD));
+    if from == 0 {
+        return 0;
+    }
+    let lead = text.get(from..at).unwrap_or_default();
+    lead.find(char::is_whitespace)
+        .map_or(at, |space| from + space + lead[space..].chars().next().map_or(0, char::len_utf8))
+}
+
+/// From a place as many characters as a snippet may have, ending with a word if one ends there.
+fn window_from(text: &str, start: usize) -> Range<usize> {
+    let rest = text.get(start..).unwrap_or_default();
+    let Some((length, _)) = rest.char_indices().nth(LONGEST_SNIPPET) else { return start..text.len() };
+    let end =
+        rest.get(..length).and_then(|window| window.rfind(char::is_whitespace)).filter(|&space| space > length / 2);
+    start..start + end.unwrap_or(length)
+}
+
+/// Matches in their order, overlapping ones as one.
+fn merged(found: &[(String, Range<usize>)]) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = found.iter().map(|(_, place)| place.clone()).collect();
+    places.sort_by_key(|place| (place.start, place.end));
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(places.len());
+    for place in places {
+        match merged.last_mut() {
+            Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
+            _ => merged.push(place),
+        }
+    }
+    merged
+}
+
+fn escape(html: &mut String, text: &str) {
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            other => html.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::text;
+
+    fn cut(text: &str, terms: &[&str]) -> String {
+        let highlights =
+            Highlights { terms: terms.iter().map(|&term| term.to_owned()).collect(), prefixes: Vec::new() };
+        snippet(&mut text::prose(), text, &highlights)
+    }
+
+    #[test]
+    fn matches_are_marked_and_everything_is_escaped() {
+        assert_eq!(
+            cut(r#"<script>"Weather" & 'forecasts'</script>"#, &["weather", "forecast"]),
+            "&lt;script&gt;&quot;<b>Weather</b>&quot; &amp; &#39;<b>forecasts</b>&#39;&lt;/script&gt;"
+        );
+    }
+
+    #[test]
+    fn parts_and_wholes_of_a_name_make_one_mark() {
+        assert_eq!(cut("getWeather now", &["weather", "getweath"]), "<b>getWeather</b> now");
+    }
+
+    #[test]
+    fn the_part_with_most_matches_is_shown() {
+        let text = format!("weather {}the weather forecast of {}", "x ".repeat(300), "ü ".repeat(300));
+        let cut = cut(&text, &["weather", "forecast"]);
+        assert!(cut.starts_with('…') && cut.ends_with('…'), "{cut}");
+        assert!(cut.contains("the <b>weather</b> <b>forecast</b> of"), "{cut}");
+        assert!(cut.chars().count() < 230, "{cut}");
+    }
+
+    #[test]
+    fn long_text_without_spaces_is_cut_between_characters() {
+        let cut = cut(&"語".repeat(500), &["weather"]);
+        assert_eq!(cut.chars().count(), LONGEST_SNIPPET + 1);
+    }
+}

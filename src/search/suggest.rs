@@ -1,0 +1,101 @@
+//! Words of the index that are spelled like others: for queries that find nothing, and for prefixes.
+
+use std::{collections::BTreeMap, io};
+
+use tantivy::{Searcher, TantivyError, Term, query::FuzzyTermQuery, schema::Field};
+
+use super::{
+    snippet::Highlights,
+    summary::Summary,
+    text::{self, normalized},
+};
+
+/// The most words that one word is replaced by.
+const MOST_ALIKE: usize = 8;
+/// Shorter words are like too many others.
+const SHORTEST_FUZZY: usize = 4;
+/// From this length on two letters may differ, where no word differs in one.
+const LONG_WORD: usize = 8;
+/// The most suggestions of a response.
+const MOST_SUGGESTIONS: usize = 5;
+
+/// Terms of a field that begin so, at most `limit`.
+pub(super) fn terms_with_prefix(
+    searcher: &Searcher,
+    field: Field,
+    prefix: &str,
+    limit: usize,
+) -> tantivy::Result<Vec<String>> {
+    let mut terms: Vec<String> = Vec::new();
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(field)?;
+        let mut stream = index.terms().range().ge(prefix).into_stream()?;
+        let mut found = 0;
+        while found < limit && stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+            found += 1;
+            terms.extend(std::str::from_utf8(stream.key()).map(str::to_owned));
+        }
+    }
+    terms.sort_unstable();
+    terms.dedup();
+    terms.truncate(limit);
+    Ok(terms)
+}
+
+/// Terms of a field that are spelled like this one, with their distance: the nearest and most
+/// frequent. The term itself, if the index has it, is alone.
+pub(super) fn terms_alike(searcher: &Searcher, field: Field, term: &str) -> tantivy::Result<Vec<(String, u8)>> {
+    if searcher.doc_freq(&Term::from_field_text(field, term))? > 0 {
+        return Ok(vec![(term.to_owned(), 0)]);
+    }
+    let length = term.chars().count();
+    if length < SHORTEST_FUZZY {
+        return Ok(Vec::new());
+    }
+    let near = terms_within(searcher, field, term, 1)?;
+    if !near.is_empty() || length < LONG_WORD {
+        return Ok(near);
+    }
+    terms_within(searcher, field, term, 2)
+}
+
+fn terms_within(searcher: &Searcher, field: Field, term: &str, distance: u8) -> tantivy::Result<Vec<(String, u8)>> {
+    let mut frequencies: BTreeMap<String, u64> = BTreeMap::new();
+    let query = FuzzyTermQuery::new(Term::from_field_text(field, term), distance, true);
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(field)?;
+        let mut stream = index.terms().search(query.automaton()?).into_stream()?;
+        while stream.advance() {
+            let found =
+                std::str::from_utf8(stream.key()).map_err(|error| TantivyError::from(io::Error::other(error)))?;
+            *frequencies.entry(found.to_owned()).or_default() += u64::from(stream.value().doc_freq);
+        }
+    }
+    let mut terms: Vec<(String, u64)> = frequencies.into_iter().collect();
+    terms.sort_by(|(term, count), (other, other_count)| other_count.cmp(count).then_with(|| term.cmp(other)));
+    terms.truncate(MOST_ALIKE);
+    Ok(terms.into_iter().map(|(term, _)| (term, distance)).collect())
+}
+
+/// The highlighted words of hits as they are written there, the most frequent first: what the query
+/// perhaps meant.
+pub(super) fn suggestions<'s>(
+    summaries: impl Iterator<Item = &'s Summary<'s>>,
+    highlights: &Highlights,
+) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut analyzer = text::prose();
+    for summary in summaries {
+        for text in summary.texts() {
+            analyzer.token_stream(text).process(&mut |token| {
+                if token.position_length == 1 && highlights.contains(&token.text) {
+                    let written = text.get(token.offset_from..token.offset_to).unwrap_or_default();
+                    *counts.entry(normalized(written)).or_default() += 1;
+                }
+            });
+        }
+    }
+    let mut words: Vec<(String, usize)> = counts.into_iter().collect();
+    words.sort_by(|(word, count), (other, other_count)| other_count.cmp(count).then_with(|| word.cmp(other)));
+    words.into_iter().map(|(word, _)| word).take(MOST_SUGGESTIONS).collect()
+}

@@ -1,0 +1,85 @@
+//! What a hit shows of a Thing, stored with its index entry so that a search needs no other room.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::td;
+
+/// The longest description that is stored for display, in bytes.
+const LONGEST_DESCRIPTION: usize = 16 * 1024;
+/// The longest text of a capability that snippets are cut from, in bytes.
+const LONGEST_TEXT: usize = 1024;
+
+/// The stored form, in JSON with short keys.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Summary<'a> {
+    #[serde(borrow, rename = "i")]
+    pub id: Cow<'a, str>,
+    #[serde(borrow, rename = "t", default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<Capability<'a>>,
+}
+
+/// A capability as a hit shows it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Capability<'a> {
+    #[serde(borrow, rename = "k")]
+    pub key: Cow<'a, str>,
+    /// Its name, where the key isn't the name.
+    #[serde(borrow, rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "x", default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Cow<'a, str>>,
+}
+
+impl<'a> Summary<'a> {
+    /// Summarizes a Thing.
+    pub fn of(id: &'a str, thing: &'a Map<String, Value>, capabilities: &[td::Capability<'a>]) -> Summary<'a> {
+        Summary {
+            id: Cow::Borrowed(id),
+            title: default_text(thing, "title", "titles").map(Cow::Borrowed),
+            description: default_text(thing, "description", "descriptions")
+                .map(|text| shorten(text, LONGEST_DESCRIPTION)),
+            capabilities: capabilities.iter().map(Capability::of).collect(),
+        }
+    }
+
+    /// All texts that words are looked for in.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let own = [self.title.as_deref(), self.description.as_deref()].into_iter().flatten();
+        own.chain(self.capabilities.iter().flat_map(Capability::texts))
+    }
+}
+
+impl<'a> Capability<'a> {
+    fn of(capability: &td::Capability<'a>) -> Capability<'a> {
+        Capability {
+            key: Cow::Borrowed(capability.key()),
+            name: capability.name.filter(|_| capability.id.is_some()).map(Cow::Borrowed),
+            text: capability.description.map(|text| shorten(text, LONGEST_TEXT)),
+        }
+    }
+
+    /// The key, the name and the text.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        [Some(self.key.as_ref()), self.name.as_deref(), self.text.as_deref()].into_iter().flatten()
+    }
+}
+
+/// The text in the default language, or the first of the others.
+fn default_text<'a>(thing: &'a Map<String, Value>, one: &str, many: &str) -> Option<&'a str> {
+    let translations = thing.get(many).and_then(Value::as_object);
+    thing.get(one).and_then(Value::as_str).or_else(|| translations?.values().find_map(Value::as_str))
+}
+
+fn shorten(text: &str, longest: usize) -> Cow<'_, str> {
+    if text.len() <= longest {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}…", text.get(..text.floor_char_boundary(longest)).unwrap_or_default()))
+}
