@@ -1,3 +1,4 @@
 //! All integration tests: one binary, one module a resource or promise.
 
+mod search;
 mod td;

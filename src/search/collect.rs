@@ -179,10 +179,10 @@ impl Head {
             self.column = searcher.segment_reader(self.ord).fast_fields().str(schema::ID)?;
         }
         let mut id = String::new();
-        if let (Some(column), Some(&(_, doc))) = (&self.column, self.list.get(self.next)) {
-            if let Some(ord) = column.term_ords(doc).next() {
-                column.ord_to_str(ord, &mut id)?;
-            }
+        if let (Some(column), Some(&(_, doc))) = (&self.column, self.list.get(self.next))
+            && let Some(ord) = column.term_ords(doc).next()
+        {
+            column.ord_to_str(ord, &mut id)?;
         }
         self.id = Some(id);
         Ok(())

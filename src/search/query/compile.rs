@@ -13,7 +13,7 @@ use tantivy::{
     tokenizer::TextAnalyzer,
 };
 
-use super::{Clause, ExactTerm, Occur, Pattern, Target};
+use super::{Clause, ExactTerm, Occur, Pattern, Target, excluded::Excluded};
 use crate::{
     Result,
     search::{
@@ -130,7 +130,7 @@ impl<'a> Compiler<'a> {
         match clause.occur {
             Occur::Any => self.any.extend(queries),
             Occur::Must => self.musts.extend(union(queries)),
-            Occur::Not => self.nots.extend(union(queries)),
+            Occur::Not => self.nots.extend(union(queries).map(|not| -> Box<dyn Query> { Box::new(Excluded(not)) })),
         }
         Ok(())
     }
@@ -162,17 +162,22 @@ impl<'a> Compiler<'a> {
         Ok(queries)
     }
 
+    /// Words side by side; spelled wrongly, each of them may be the word it is most like.
     fn phrase(&mut self, field: Field, phrase: &str, occur: Occur) -> Result<Vec<Box<dyn Query>>> {
-        let parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole).collect();
-        if self.spelling == Spelling::Fuzzy || parts.len() < 2 {
-            let mut queries = Vec::new();
-            for part in &parts {
-                queries.extend(self.terms(field, part, occur)?);
+        let mut parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole).collect();
+        if let [word] = parts.as_slice() {
+            return self.terms(field, word, occur);
+        }
+        if self.spelling == Spelling::Fuzzy && occur != Occur::Not {
+            for part in &mut parts {
+                match self.alike(field, &part.text)?.into_iter().next() {
+                    Some((term, _)) => part.text = term,
+                    None => return Ok(Vec::new()),
+                }
             }
-            return Ok(queries);
         }
         self.highlight(occur, parts.iter());
-        Ok(vec![phrase_query(field, &parts)])
+        Ok(if parts.is_empty() { Vec::new() } else { vec![phrase_query(field, &parts)] })
     }
 
     /// The terms that begin so, and the stem that the beginning may be cut to; of a name its whole.
@@ -218,6 +223,10 @@ impl<'a> Compiler<'a> {
             self.highlights.terms.insert(term);
         }
         Ok(queries)
+    }
+
+    fn alike(&self, field: Field, term: &str) -> Result<Vec<(String, u8)>> {
+        suggest::terms_alike(self.searcher, field, term).map_err(index_error("looking up words that are spelled alike"))
     }
 
     fn exact_query(&self, field: Field, pattern: &Pattern, form: impl Fn(&str) -> String) -> Box<dyn Query> {

@@ -16,6 +16,7 @@
 
 mod compile;
 mod exact;
+mod excluded;
 mod parse;
 
 pub(super) use compile::{Compiled, Spelling, compile};

@@ -1,0 +1,147 @@
+//! The life of an index: what a reader sees when, and what is left after a crash or a change of version.
+
+use std::fs;
+
+use agentdex::{
+    Error,
+    search::{Entry, Filters, Index, Request},
+};
+use serde_json::json;
+
+use super::{TestIndex, extended, ids, request, thing};
+
+#[test]
+fn nothing_is_found_before_a_commit() {
+    let mut index = TestIndex::new();
+    assert!(index.index.cursor().is_none());
+    index.put(&thing("urn:a", "Weather", ""));
+    assert_eq!(index.query("weather").total, 0);
+    let cursor = index.commit();
+    assert_eq!(index.query("weather").total, 1);
+    assert_eq!(index.index.cursor(), Some(cursor));
+}
+
+#[test]
+fn a_put_takes_the_place_of_the_old_and_a_delete_takes_it_out() {
+    let mut index = TestIndex::with(&[thing("urn:a", "Weather", ""), thing("urn:b", "Weather", "")]);
+    index.put(&thing("urn:a", "Tides", ""));
+    index.put(&thing("urn:a", "Currents", ""));
+    index.commit();
+    assert_eq!(index.found("weather"), ["urn:b"]);
+    assert_eq!(index.found("tides"), Vec::<String>::new());
+    assert_eq!(index.found("currents"), ["urn:a"]);
+    index.writer.delete("urn:a").expect("a delete");
+    index.writer.delete("urn:unknown").expect("a delete of nothing");
+    index.commit();
+    assert_eq!(index.query("").total, 1);
+}
+
+#[test]
+fn an_index_is_opened_where_it_was_left() {
+    let TestIndex { home, writer, index, .. } = {
+        let mut index = TestIndex::with(&[thing("urn:a", "Weather", "")]);
+        index.put(&thing("urn:lost", "Weather", "Put, but never committed."));
+        index
+    };
+    let cursor = index.cursor();
+    drop((writer, index));
+    let (index, mut writer, found) = Index::open(home.path()).expect("opened").expect("an index");
+    assert_eq!(Some(found), cursor);
+    assert_eq!(ids(&index.search(&request("weather"), &[]).expect("an answer")), ["urn:a"]);
+    let thing = thing("urn:b", "Weather", "");
+    writer.put(Entry { id: "urn:b", thing: &thing, format: None }).expect("put");
+    writer.commit(found).expect("a commit");
+    assert_eq!(index.search(&request("weather"), &[]).expect("an answer").total, 2);
+}
+
+#[test]
+fn a_rebuild_takes_the_place_of_the_old_index_with_its_first_commit() {
+    let TestIndex { home, writer, index, .. } = TestIndex::with(&[thing("urn:old", "Weather", "")]);
+    drop((writer, index));
+    let (_, abandoned) = Index::create(home.path()).expect("a new index");
+    drop(abandoned);
+    let (old, writer, cursor) = Index::open(home.path()).expect("opened").expect("the old index");
+    assert_eq!(old.search(&request("weather"), &[]).expect("an answer").total, 1);
+    drop(writer);
+    let (_, mut writer) = Index::create(home.path()).expect("a new index");
+    let thing = thing("urn:new", "Weather", "");
+    writer.put(Entry { id: "urn:new", thing: &thing, format: None }).expect("put");
+    writer.commit(cursor).expect("a commit");
+    drop(writer);
+    let (index, ..) = Index::open(home.path()).expect("opened").expect("the new index");
+    assert_eq!(ids(&index.search(&request("weather"), &[]).expect("an answer")), ["urn:new"]);
+    let directories = fs::read_dir(home.path())
+        .expect("a directory")
+        .filter(|entry| entry.as_ref().expect("an entry").path().is_dir());
+    assert_eq!(directories.count(), 1, "leftovers are removed");
+}
+
+#[test]
+fn what_cannot_be_read_is_built_anew() {
+    let nowhere = tempfile::tempdir().expect("a temporary directory");
+    assert!(Index::open(nowhere.path()).expect("no error").is_none());
+    assert!(Index::open(&nowhere.path().join("missing")).expect("no error").is_none());
+
+    let TestIndex { home, writer, index, .. } = TestIndex::with(&[thing("urn:a", "Weather", "")]);
+    drop((writer, index));
+    let current = fs::read_to_string(home.path().join("CURRENT")).expect("CURRENT");
+    let directory = home.path().join(current.split_whitespace().nth(1).expect("a name"));
+    for text in ["", "garbage", "999999 index-1", "\u{0}\u{ff}"] {
+        fs::write(home.path().join("CURRENT"), text).expect("written");
+        assert!(Index::open(home.path()).expect("no error").is_none(), "{text:?}");
+    }
+    fs::write(home.path().join("CURRENT"), current).expect("written");
+    let files = fs::read_dir(&directory).expect("a directory").map(|entry| entry.expect("an entry").path());
+    for file in files.filter(|file| file.extension().is_some_and(|extension| extension != "lock")) {
+        let whole = fs::read(&file).expect("read");
+        if whole.is_empty() || file.ends_with(".managed.json") {
+            continue;
+        }
+        fs::write(&file, &whole[..whole.len() / 2]).expect("written");
+        assert!(Index::open(home.path()).expect("no error").is_none(), "{} was cut in half", file.display());
+        fs::write(&file, whole).expect("written");
+    }
+    assert!(Index::open(home.path()).expect("no error").is_some());
+}
+
+#[test]
+fn expired_things_are_neither_found_nor_counted() {
+    let things: Vec<_> =
+        ["urn:a", "urn:b", "urn:c"].map(|id| extended(thing(id, "Weather", ""), json!({"tags": ["t"]}))).into();
+    let index = TestIndex::with(&things);
+    let expired = ["urn:a".to_owned(), "urn:gone".to_owned()];
+    for query in ["weather", "", "tag:t", "-tides"] {
+        let request = Request { facets: vec![agentdex::search::FacetField::Tag], ..request(query) };
+        let response = index.index.search(&request, &expired).expect("an answer");
+        assert_eq!((response.total, ids(&response)), (2, vec!["urn:b".to_owned(), "urn:c".to_owned()]), "{query}");
+        assert_eq!(response.facets[&agentdex::search::FacetField::Tag][0].count, 2);
+    }
+    assert_eq!(index.index.ids(None, &Filters::default(), &expired).expect("ids"), ["urn:b", "urn:c"]);
+}
+
+#[test]
+fn ids_are_listed_in_order() {
+    let mut index = TestIndex::new();
+    for round in 0..3 {
+        for n in 0..20 {
+            index.put(&thing(&format!("urn:{:02}", (n * 7 + round) % 50), "Weather", ""));
+        }
+        index.commit();
+    }
+    let all = index.index.ids(None, &Filters::default(), &[]).expect("ids");
+    assert!(all.is_sorted() && all.len() as u64 == index.query("").total);
+    let ids = index.index.ids(Some("id:urn:07 id:urn:00"), &Filters::default(), &[]).expect("ids");
+    assert_eq!(ids, ["urn:00", "urn:07"]);
+}
+
+#[test]
+fn pages_are_bounded() {
+    let index = TestIndex::with(&[thing("urn:a", "Weather", "")]);
+    let page = |offset, limit| index.index.search(&Request { offset, limit, ..request("weather") }, &[]);
+    assert_eq!(page(0, 0).expect("an answer").total, 1);
+    assert_eq!(page(0, usize::MAX).expect("a limit over 1,000 is served as 1,000").hits.len(), 1);
+    assert_eq!(page(9_000, 1_000).expect("the last page").hits.len(), 0);
+    let error = page(9_001, 5_000).expect_err("too deep");
+    assert!(matches!(error, Error::LimitExceeded { maximum: 10_000, .. }), "{error}");
+    assert!(page(usize::MAX, 1).is_err());
+}

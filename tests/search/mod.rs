@@ -1,0 +1,87 @@
+//! Search by capability: what is found, in which order, and what a query may look like.
+
+mod facets;
+mod index;
+mod language;
+mod ranking;
+
+use agentdex::{
+    Cursor, Epoch, Seq,
+    search::{Entry, Filters, Index, IndexWriter, Request, Response},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// An index in a directory of its own.
+struct TestIndex {
+    home: TempDir,
+    index: Index,
+    writer: IndexWriter,
+    seq: u64,
+}
+
+impl TestIndex {
+    fn new() -> TestIndex {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let (index, writer) = Index::create(home.path()).expect("a new index");
+        TestIndex { home, index, writer, seq: 0 }
+    }
+
+    fn with(things: &[Value]) -> TestIndex {
+        let mut index = TestIndex::new();
+        for thing in things {
+            index.put(thing);
+        }
+        index.commit();
+        index
+    }
+
+    fn put(&mut self, thing: &Value) {
+        let id = thing["id"].as_str().expect("an id");
+        self.writer.put(Entry { id, thing, format: None }).expect("the Thing is indexed");
+    }
+
+    fn commit(&mut self) -> Cursor {
+        self.seq += 1;
+        let cursor = Cursor { epoch: Epoch(7), seq: Seq(self.seq) };
+        self.writer.commit(cursor).expect("a commit");
+        cursor
+    }
+
+    fn search(&self, request: &Request) -> Response {
+        self.index.search(request, &[]).expect("an answer")
+    }
+
+    fn query(&self, query: &str) -> Response {
+        self.search(&request(query))
+    }
+
+    /// The ids that a query finds, in the order of rank.
+    fn found(&self, query: &str) -> Vec<String> {
+        ids(&self.query(query))
+    }
+
+    fn filtered(&self, filters: Filters) -> Vec<String> {
+        ids(&self.search(&Request { filters, ..request("") }))
+    }
+}
+
+fn request(query: &str) -> Request {
+    Request { query: Some(query.to_owned()), limit: 10, ..Request::default() }
+}
+
+fn ids(response: &Response) -> Vec<String> {
+    response.hits.iter().map(|hit| hit.id.clone()).collect()
+}
+
+/// A Thing with a title and a description.
+fn thing(id: &str, title: &str, description: &str) -> Value {
+    json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": id, "title": title, "description": description})
+}
+
+/// The Thing with more members.
+fn extended(mut thing: Value, members: Value) -> Value {
+    let (Value::Object(target), Value::Object(members)) = (&mut thing, members) else { panic!("no objects") };
+    target.extend(members);
+    thing
+}
