@@ -1,4 +1,5 @@
 //! All integration tests: one binary, one module a resource or promise.
 
 mod search;
+mod store;
 mod td;

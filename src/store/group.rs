@@ -1,0 +1,340 @@
+//! `Group`: the transactions that share a batch and a flush, applied in memory one after the other.
+//!
+//! Each write sees what the writes before it have staged, so preconditions hold in log order; a
+//! transaction that fails takes back what it has staged.
+
+use std::{collections::HashMap, sync::Arc};
+
+use sled::{Batch, IVec};
+
+use super::{
+    layout::{self, Body, Entry, State, StoredRecord},
+    log::into_change,
+    view::{Before, View, reading},
+    write::{Expiry, Operation, Original, Outcome, Write},
+};
+use crate::{
+    Error, Result,
+    change::{Change, ChangeKind, Precondition, Seq, Timestamp},
+    td::merge_patch,
+};
+
+/// What a group is going to write.
+pub(super) struct Group<'a> {
+    view: &'a View,
+    now: Timestamp,
+    state: State,
+    changes: Vec<Arc<Change>>,
+    staged: HashMap<IVec, Option<IVec>>,
+    /// What the tree has under the records, originals and expiries that are about to be overwritten, and
+    /// those that were read for it.
+    before: HashMap<IVec, Option<IVec>>,
+    /// What the current transaction has replaced in `staged`.
+    undo: Vec<(IVec, Option<Option<IVec>>)>,
+}
+
+/// What there is under an id when a write comes to it.
+struct Found<'a> {
+    record: StoredRecord<'a>,
+    expiry: Expiry,
+}
+
+/// What a put brings along beside its text.
+struct Particulars<'a> {
+    id: &'a str,
+    expiry: Expiry,
+    original: Option<&'a Original>,
+}
+
+/// A group that is ready to be applied.
+pub(super) struct Staged {
+    pub batch: Batch,
+    pub before: Before,
+    pub changes: Vec<Arc<Change>>,
+    pub state: State,
+}
+
+impl<'a> Group<'a> {
+    pub fn new(view: &'a View, state: State, now: Timestamp) -> Group<'a> {
+        Group {
+            view,
+            now,
+            state,
+            changes: Vec::new(),
+            staged: HashMap::new(),
+            before: HashMap::new(),
+            undo: Vec::new(),
+        }
+    }
+
+    /// Stages all writes of a transaction, or none.
+    pub fn apply(&mut self, transaction: Vec<Write>) -> Result<Vec<Outcome>> {
+        let (state, changes) = (self.state, self.changes.len());
+        self.undo.clear();
+        let outcomes: Result<Vec<Outcome>> = transaction.into_iter().map(|write| self.write(write)).collect();
+        if outcomes.is_err() {
+            for (key, replaced) in self.undo.drain(..).rev() {
+                match replaced {
+                    Some(value) => self.staged.insert(key, value),
+                    None => self.staged.remove(&key),
+                };
+            }
+            self.state = state;
+            self.changes.truncate(changes);
+        }
+        outcomes
+    }
+
+    /// Stages something that is no write to a record.
+    pub fn set(&mut self, key: IVec, value: Option<IVec>) {
+        let replaced = self.staged.insert(key.clone(), value);
+        self.undo.push((key, replaced));
+    }
+
+    /// The batch; none where nothing is to be written.
+    pub fn finish(mut self) -> Option<Staged> {
+        if self.staged.is_empty() {
+            return None;
+        }
+        if !self.changes.is_empty() {
+            self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
+        }
+        let (mut batch, mut before) = (Batch::default(), Before::new());
+        for (key, value) in self.staged {
+            if let Some(held) = self.before.remove(&key) {
+                before.insert(key.clone(), held);
+            }
+            match value {
+                Some(value) => batch.insert(key, value),
+                None => batch.remove(key),
+            }
+        }
+        Some(Staged { batch, before, changes: self.changes, state: self.state })
+    }
+
+    fn write(&mut self, write: Write) -> Result<Outcome> {
+        let Write { id, precondition, operation, actor } = write;
+        if id.is_empty() || id.contains('\0') {
+            return Err(Error::InvalidId { id, reason: "it is empty or has a zero byte".into() });
+        }
+        let bytes = self.get(&layout::record_key(&id))?;
+        let found = bytes.as_deref().map(|bytes| self.found(&id, bytes)).transpose()?;
+        let (live, expired) = match found {
+            Some(found) if found.expiry.is_due(self.now) => (None, Some(found)),
+            found => (found, None),
+        };
+        if let Operation::Purge = operation {
+            return match expired {
+                Some(expired) => self.delete(&id, &expired, actor).map(Outcome::Removed),
+                None => Ok(Outcome::NotDue),
+            };
+        }
+        check(&id, precondition, &operation, live.as_ref().map(|live| live.record.seq))?;
+        match (operation, live) {
+            (Operation::Put { text, capabilities, expiry, original }, live) => {
+                let particulars = Particulars { id: &id, expiry, original: original.as_ref() };
+                if let Some(expired) = expired {
+                    self.delete(&id, &expired, None)?;
+                }
+                match live {
+                    None => self.create(particulars, text, capabilities, actor),
+                    Some(live) => self.replace(particulars, &live, text, capabilities, actor),
+                }
+            }
+            (Operation::Renew { expiry }, Some(live)) => {
+                self.renew(Particulars { id: &id, expiry, original: None }, &live)
+            }
+            (Operation::Remove, Some(live)) => self.delete(&id, &live, actor).map(Outcome::Removed),
+            // `check` lets no renewal and no removal of what isn't there through.
+            (Operation::Renew { .. } | Operation::Remove | Operation::Purge, _) => Ok(Outcome::NotDue),
+        }
+    }
+
+    fn create(
+        &mut self,
+        particulars: Particulars<'_>,
+        text: String,
+        capabilities: Vec<String>,
+        actor: Option<String>,
+    ) -> Result<Outcome> {
+        let seq = self.state.last.next();
+        let mut record = StoredRecord {
+            has_expiry: false,
+            has_original: false,
+            is_creation: true,
+            seq,
+            created: self.now,
+            modified: self.now,
+            format: None,
+            capabilities: &layout::block_of(&capabilities),
+            text: &text,
+        };
+        self.attach(&particulars, &mut record)?;
+        self.set(layout::record_key(particulars.id), Some(record.encode()));
+        self.state.records += 1;
+        let (id, at, after) = (particulars.id.to_owned(), self.now, capabilities);
+        let body = Body::Text(text);
+        self.log(Entry { kind: ChangeKind::Created, at, id, actor, before: Vec::new(), after, body })?;
+        Ok(Outcome::Created(seq))
+    }
+
+    fn replace(
+        &mut self,
+        particulars: Particulars<'_>,
+        live: &Found<'_>,
+        text: String,
+        capabilities: Vec<String>,
+        actor: Option<String>,
+    ) -> Result<Outcome> {
+        let old = &live.record;
+        let patch = if old.text == text { None } else { merge_patch::diff(old.text, &text) };
+        let Some(patch) = patch else { return self.renew(particulars, live) };
+        self.keep_creation(live)?;
+        let seq = self.state.last.next();
+        let mut record = StoredRecord {
+            is_creation: false,
+            seq,
+            modified: self.now,
+            capabilities: &layout::block_of(&capabilities),
+            text: &text,
+            ..*old
+        };
+        if particulars.original.is_none() && old.has_original {
+            self.overwrite(layout::original_key(particulars.id), None)?;
+            (record.has_original, record.format) = (false, None);
+        }
+        self.attach(&particulars, &mut record)?;
+        self.set(layout::record_key(particulars.id), Some(record.encode()));
+        let (id, at, before, after) = (particulars.id.to_owned(), self.now, old.capability_keys()?, capabilities);
+        self.log(Entry { kind: ChangeKind::Updated, at, id, actor, before, after, body: Body::Text(patch) })?;
+        Ok(Outcome::Updated(seq))
+    }
+
+    fn renew(&mut self, particulars: Particulars<'_>, live: &Found<'_>) -> Result<Outcome> {
+        let mut record = live.record;
+        self.attach(&particulars, &mut record)?;
+        if record != live.record {
+            self.set(layout::record_key(particulars.id), Some(record.encode()));
+        }
+        Ok(Outcome::Renewed(record.seq))
+    }
+
+    fn delete(&mut self, id: &str, found: &Found<'_>, actor: Option<String>) -> Result<Seq> {
+        self.keep_creation(found)?;
+        self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
+        if found.record.has_original {
+            self.overwrite(layout::original_key(id), None)?;
+        }
+        self.set(layout::record_key(id), None);
+        self.state.records = self.state.records.saturating_sub(1);
+        let (id, at, before) = (id.to_owned(), self.now, found.record.capability_keys()?);
+        self.log(Entry { kind: ChangeKind::Deleted, at, id, actor, before, after: Vec::new(), body: Body::None })
+    }
+
+    /// Stages expiry and original of a record and says so in it.
+    fn attach<'r>(&mut self, particulars: &Particulars<'r>, record: &mut StoredRecord<'r>) -> Result<()> {
+        self.move_expiry(particulars.id, record.has_expiry, particulars.expiry)?;
+        record.has_expiry = particulars.expiry != Expiry::default();
+        if let Some(original) = particulars.original {
+            self.overwrite(layout::original_key(particulars.id), Some(layout::encode_original(original)))?;
+            (record.has_original, record.format) = (true, Some(original.format.as_str()));
+        }
+        Ok(())
+    }
+
+    fn move_expiry(&mut self, id: &str, has_expiry: bool, expiry: Expiry) -> Result<()> {
+        let old = if has_expiry { self.expiry(id)? } else { Expiry::default() };
+        if old == expiry {
+            return Ok(());
+        }
+        if let Some(moment) = old.expires {
+            let key = layout::due_key(moment, id);
+            self.before.entry(key.clone()).or_insert(Some(IVec::default()));
+            self.set(key, None);
+        }
+        if let Some(moment) = expiry.expires {
+            let key = layout::due_key(moment, id);
+            self.before.entry(key.clone()).or_insert(None);
+            self.set(key, Some(IVec::default()));
+        }
+        let value = (expiry != Expiry::default()).then(|| layout::encode_expiry(&expiry));
+        self.overwrite(layout::expiry_key(id), value)
+    }
+
+    /// Moves the TD of a creation from the record, which is about to change, into the log.
+    fn keep_creation(&mut self, found: &Found<'_>) -> Result<()> {
+        let record = &found.record;
+        if !record.is_creation || record.seq < self.view.oldest() {
+            return Ok(());
+        }
+        let key = layout::log_key(record.seq);
+        let entry = match self.staged.get(&key) {
+            Some(staged) => staged.clone(),
+            None => self.view.tree.get(&key).map_err(reading)?,
+        };
+        if let Some(entry) = entry {
+            let entry = Entry { body: Body::Text(record.text.to_owned()), ..Entry::decode(&entry)? };
+            self.set(key, Some(entry.encode()));
+        }
+        Ok(())
+    }
+
+    /// Appends to the log.
+    fn log(&mut self, entry: Entry) -> Result<Seq> {
+        let seq = self.state.last.next();
+        self.state.last = seq;
+        self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
+        let stored = match entry.kind {
+            ChangeKind::Created => entry.encode_without_text(),
+            ChangeKind::Updated | ChangeKind::Deleted => entry.encode(),
+        };
+        self.set(layout::log_key(seq), Some(stored));
+        self.changes.push(Arc::new(into_change(self.view, seq, entry)?));
+        Ok(seq)
+    }
+
+    fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
+        let record = StoredRecord::decode(bytes)?;
+        let expiry = if record.has_expiry { self.expiry(id)? } else { Expiry::default() };
+        Ok(Found { record, expiry })
+    }
+
+    fn expiry(&mut self, id: &str) -> Result<Expiry> {
+        let bytes = self.get(&layout::expiry_key(id))?;
+        bytes.map_or(Ok(Expiry::default()), |bytes| layout::decode_expiry(&bytes))
+    }
+
+    /// What this group finds under the key of a record, original or expiry.
+    fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
+        if let Some(staged) = self.staged.get(key) {
+            return Ok(staged.clone());
+        }
+        if let Some(before) = self.before.get(key) {
+            return Ok(before.clone());
+        }
+        let held = self.view.tree.get(key).map_err(reading)?;
+        self.before.insert(key.clone(), held.clone());
+        Ok(held)
+    }
+
+    fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<()> {
+        self.get(&key)?;
+        self.set(key, value);
+        Ok(())
+    }
+}
+
+fn check(id: &str, precondition: Precondition, operation: &Operation, found: Option<Seq>) -> Result<()> {
+    let expected = match (precondition, operation) {
+        (Precondition::Any, Operation::Renew { .. } | Operation::Remove) => Precondition::Present,
+        (precondition, _) => precondition,
+    };
+    let needs_record = !matches!(operation, Operation::Put { .. });
+    let holds = match expected {
+        Precondition::Any => true,
+        Precondition::Absent => found.is_none() && !needs_record,
+        Precondition::Present => found.is_some(),
+        Precondition::Seq(seq) => found == Some(seq),
+    };
+    if holds { Ok(()) } else { Err(Error::PreconditionFailed { id: id.to_owned(), expected, found }) }
+}

@@ -1,0 +1,131 @@
+//! Opening: the directory, the lock, the format, and what is kept in memory.
+
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use sled::Batch;
+use uuid::Uuid;
+
+use super::{
+    cursors::Cursors,
+    expiry,
+    layout::{self, FORMAT_VERSION, State},
+    options::Options,
+    sync::DataFile,
+    view::{View, reading},
+};
+use crate::{
+    Error, Result,
+    change::{Epoch, Seq, Timestamp},
+};
+
+/// How long a lock is waited for: a process that is dying holds it a moment.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Opens or creates what is under `directory`.
+pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile, State)> {
+    create_directory(directory)?;
+    let files = directory.join("store");
+    let tree = open_tree(directory, &files, &options)?;
+    let (epoch, registry_id) = match tree.get(layout::FORMAT_KEY).map_err(reading)? {
+        Some(version) => {
+            check_version(directory, &version)?;
+            identity(&tree)?
+        }
+        None => initialize(directory, &tree)?,
+    };
+    let state = tree.get(layout::STATE_KEY).map_err(reading)?;
+    let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
+    let oldest = match tree.range(layout::log_key(Seq::ZERO)..layout::log_key(Seq(u64::MAX))).keys().next() {
+        Some(key) => layout::seq_of_key(&key.map_err(reading)?)?,
+        None => state.last.next(),
+    };
+    let cursors = Cursors::load(&tree)?;
+    expiry::grant_grace(&tree, Timestamp::now())?;
+    let file = DataFile::open(&files).and_then(|file| {
+        tree.flush()?;
+        file.sync().map(|()| file)
+    });
+    let file = file.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
+    Ok((View::new(tree, (epoch, registry_id), options, state, oldest, cursors), file, state))
+}
+
+fn create_directory(directory: &Path) -> Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let failed = |source| Error::Io { doing: format!("creating the data directory {}", directory.display()), source };
+    if directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    match builder.create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+fn open_tree(directory: &Path, files: &Path, options: &Options) -> Result<sled::Db> {
+    let config = sled::Config::new().path(files).cache_capacity(options.cache_bytes).flush_every_ms(None);
+    let started = Instant::now();
+    loop {
+        match config.open() {
+            Ok(tree) => return Ok(tree),
+            Err(error) if !is_lock_error(&error) => {
+                return Err(match error {
+                    sled::Error::Unsupported(found) => unsupported(directory, found),
+                    error => Error::Store { doing: "opening", source: error.into() },
+                });
+            }
+            Err(_) if started.elapsed() > LOCK_PATIENCE => return Err(Error::StoreInUse { path: directory.into() }),
+            Err(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// sled 0.34 tells a lock that is held only in words.
+fn is_lock_error(error: &sled::Error) -> bool {
+    matches!(error, sled::Error::Io(error) if error.to_string().contains("could not acquire lock"))
+}
+
+fn unsupported(directory: &Path, found: String) -> Error {
+    Error::UnsupportedStoreFormat { path: directory.into(), found, supported: FORMAT_VERSION }
+}
+
+fn check_version(directory: &Path, version: &[u8]) -> Result<()> {
+    match version.try_into().map(u32::from_be_bytes) {
+        Ok(FORMAT_VERSION) => Ok(()),
+        Ok(other) => Err(unsupported(directory, other.to_string())),
+        Err(_) => Err(unsupported(directory, format!("{version:?}"))),
+    }
+}
+
+fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
+    let epoch = tree.get(layout::EPOCH_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
+    let registry = tree.get(layout::REGISTRY_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
+    let epoch = epoch.as_ref().try_into().map_err(|_| layout::corrupt())?;
+    let registry = Uuid::from_slice(&registry).map_err(|_| layout::corrupt())?;
+    Ok((Epoch(u64::from_be_bytes(epoch)), registry))
+}
+
+fn initialize(directory: &Path, tree: &sled::Db) -> Result<(Epoch, Uuid)> {
+    let foreign = !tree.is_empty() || tree.tree_names().len() > 1;
+    if foreign {
+        return Err(unsupported(directory, "of another program".into()));
+    }
+    let (epoch, _) = Uuid::new_v4().as_u64_pair();
+    let registry_id = Uuid::new_v4();
+    let mut batch = Batch::default();
+    batch.insert(layout::FORMAT_KEY, &FORMAT_VERSION.to_be_bytes());
+    batch.insert(layout::EPOCH_KEY, &epoch.to_be_bytes());
+    batch.insert(layout::REGISTRY_KEY, registry_id.as_bytes());
+    tree.apply_batch(batch).map_err(|source| Error::Store { doing: "creating", source: source.into() })?;
+    Ok((Epoch(epoch), registry_id))
+}

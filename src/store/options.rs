@@ -1,0 +1,54 @@
+//! How the store is opened.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+/// How the store is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The most changes that the log keeps.
+    pub retained_changes: u64,
+    /// The longest that the log keeps a change.
+    pub retained_for: Duration,
+    /// sled's cache in bytes.
+    pub cache_bytes: u64,
+    /// The most transactions that share one flush.
+    pub group_size: usize,
+    /// Called before each flush; for tests that count flushes, hold them up or make them fail.
+    #[doc(hidden)]
+    pub before_flush: Option<FlushHook>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            retained_changes: 1_000_000,
+            retained_for: Duration::from_secs(30 * 24 * 3600),
+            cache_bytes: 64 * 1024 * 1024,
+            group_size: 256,
+            before_flush: None,
+        }
+    }
+}
+
+/// What is called before a flush; an error is as if the flush had failed.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct FlushHook(Arc<dyn Fn() -> io::Result<()> + Send + Sync>);
+
+impl FlushHook {
+    /// Makes a hook of a closure.
+    pub fn new(hook: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> FlushHook {
+        FlushHook(Arc::new(hook))
+    }
+
+    /// Calls it.
+    pub(super) fn call(&self) -> io::Result<()> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for FlushHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FlushHook")
+    }
+}

@@ -1,0 +1,87 @@
+//! The words of a write: what is asked for, and what became of it.
+
+use crate::change::{Precondition, Seq, Timestamp};
+
+/// What a write does to a record.
+#[derive(Debug, Clone)]
+pub enum Operation {
+    /// Creates or replaces. Where the stored form doesn't change it is a renewal: no `Change`.
+    Put {
+        /// The stored form ([`crate::td::ThingDescription::text`]).
+        text: String,
+        /// Its capability keys.
+        capabilities: Vec<String>,
+        /// Its expiry.
+        expiry: Expiry,
+        /// The document it was converted from. A renewal without one keeps the one that is there.
+        original: Option<Original>,
+    },
+    /// Moves the expiry and nothing else; no `Change`.
+    Renew {
+        /// The new expiry.
+        expiry: Expiry,
+    },
+    /// Removes.
+    Remove,
+    /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
+    /// precondition is that alone.
+    Purge,
+}
+
+/// When a Thing expires.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Expiry {
+    /// Time to live in seconds, as the client gave it.
+    pub ttl: Option<u64>,
+    /// The moment; none: never.
+    pub expires: Option<Timestamp>,
+}
+
+impl Expiry {
+    /// Whether the moment has come.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// The document that a record was converted from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Original {
+    /// The format's name, such as `agent-spec`.
+    pub format: String,
+    /// The media type of `bytes`.
+    pub media_type: String,
+    /// The document, with secrets replaced by references.
+    pub bytes: Vec<u8>,
+}
+
+/// One write to one record.
+///
+/// A record that has expired counts as absent. [`Operation::Renew`] and [`Operation::Remove`] ask for
+/// [`Precondition::Present`] where they come with [`Precondition::Any`].
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// The record.
+    pub id: String,
+    /// What must hold of it.
+    pub precondition: Precondition,
+    /// What is done to it.
+    pub operation: Operation,
+    /// Who does it; absent without authentication.
+    pub actor: Option<String>,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The record is new.
+    Created(Seq),
+    /// The record was replaced.
+    Updated(Seq),
+    /// The stored form is what it was; at most the expiry moved. The seq is that of its last change.
+    Renewed(Seq),
+    /// The record is gone.
+    Removed(Seq),
+    /// A purge found nothing due.
+    NotDue,
+}

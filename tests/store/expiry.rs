@@ -1,0 +1,109 @@
+//! Expiry: what is due isn't found, and a restart purges nobody who would have renewed.
+
+use super::*;
+
+fn expired_ids(store: &Store) -> Vec<String> {
+    store.expired(Timestamp::now(), 100).expect("reading succeeds")
+}
+
+#[test]
+fn expired_record_is_not_found() {
+    let store = TestStore::open();
+    store.put("urn:live", "{}");
+    store.write(write("urn:due", Precondition::Any, put_expiring("{}", past(None)))).expect("it succeeds");
+    store.write(write("urn:later", Precondition::Any, put_expiring("{}", future(None)))).expect("it succeeds");
+    assert_eq!(store.text("urn:due"), None);
+    assert!(store.find_unpurged("urn:due").expect("reading succeeds").is_some());
+    assert_eq!(store.records_unpurged(None).count(), 3);
+    assert_eq!(store.original("urn:due").ok(), Some(None));
+    assert_eq!(store.ids(), ["urn:later", "urn:live"]);
+    assert_eq!(store.len(), 2);
+    assert_eq!(expired_ids(&store), ["urn:due"]);
+}
+
+#[test]
+fn expired_record_counts_as_absent() {
+    let store = TestStore::open();
+    let expired = || write("urn:a", Precondition::Any, put_expiring("{}", past(None)));
+    for refused in [
+        write("urn:a", Precondition::Present, put("{}")),
+        write("urn:a", Precondition::Seq(Seq(1)), put("{}")),
+        write("urn:a", Precondition::Any, Operation::Remove),
+        write("urn:a", Precondition::Any, Operation::Renew { expiry: future(None) }),
+    ] {
+        store.write(expired()).expect("it succeeds");
+        let sketch = format!("{refused:?}");
+        assert!(store.write(refused).is_err(), "{sketch}");
+    }
+}
+
+#[test]
+fn put_on_an_expired_record_logs_its_deletion_and_creates() {
+    let mut store = TestStore::open();
+    store.write(write("urn:a", Precondition::Any, put_expiring(r#"{"old":1}"#, past(None)))).expect("it succeeds");
+    assert_eq!(
+        store.write(write("urn:a", Precondition::Absent, put(r#"{"new":1}"#))).ok(),
+        Some(Outcome::Created(Seq(3)))
+    );
+    for _ in 0..2 {
+        assert_eq!(
+            store.log(),
+            [r#"1 thing_created urn:a {"old":1}"#, "2 thing_deleted urn:a", r#"3 thing_created urn:a {"new":1}"#]
+        );
+        assert_eq!(store.len(), 1);
+        assert_eq!(expired_ids(&store), Vec::<String>::new());
+        store.reopen();
+    }
+}
+
+#[test]
+fn purge_takes_only_what_is_still_due() {
+    let store = TestStore::open();
+    store.write(write("urn:due", Precondition::Any, put_expiring("{}", past(None)))).expect("it succeeds");
+    store.write(write("urn:renewed", Precondition::Any, put_expiring("{}", future(None)))).expect("it succeeds");
+    let outcomes: Vec<Outcome> = ["urn:due", "urn:renewed", "urn:unknown"]
+        .map(|id| store.write(write(id, Precondition::Any, Operation::Purge)).expect("a purge succeeds"))
+        .into();
+    assert_eq!(outcomes, [Outcome::Removed(Seq(3)), Outcome::NotDue, Outcome::NotDue]);
+    assert_eq!(store.log().last().map(String::as_str), Some("3 thing_deleted urn:due"));
+    assert_eq!(expired_ids(&store), Vec::<String>::new());
+}
+
+#[test]
+fn renewal_is_durable_and_no_change() {
+    let mut store = TestStore::open();
+    store.write(write("urn:a", Precondition::Any, put_expiring("{}", future(None)))).expect("it succeeds");
+    let later = Expiry { ttl: None, expires: Some(Timestamp::now().plus_seconds(5000)) };
+    let renewal = write("urn:a", Precondition::Seq(Seq(1)), Operation::Renew { expiry: later });
+    assert_eq!(store.write(renewal).ok(), Some(Outcome::Renewed(Seq(1))));
+    for _ in 0..2 {
+        let record = store.find("urn:a").expect("reading succeeds").expect("it is there");
+        assert_eq!((record.expiry, record.seq), (later, Seq(1)));
+        assert_eq!(store.log().len(), 1);
+        store.reopen();
+    }
+    // And it can be taken off and put on.
+    for expiry in [Expiry::default(), later] {
+        let renewal = write("urn:a", Precondition::Any, Operation::Renew { expiry });
+        store.write(renewal).expect("it is there");
+        assert_eq!(store.find("urn:a").expect("reading succeeds").map(|record| record.expiry), Some(expiry));
+    }
+}
+
+#[test]
+fn restart_gives_every_ttl_a_grace() {
+    let mut store = TestStore::open();
+    store.write(write("urn:ttl", Precondition::Any, put_expiring("{}", past(Some(600))))).expect("it succeeds");
+    store.write(write("urn:absolute", Precondition::Any, put_expiring("{}", past(None)))).expect("it succeeds");
+    let far = Expiry { ttl: Some(1), expires: Some(Timestamp::now().plus_seconds(9000)) };
+    store.write(write("urn:far", Precondition::Any, put_expiring("{}", far))).expect("it succeeds");
+    let opened = Timestamp::now();
+    store.reopen();
+    let expiry = |id: &str| store.find(id).expect("reading succeeds").map(|record| record.expiry);
+    let graced = expiry("urn:ttl").expect("it has a grace");
+    assert!(graced.expires >= Some(opened.plus_seconds(600)), "{graced:?}");
+    assert_eq!(graced.ttl, Some(600));
+    assert_eq!(expiry("urn:absolute"), None);
+    assert_eq!(expiry("urn:far"), Some(far));
+    assert_eq!(expired_ids(&store), ["urn:absolute"]);
+}

@@ -1,0 +1,144 @@
+//! Acknowledged means flushed: nothing is shown or acknowledged before, and a flush that fails
+//! closes the store.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use agentdex::{Error, store::FlushHook};
+
+use super::*;
+
+fn with_hook(group_size: usize, hook: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> TestStore {
+    TestStore::with(Options { group_size, before_flush: Some(FlushHook::new(hook)), ..Options::default() })
+}
+
+#[test]
+fn failed_flush_acknowledges_nothing_and_closes_the_store() {
+    let failing = Arc::new(AtomicBool::new(false));
+    let disk = failing.clone();
+    let mut store = with_hook(8, move || match disk.load(Ordering::SeqCst) {
+        true => Err(io::Error::other("no space left")),
+        false => Ok(()),
+    });
+    store.put("urn:before", r#"{"a":1}"#);
+    failing.store(true, Ordering::SeqCst);
+    let mut tickets: Vec<Ticket> = (0..100)
+        .map(|index| store.submit(vec![write(&format!("urn:{index}"), Precondition::Any, put("{}"))]))
+        .collect();
+    tickets.push(store.submit(vec![write("urn:before", Precondition::Any, Operation::Remove)]));
+    for ticket in tickets {
+        match ticket.wait() {
+            Err(Error::WritesClosed { reason }) => assert_eq!(reason, "no space left"),
+            other => panic!("acknowledged: {other:?}"),
+        }
+    }
+    // It stays closed when the disk is well again, shows what was durable, and nothing else.
+    failing.store(false, Ordering::SeqCst);
+    let later = store.submit(vec![write("urn:later", Precondition::Any, put("{}"))]).wait();
+    assert!(matches!(later, Err(Error::WritesClosed { .. })), "{later:?}");
+    assert_eq!(store.closed_to_writes().as_deref(), Some("no space left"));
+    assert!(store.trim_log(Timestamp::now()).is_err());
+    assert_eq!(store.ids(), ["urn:before"]);
+    assert_eq!(store.text("urn:0"), None);
+    assert_eq!(store.text("urn:before").as_deref(), Some(r#"{"a":1}"#));
+    assert_eq!(store.log(), [r#"1 thing_created urn:before {"a":1}"#]);
+    assert_eq!((*store.durable().borrow(), store.len()), (Seq(1), 1));
+    // Reopened it takes writes; what the failed group left is whole or absent, in log and records alike.
+    store.reopen();
+    assert_eq!(store.closed_to_writes(), None);
+    assert_eq!(store.len(), store.ids().len() as u64);
+    assert!(matches!(store.put("urn:again", "{}"), Outcome::Created(_)));
+}
+
+#[test]
+fn acknowledgements_never_exceed_flushes_times_group_size() {
+    const GROUP_SIZE: usize = 4;
+    let flushes = Arc::new(AtomicU64::new(0));
+    let counter = flushes.clone();
+    let store = with_hook(GROUP_SIZE, move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    });
+    let acknowledged = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let (store, acknowledged, flushes) = (&store, &acknowledged, &flushes);
+            scope.spawn(move || {
+                for index in 0..50 {
+                    store.put(&format!("urn:{writer}:{index}"), "{}");
+                    // Counted after the fact, so never above what the flushes so far allow.
+                    let count = acknowledged.fetch_add(1, Ordering::SeqCst) + 1;
+                    let most = flushes.load(Ordering::SeqCst) * GROUP_SIZE as u64;
+                    assert!(count <= most, "{count} acknowledged, {most} flushed at most");
+                }
+            });
+        }
+    });
+    assert_eq!(acknowledged.load(Ordering::SeqCst), 400);
+}
+
+#[test]
+fn concurrent_writers_share_flushes() {
+    let flushes = Arc::new(AtomicU64::new(0));
+    let counter = flushes.clone();
+    let store = with_hook(256, move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    });
+    let tickets: Vec<Ticket> = (0..1000)
+        .map(|index| store.submit(vec![write(&format!("urn:{index}"), Precondition::Any, put("{}"))]))
+        .collect();
+    for ticket in tickets {
+        ticket.wait().expect("it succeeds");
+    }
+    assert!(flushes.load(Ordering::SeqCst) < 1000);
+}
+
+#[test]
+fn nothing_is_shown_before_it_is_durable() {
+    let (entered, in_flush) = mpsc::channel();
+    let (go_on, gate) = mpsc::channel::<()>();
+    let (gate, armed) = (Mutex::new(gate), Arc::new(AtomicBool::new(false)));
+    let arm = armed.clone();
+    let store = with_hook(8, move || {
+        if arm.load(Ordering::SeqCst) {
+            entered.send(()).expect("the test listens");
+            // An error means that the test has failed and is over.
+            let _ = gate.lock().expect("not poisoned").recv();
+        }
+        Ok(())
+    });
+    // Dropped before the store, should the test fail: else the committer would wait for ever.
+    let go_on = go_on;
+    store.put("urn:a", r#"{"a":1}"#);
+    store.put("urn:b", r#"{"b":1}"#);
+    store.write(write("urn:c", Precondition::Any, put_expiring("{}", past(None)))).expect("it succeeds");
+    let before = (store.ids(), store.log(), store.len());
+    armed.store(true, Ordering::SeqCst);
+    let ticket = store.submit(vec![
+        write("urn:a", Precondition::Any, put(r#"{"a":2}"#)),
+        write("urn:b", Precondition::Any, Operation::Remove),
+        write("urn:c", Precondition::Any, put_expiring(r#"{"c":2}"#, future(None))),
+        write("urn:d", Precondition::Any, put("{}")),
+    ]);
+    in_flush.recv().expect("the committer flushes");
+    assert_eq!((store.ids(), store.log(), store.len()), before);
+    assert_eq!(store.text("urn:a").as_deref(), Some(r#"{"a":1}"#));
+    assert_eq!(store.text("urn:b").as_deref(), Some(r#"{"b":1}"#));
+    assert_eq!(store.text("urn:c"), None);
+    assert_eq!(store.text("urn:d"), None);
+    assert_eq!(store.history("urn:a", Seq::ZERO, 10).expect("reading succeeds").len(), 1);
+    go_on.send(()).expect("the hook listens");
+    ticket.wait().expect("it succeeds");
+    assert_eq!(store.ids(), ["urn:a", "urn:c", "urn:d"]);
+    assert_eq!(store.text("urn:a").as_deref(), Some(r#"{"a":2}"#));
+    assert_eq!(store.text("urn:c").as_deref(), Some(r#"{"c":2}"#));
+    armed.store(false, Ordering::SeqCst);
+}

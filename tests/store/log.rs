@@ -1,0 +1,154 @@
+//! The change log: what it says, and how long.
+
+use std::time::Duration;
+
+use agentdex::change::{Cursor, Epoch};
+
+use super::*;
+
+#[test]
+fn change_says_what_the_record_can_no_longer_tell() {
+    let mut store = TestStore::open();
+    store.put("urn:kept", r#"{"kept":1}"#);
+    store.put("urn:updated", r#"{"a":1,"b":1}"#);
+    store.put("urn:updated", r#"{"a":2}"#);
+    store.put("urn:removed", r#"{"c":1}"#);
+    store.write(write("urn:removed", Precondition::Any, Operation::Remove)).expect("it is there");
+    let expected = [
+        r#"1 thing_created urn:kept {"kept":1}"#,
+        r#"2 thing_created urn:updated {"a":1,"b":1}"#,
+        r#"3 thing_updated urn:updated {"a":2,"b":null}"#,
+        r#"4 thing_created urn:removed {"c":1}"#,
+        "5 thing_deleted urn:removed",
+    ];
+    assert_eq!(store.log(), expected, "from memory");
+    store.reopen();
+    assert_eq!(store.log(), expected, "from disk");
+}
+
+#[test]
+fn change_names_the_capabilities_before_and_after_and_the_actor() {
+    let mut store = TestStore::open();
+    for (text, keys) in [("{}", &["a", "b"][..]), (r#"{"x":1}"#, &["b"])] {
+        let capabilities = keys.iter().map(|key| (*key).to_owned()).collect();
+        let operation = Operation::Put { text: text.into(), capabilities, expiry: Expiry::default(), original: None };
+        let write = Write { actor: Some("eve".into()), ..write("urn:a", Precondition::Any, operation) };
+        store.write(write).expect("it succeeds");
+    }
+    store.write(write("urn:a", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.reopen();
+    let changes = store.changes(Seq::ZERO, 10).expect("reading succeeds").changes;
+    let sketch: Vec<String> = changes
+        .iter()
+        .map(|change| format!("{:?} {:?} {:?}", change.actor, change.capabilities_before, change.capabilities_after))
+        .collect();
+    assert_eq!(sketch, [r#"Some("eve") [] ["a", "b"]"#, r#"Some("eve") ["a", "b"] ["b"]"#, r#"None ["b"] []"#]);
+}
+
+#[test]
+fn log_is_read_in_parts() {
+    let mut store = TestStore::open();
+    for index in 0..10 {
+        store.put(&format!("urn:{index}"), "{}");
+    }
+    for _ in 0..2 {
+        let part = store.changes(Seq(3), 4).expect("reading succeeds");
+        let seqs: Vec<u64> = part.changes.iter().map(|change| change.seq.0).collect();
+        assert_eq!((seqs, part.last, part.oldest, part.truncated), (vec![4, 5, 6, 7], Seq(10), Seq(1), false));
+        let end = store.changes(Seq(10), 4).expect("reading succeeds");
+        assert_eq!((end.changes.len(), end.truncated), (0, false));
+        let beyond = store.changes(Seq(11), 4).expect("reading succeeds");
+        assert_eq!((beyond.changes.len(), beyond.truncated), (0, true));
+        store.reopen();
+    }
+}
+
+#[test]
+fn history_is_of_one_thing() {
+    let store = TestStore::open();
+    for text in ["{}", r#"{"a":1}"#, r#"{"a":2}"#] {
+        store.put("urn:a", text);
+        store.put("urn:ab", text);
+    }
+    let history = |since, limit| -> Vec<u64> {
+        let changes = store.history("urn:a", since, limit).expect("reading succeeds");
+        assert!(changes.iter().all(|change| change.id == "urn:a"));
+        changes.iter().map(|change| change.seq.0).collect()
+    };
+    assert_eq!(history(Seq::ZERO, 10), [1, 3, 5]);
+    assert_eq!(history(Seq(1), 1), [3]);
+    assert_eq!(history(Seq(5), 10), Vec::<u64>::new());
+}
+
+#[test]
+fn log_is_trimmed_by_count() {
+    let mut store = TestStore::with(Options { retained_changes: 1000, ..Options::default() });
+    let tickets: Vec<Ticket> = (0..2500)
+        .map(|index| store.submit(vec![write(&format!("urn:{index:04}"), Precondition::Any, put("{}"))]))
+        .collect();
+    for ticket in tickets {
+        ticket.wait().expect("it succeeds");
+    }
+    store.trim_log(Timestamp::now()).expect("trimming succeeds");
+    for _ in 0..2 {
+        let part = store.changes(Seq(1000), 10).expect("reading succeeds");
+        assert_eq!((part.truncated, part.oldest, part.last), (true, Seq(1501), Seq(2500)));
+        let part = store.changes(Seq(1500), usize::MAX).expect("reading succeeds");
+        assert_eq!((part.truncated, part.changes.len()), (false, 1000));
+        assert_eq!(store.history("urn:1499", Seq::ZERO, 10).expect("reading succeeds").len(), 0);
+        assert_eq!(store.history("urn:1500", Seq::ZERO, 10).expect("reading succeeds").len(), 1);
+        store.reopen();
+    }
+}
+
+#[test]
+fn record_whose_creation_is_forgotten_can_be_changed() {
+    let store = TestStore::with(Options { retained_changes: 1, ..Options::default() });
+    store.put("urn:a", "{}");
+    store.put("urn:b", "{}");
+    store.trim_log(Timestamp::now()).expect("trimming succeeds");
+    assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Updated(Seq(3)));
+    store.write(write("urn:a", Precondition::Any, Operation::Remove)).expect("it is there");
+    assert_eq!(store.changes(Seq(1), 10).expect("reading succeeds").changes.len(), 3);
+    assert!(store.changes(Seq(0), 10).expect("reading succeeds").truncated);
+}
+
+#[test]
+fn log_is_trimmed_by_age() {
+    let store = TestStore::with(Options { retained_for: Duration::from_secs(60), ..Options::default() });
+    store.put("urn:a", "{}");
+    store.trim_log(Timestamp::now()).expect("trimming succeeds");
+    assert_eq!(store.log().len(), 1);
+    store.trim_log(Timestamp::now().plus_seconds(61)).expect("trimming succeeds");
+    let part = store.changes(Seq(1), 10).expect("reading succeeds");
+    assert_eq!((part.truncated, part.oldest, part.last), (false, Seq(2), Seq(1)));
+    assert!(store.changes(Seq::ZERO, 10).expect("reading succeeds").truncated);
+    assert_eq!(store.text("urn:a").as_deref(), Some("{}"));
+}
+
+#[test]
+fn cursor_outlives_the_process() {
+    let mut store = TestStore::open();
+    let cursor = |seq| Cursor { epoch: Epoch(7), seq: Seq(seq) };
+    store.set_cursor("mqtt", cursor(1)).expect("it succeeds");
+    store.set_cursor("mqtt", cursor(2)).expect("it succeeds");
+    store.set_cursor("gone", cursor(3)).expect("it succeeds");
+    store.remove_cursor("gone").expect("it succeeds");
+    for _ in 0..2 {
+        assert_eq!(store.cursor("mqtt").expect("reading succeeds"), Some(cursor(2)));
+        assert_eq!(store.cursor("gone").expect("reading succeeds"), None);
+        store.reopen();
+    }
+}
+
+#[test]
+fn durable_end_moves_with_the_log_and_not_with_renewals() {
+    let store = TestStore::open();
+    let mut durable = store.durable();
+    assert_eq!(*durable.borrow_and_update(), Seq::ZERO);
+    store.put("urn:a", "{}");
+    assert!(durable.has_changed().expect("the store is open"));
+    assert_eq!(*durable.borrow_and_update(), Seq(1));
+    store.put("urn:a", "{}");
+    assert!(!durable.has_changed().expect("the store is open"));
+}

@@ -1,0 +1,96 @@
+//! The store's promises: what a write does, what readers see, what a crash can't take.
+
+use agentdex::{
+    change::{Precondition, Seq, Timestamp},
+    store::{Expiry, Operation, Options, Outcome, Store, Ticket, Write},
+};
+use tempfile::TempDir;
+
+mod expiry;
+mod flush;
+mod log;
+mod open;
+mod records;
+mod writes;
+
+/// A store in a directory that goes away with it.
+struct TestStore {
+    store: Option<Store>,
+    options: Options,
+    directory: TempDir,
+}
+
+impl TestStore {
+    fn open() -> TestStore {
+        TestStore::with(Options::default())
+    }
+
+    fn with(options: Options) -> TestStore {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open(directory.path(), options.clone()).expect("an empty directory opens");
+        TestStore { store: Some(store), options, directory }
+    }
+
+    fn reopen(&mut self) {
+        self.store = None;
+        self.store = Some(Store::open(self.directory.path(), self.options.clone()).expect("it opens again"));
+    }
+
+    fn put(&self, id: &str, text: &str) -> Outcome {
+        self.write(write(id, Precondition::Any, put(text))).expect("a put without precondition succeeds")
+    }
+
+    fn write(&self, write: Write) -> agentdex::Result<Outcome> {
+        self.submit(vec![write]).wait().map(|outcomes| outcomes[0])
+    }
+
+    fn text(&self, id: &str) -> Option<String> {
+        self.find(id).expect("reading succeeds").map(|record| record.text)
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.records(None).map(|record| record.expect("reading succeeds").id).collect()
+    }
+
+    /// Kind, id and description (or patch) of each change.
+    fn log(&self) -> Vec<String> {
+        let part = self.changes(Seq::ZERO, usize::MAX).expect("reading succeeds");
+        assert!(!part.truncated);
+        part.changes.iter().map(|change| sketch(change)).collect()
+    }
+}
+
+impl std::ops::Deref for TestStore {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        self.store.as_ref().expect("open")
+    }
+}
+
+fn sketch(change: &agentdex::Change) -> String {
+    let text = change.td.as_ref().or(change.patch.as_ref()).map_or("", |text| text.get());
+    format!("{} {} {} {text}", change.seq, change.kind, change.id).trim_end().to_owned()
+}
+
+fn write(id: &str, precondition: Precondition, operation: Operation) -> Write {
+    Write { id: id.to_owned(), precondition, operation, actor: None }
+}
+
+fn put(text: &str) -> Operation {
+    put_expiring(text, Expiry::default())
+}
+
+fn put_expiring(text: &str, expiry: Expiry) -> Operation {
+    Operation::Put { text: text.to_owned(), capabilities: Vec::new(), expiry, original: None }
+}
+
+/// An expiry that is over.
+fn past(ttl: Option<u64>) -> Expiry {
+    Expiry { ttl, expires: Some(Timestamp(Timestamp::now().0 - 1000)) }
+}
+
+/// An expiry far ahead.
+fn future(ttl: Option<u64>) -> Expiry {
+    Expiry { ttl, expires: Some(Timestamp::now().plus_seconds(1000)) }
+}

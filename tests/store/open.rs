@@ -1,0 +1,89 @@
+//! Opening a directory: one process, one format.
+
+use agentdex::Error;
+
+use super::*;
+
+#[test]
+fn store_keeps_its_identity() {
+    let mut store = TestStore::open();
+    let identity = (store.epoch(), store.registry_id());
+    store.reopen();
+    assert_eq!((store.epoch(), store.registry_id()), identity);
+    assert_ne!(TestStore::open().epoch(), identity.0);
+}
+
+#[test]
+fn records_and_log_are_there_again() {
+    let mut store = TestStore::open();
+    for index in 0..100 {
+        store.put(&format!("urn:{index:03}"), &format!(r#"{{"index":{index}}}"#));
+    }
+    store.write(write("urn:000", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.reopen();
+    assert_eq!(store.ids().len(), 99);
+    assert_eq!(store.len(), 99);
+    assert_eq!(store.text("urn:042").as_deref(), Some(r#"{"index":42}"#));
+    assert_eq!(store.log().len(), 101);
+    assert_eq!(*store.durable().borrow(), Seq(101));
+    assert_eq!(store.put("urn:new", "{}"), Outcome::Created(Seq(102)));
+}
+
+#[test]
+fn second_open_says_that_the_directory_is_in_use() {
+    let store = TestStore::open();
+    match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
+        Err(Error::StoreInUse { path }) => assert_eq!(path, store.directory.path()),
+        other => panic!("expected StoreInUse, got {other:?}"),
+    }
+}
+
+#[test]
+fn lock_that_is_let_go_in_time_is_waited_for() {
+    let store = TestStore::open();
+    let path = store.directory.path().to_owned();
+    let opened = std::thread::spawn(move || Store::open(&path, Options::default()).is_ok());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let TestStore { store, directory, .. } = store;
+    drop(store);
+    assert!(opened.join().expect("no panic"));
+    drop(directory);
+}
+
+#[test]
+fn unknown_format_version_is_refused() {
+    let mut store = TestStore::open();
+    store.put("urn:a", "{}");
+    store.store = None;
+    let tree = sled::open(store.directory.path().join("store")).expect("sled opens it");
+    tree.insert("m/format", &99_u32.to_be_bytes()).expect("sled writes");
+    drop(tree);
+    match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
+        Err(error @ Error::UnsupportedStoreFormat { .. }) => {
+            assert!(error.to_string().contains("the store format 99, but this version reads format 1"), "{error}");
+        }
+        other => panic!("expected UnsupportedStoreFormat, got {other:?}"),
+    }
+}
+
+#[test]
+fn directory_of_another_program_is_refused_and_untouched() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let open_foreign = || sled::open(directory.path().join("store")).expect("sled opens it");
+    open_foreign().insert("key", "value").expect("sled writes");
+    let result = Store::open(directory.path(), Options::default()).map(|_| ());
+    assert!(matches!(result, Err(Error::UnsupportedStoreFormat { .. })), "{result:?}");
+    assert_eq!(open_foreign().len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn directory_is_made_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("a/b");
+    let _store = Store::open(&path, Options::default()).expect("it opens");
+    let mode = path.metadata().expect("it exists").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

@@ -1,0 +1,44 @@
+//! Reading records.
+
+use super::*;
+
+#[test]
+fn records_come_in_the_order_of_their_ids() {
+    let store = TestStore::open();
+    let mut ids: Vec<String> = (0..300).map(|index| format!("urn:{index}")).collect();
+    ids.extend(["urn:ä".to_owned(), "urn:\u{10000}".into(), "urn:\u{ffff}".into(), "a:b".into(), "x:0".into()]);
+    for id in &ids {
+        store.put(id, "{}");
+    }
+    ids.sort();
+    assert_eq!(store.ids(), ids);
+}
+
+#[test]
+fn records_start_where_they_are_told_to() {
+    let store = TestStore::open();
+    for id in ["urn:a", "urn:b", "urn:c"] {
+        store.put(id, "{}");
+    }
+    let from = |start: &str| -> Vec<String> {
+        store.records(Some(start)).map(|record| record.expect("reading succeeds").id).collect()
+    };
+    assert_eq!(from("urn:b"), ["urn:b", "urn:c"]);
+    assert_eq!(from("urn:b\0"), ["urn:c"]);
+    assert_eq!(from("zzz"), Vec::<String>::new());
+}
+
+#[test]
+fn record_tells_when_it_was_created_and_modified() {
+    let mut store = TestStore::open();
+    store.put("urn:a", "{}");
+    let created = store.find("urn:a").expect("reading succeeds").expect("it is there");
+    assert_eq!(created.created, created.modified);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    store.put("urn:a", r#"{"a":1}"#);
+    store.reopen();
+    let updated = store.find("urn:a").expect("reading succeeds").expect("it is there");
+    assert_eq!(updated.created, created.created);
+    assert!(updated.modified > created.modified);
+    assert_eq!(updated.seq, Seq(2));
+}

@@ -1,0 +1,178 @@
+//! What a write does, and when it is refused.
+
+use agentdex::{Error, store::Original};
+
+use super::*;
+
+fn found_by_failure(result: agentdex::Result<Outcome>) -> (Precondition, Option<Seq>) {
+    match result {
+        Err(Error::PreconditionFailed { expected, found, .. }) => (expected, found),
+        other => panic!("expected a failed precondition, got {other:?}"),
+    }
+}
+
+#[test]
+fn put_creates_then_replaces_then_renews() {
+    let store = TestStore::open();
+    assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Created(Seq(1)));
+    assert_eq!(store.put("urn:a", r#"{"a":2}"#), Outcome::Updated(Seq(2)));
+    assert_eq!(store.put("urn:a", r#"{"a":2}"#), Outcome::Renewed(Seq(2)));
+    assert_eq!(store.put("urn:a", r#"{ "a" : 2 }"#), Outcome::Renewed(Seq(2)));
+    assert_eq!(store.text("urn:a").as_deref(), Some(r#"{"a":2}"#));
+    assert_eq!(store.len(), 1);
+}
+
+#[test]
+fn removed_record_is_gone() {
+    let store = TestStore::open();
+    store.put("urn:a", "{}");
+    assert_eq!(store.write(write("urn:a", Precondition::Any, Operation::Remove)).ok(), Some(Outcome::Removed(Seq(2))));
+    assert_eq!(store.text("urn:a"), None);
+    assert_eq!(store.len(), 0);
+}
+
+#[test]
+fn preconditions_are_checked() {
+    let store = TestStore::open();
+    store.put("urn:a", "{}");
+    let (seq, other) = (Precondition::Seq(Seq(1)), Precondition::Seq(Seq(7)));
+    for (id, precondition, holds) in [
+        ("urn:a", Precondition::Any, true),
+        ("urn:a", Precondition::Present, true),
+        ("urn:a", seq, true),
+        ("urn:a", Precondition::Absent, false),
+        ("urn:a", other, false),
+        ("urn:b", Precondition::Present, false),
+        ("urn:b", seq, false),
+        ("urn:b", Precondition::Absent, true),
+    ] {
+        let result = store.write(write(id, precondition, put("{}")));
+        assert_eq!(result.is_ok(), holds, "{id} {precondition:?}");
+        if !holds {
+            let there = (id == "urn:a").then_some(Seq(1));
+            assert_eq!(found_by_failure(result), (precondition, there));
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_neither_removed_nor_renewed() {
+    let store = TestStore::open();
+    let renew = Operation::Renew { expiry: future(None) };
+    for operation in [Operation::Remove, renew] {
+        let result = store.write(write("urn:a", Precondition::Any, operation));
+        assert_eq!(found_by_failure(result), (Precondition::Present, None));
+    }
+    assert_eq!(store.log(), Vec::<String>::new());
+}
+
+#[test]
+fn transaction_that_fails_leaves_nothing() {
+    let store = TestStore::open();
+    store.put("urn:taken", "{}");
+    let result = store
+        .submit(vec![
+            write("urn:new", Precondition::Any, put_expiring("{}", future(Some(1000)))),
+            write("urn:taken", Precondition::Any, Operation::Remove),
+            write("urn:taken", Precondition::Any, put(r#"{"again":true}"#)),
+            write("urn:taken", Precondition::Absent, put("{}")),
+        ])
+        .wait();
+    assert!(matches!(result, Err(Error::PreconditionFailed { .. })), "{result:?}");
+    assert_eq!(store.ids(), ["urn:taken"]);
+    assert_eq!(store.log(), ["1 thing_created urn:taken {}"]);
+    assert_eq!(store.put("urn:next", "{}"), Outcome::Created(Seq(2)));
+}
+
+#[test]
+fn writes_of_a_transaction_see_each_other() {
+    let store = TestStore::open();
+    let outcomes = store
+        .submit(vec![
+            write("urn:a", Precondition::Absent, put("{}")),
+            write("urn:a", Precondition::Seq(Seq(1)), put(r#"{"a":1}"#)),
+            write("urn:a", Precondition::Present, Operation::Remove),
+            write("urn:a", Precondition::Absent, put(r#"{"a":2}"#)),
+        ])
+        .wait();
+    let expected =
+        vec![Outcome::Created(Seq(1)), Outcome::Updated(Seq(2)), Outcome::Removed(Seq(3)), Outcome::Created(Seq(4))];
+    assert_eq!(outcomes.ok(), Some(expected));
+    assert_eq!(
+        store.log(),
+        [
+            "1 thing_created urn:a {}",
+            r#"2 thing_updated urn:a {"a":1}"#,
+            "3 thing_deleted urn:a",
+            r#"4 thing_created urn:a {"a":2}"#
+        ]
+    );
+}
+
+#[test]
+fn of_racing_creations_one_succeeds() {
+    let store = TestStore::open();
+    let tickets: Vec<Ticket> =
+        (0..50).map(|_| store.submit(vec![write("urn:a", Precondition::Absent, put("{}"))])).collect();
+    let created = tickets.into_iter().filter_map(|ticket| ticket.wait().ok()).count();
+    assert_eq!(created, 1);
+}
+
+#[test]
+fn ids_that_the_layout_cannot_hold_are_refused() {
+    let store = TestStore::open();
+    for id in ["", "urn:a\0b"] {
+        let result = store.write(write(id, Precondition::Any, put("{}")));
+        assert!(matches!(result, Err(Error::InvalidId { .. })), "{id:?}: {result:?}");
+    }
+}
+
+#[test]
+fn original_is_kept_replaced_and_dropped() {
+    let store = TestStore::open();
+    let put_original = |text: &str, original: Option<&[u8]>| {
+        let original = original.map(|bytes| Original {
+            format: "a2a".into(),
+            media_type: "application/json".into(),
+            bytes: bytes.to_vec(),
+        });
+        let operation = Operation::Put { text: text.into(), capabilities: vec![], expiry: Expiry::default(), original };
+        store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
+    };
+    let original = || store.original("urn:a").expect("reading succeeds").map(|original| original.bytes);
+    let format = || store.find("urn:a").expect("reading succeeds").and_then(|record| record.format);
+
+    put_original("{}", Some(b"one"));
+    assert_eq!((original(), format()), (Some(b"one".to_vec()), Some("a2a".into())));
+    // Equal text: a renewal. It replaces an original that is given and keeps one where none is given.
+    assert_eq!(put_original("{}", Some(b"two")), Outcome::Renewed(Seq(1)));
+    assert_eq!(original(), Some(b"two".to_vec()));
+    assert_eq!(put_original("{}", None), Outcome::Renewed(Seq(1)));
+    assert_eq!(original(), Some(b"two".to_vec()));
+    put_original(r#"{"a":1}"#, None);
+    assert_eq!((original(), format()), (None, None));
+}
+
+#[test]
+fn large_descriptions_are_stored_whole() {
+    let mut store = TestStore::open();
+    let texts: Vec<String> = (0..20).map(|index| format!(r#"{{"{}":{index}}}"#, "x".repeat(1_000_000))).collect();
+    for (index, text) in texts.iter().enumerate() {
+        store.put(&format!("urn:{index}"), text);
+    }
+    store.reopen();
+    for (index, text) in texts.iter().enumerate() {
+        assert!(store.text(&format!("urn:{index}")).as_ref() == Some(text), "{index}");
+    }
+}
+
+#[test]
+fn closed_store_finishes_what_it_was_given_and_takes_no_more() {
+    let store = TestStore::open();
+    let before = store.submit(vec![write("urn:a", Precondition::Any, put("{}"))]);
+    store.close();
+    let after = store.submit(vec![write("urn:b", Precondition::Any, put("{}"))]);
+    assert_eq!(before.wait().ok(), Some(vec![Outcome::Created(Seq(1))]));
+    assert!(matches!(after.wait(), Err(Error::ShuttingDown)));
+    assert_eq!(store.ids(), ["urn:a"]);
+}
