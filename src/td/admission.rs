@@ -16,7 +16,6 @@ use super::{
     identity::is_absolute_uri,
     members::{Members, compact},
     normalize_id,
-    report::child_pointer,
 };
 use crate::{Error, Result};
 
@@ -241,8 +240,7 @@ impl Draft {
             }
             _ => json!(CONTEXT_1_1),
         };
-        let pointer = child_pointer("", "@context");
-        self.mended(&pointer, "td-version-raised", "raised from TD 1.0 to 1.1, which has the scheme `auto`".into());
+        self.mended("/@context", "td-version-raised", "raised from TD 1.0 to 1.1, which has the scheme `auto`".into());
         self.set("@context", raised);
     }
 }

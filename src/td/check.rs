@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CONTEXT_1_1, Document, Report, Version, Violation, schema, semantics};
+use super::{CONTEXT_1_1, Document, LmosKind, Report, Version, Violation, schema, semantics};
 
 /// Which layers of validation are run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,10 +50,21 @@ pub(super) fn check(thing: &Value, duplicates: &[String], layers: Layers) -> Rep
         report.violations.push(Violation::new("/@context", "td-context-missing", message));
     }
     schema::check(thing, report.version.unwrap_or(Version::V1_1), &mut report.violations);
+    if report.version.is_none() {
+        // What the schema says of the context was said above.
+        report.violations.retain(|found| found.rule == "td-context-missing" || !is_about_context(found));
+    }
+    if LmosKind::of(thing).is_some() {
+        schema::check_lmos(thing, &mut report.warnings);
+    }
     if layers == Layers::All {
         semantics::check(thing, duplicates, &mut report);
     }
     report
+}
+
+fn is_about_context(violation: &Violation) -> bool {
+    violation.pointer.starts_with("/@context") || violation.message == "`@context` is missing"
 }
 
 /// The report on a document that isn't even an object.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::report::child_pointer;
+use super::report::push_token;
 
 /// A second look at a text that is known to be JSON, only taken when it repeats a name somewhere.
 pub(super) fn find_duplicates(text: &str) -> Vec<String> {
@@ -73,7 +73,8 @@ impl<'de> Visitor<'de> for DuplicateSeed<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<Cow<'_, str>>()? {
-            let pointer = child_pointer(self.pointer, &name);
+            let mut pointer = self.pointer.to_owned();
+            push_token(&mut pointer, &name);
             map.next_value_seed(DuplicateSeed { pointer: &pointer, found: self.found })?;
             if !names.insert(name) {
                 self.found.push(pointer);

@@ -69,16 +69,13 @@ impl fmt::Display for Report {
 }
 
 /// Appends a reference token to a JSON Pointer (RFC 6901, section 3: `~` and `/` are escaped).
-pub(super) fn child_pointer(pointer: &str, token: &str) -> String {
-    let mut child = String::with_capacity(pointer.len() + token.len() + 1);
-    child.push_str(pointer);
-    child.push('/');
+pub(super) fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
     for character in token.chars() {
         match character {
-            '~' => child.push_str("~0"),
-            '/' => child.push_str("~1"),
-            other => child.push(other),
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
         }
     }
-    child
 }

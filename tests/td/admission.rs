@@ -84,7 +84,8 @@ fn an_agent_in_any_form_gets_the_context_it_lacks() {
         let context = context.map(|context| format!("\"@context\":{context},")).unwrap_or_default();
         let document = format!(r#"{{"id":"urn:a",{context}"@type":["{kind}"],"title":"A"}}"#);
         let admission = admitted(&document);
-        assert_eq!(rules(&admission.warnings), ["td-context-missing", "security-missing"], "{document}");
+        let mends: Vec<_> = rules(&admission.warnings).into_iter().filter(|rule| !rule.starts_with("lmos/")).collect();
+        assert_eq!(mends, ["td-context-missing", "security-missing"], "{document}");
         let again = Document::parse(admission.thing.text().as_bytes()).unwrap();
         assert!(validate(&again, Layers::All).is_valid(), "{}", admission.thing.text());
         assert!(refused_rules(&document, Strictness::Strict).contains(&"td-context-missing".to_owned()));

@@ -1,5 +1,8 @@
-//! Thing Descriptions: reading, admission, ids, patches, and what is handed out.
+//! Thing Descriptions: reading, validation, admission, patches.
 
 mod admission;
+mod corpus;
 mod merge_patch;
 mod reading;
+mod schemas;
+mod semantics;

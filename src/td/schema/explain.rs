@@ -1,0 +1,87 @@
+//! Schema errors in words a person can act on.
+//!
+//! Where the keyword alone says too little, the schema has an `advice` beside it.
+
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+};
+use serde_json::Value;
+
+/// What `error` means; `schema` is the schema that it comes from.
+pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
+    let found = shortened(error.instance());
+    if let Some(advice) = find_advice(schema, error.schema_path().as_str()) {
+        return match error.instance().as_ref() {
+            Value::Object(_) | Value::Array(_) => advice.to_owned(),
+            _ => format!("found {found}: {advice}"),
+        };
+    }
+    match error.kind() {
+        ValidationErrorKind::Required { property } => format!("`{}` is missing", plain(property)),
+        ValidationErrorKind::Type { kind } => {
+            format!("found {found}, which is {}; expected {}", type_of(error.instance()), expected_types(kind))
+        }
+        ValidationErrorKind::Enum { options } => {
+            let options: Vec<_> = options.as_array().into_iter().flatten().map(plain).collect();
+            format!("{found} is not allowed here; choose one of {}", options.join(", "))
+        }
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("{found} is not allowed here; expected {expected_value}")
+        }
+        ValidationErrorKind::MinItems { limit } => format!("too few entries; at least {limit} needed"),
+        ValidationErrorKind::MinProperties { limit } => format!("too few members; at least {limit} needed"),
+        ValidationErrorKind::Minimum { limit } => format!("{found} is too small; at least {limit} needed"),
+        ValidationErrorKind::ExclusiveMinimum { limit } => format!("{found} is too small; more than {limit} needed"),
+        ValidationErrorKind::UniqueItems => "some entries are equal; each may be there only once".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The `advice` beside the keyword at `path`, which is a JSON Pointer into the schema.
+fn find_advice<'s>(schema: &'s Value, path: &str) -> Option<&'s str> {
+    let (parent, _) = path.rsplit_once('/')?;
+    let beside = schema.pointer(parent)?;
+    // A `type` error says more by itself.
+    if path.ends_with("/type") { None } else { beside.get("advice")?.as_str() }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn shortened(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a number",
+        Value::Number(_) => "an integer",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn expected_types(kind: &TypeKind) -> String {
+    let with_article = |name: String| match name.as_str() {
+        "array" | "object" | "integer" => format!("an {name}"),
+        "null" => name,
+        _ => format!("a {name}"),
+    };
+    match kind {
+        TypeKind::Single(one) => with_article(one.to_string()),
+        TypeKind::Multiple(several) => {
+            let names: Vec<_> = several.iter().map(|one| with_article(one.to_string())).collect();
+            names.join(" or ")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Texts in several languages.
+
+use oxilangtag::LanguageTag;
+use serde_json::Value;
+
+use super::{Object, Path, Walk};
+
+/// The first multi-language map of a description, which all others are compared with.
+#[derive(Default)]
+pub(super) struct Languages<'a> {
+    reference: Option<&'a Object>,
+}
+
+impl<'a> Walk<'a> {
+    /// Checks one of `titles` and `descriptions`, the member `name` of `owner`, which is at `path`.
+    pub(super) fn check_translations(&mut self, owner: &'a Object, path: &Path<'_>, name: &'static str) {
+        let Some(Value::Object(translations)) = owner.get(name) else {
+            return;
+        };
+        let (default, rule) = match name {
+            "titles" => ("title", "title-not-in-titles"),
+            _ => ("description", "description-not-in-descriptions"),
+        };
+        if let Some(text @ Value::String(_)) = owner.get(default)
+            && !translations.values().any(|translation| translation == text)
+        {
+            let message = format!("{text} isn't among `{name}`; add it there under its language");
+            self.warning(&path.member(default), rule, message);
+        }
+        let path = path.member(name);
+        for tag in translations.keys() {
+            self.check_language_tag(&path.member(tag), tag);
+        }
+        let reference = *self.languages.reference.get_or_insert(translations);
+        if !reference.keys().eq(translations.keys()) {
+            let message = format!(
+                "the languages {} differ from {}, which other texts of this description are in",
+                names(translations),
+                names(reference)
+            );
+            self.warning(&path, "languages-differ", message);
+        }
+    }
+
+    pub(super) fn check_language_tag(&mut self, path: &Path<'_>, tag: &str) {
+        if LanguageTag::parse(tag).is_err() {
+            let message = format!("{tag:?} is no language tag (BCP 47), such as en or de-AT");
+            self.warning(path, "language-tag", message);
+        }
+    }
+}
+
+fn names(translations: &Object) -> String {
+    match translations.is_empty() {
+        true => "(none)".into(),
+        false => translations.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+    }
+}
