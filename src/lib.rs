@@ -17,6 +17,8 @@ pub mod store;
 
 pub mod registry;
 
+#[cfg(feature = "client")]
+pub mod client;
 #[cfg(feature = "server")]
 pub mod http;
 #[cfg(feature = "mqtt")]

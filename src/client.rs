@@ -1,0 +1,331 @@
+//! `RegistryClient`: a registry that runs elsewhere, over its REST API.
+//!
+//! Documents go in and come out as text, so that numbers and the order of members stay as they are.
+//! What the registry refuses comes back as [`Error::Refused`] with its problem document.
+
+mod error;
+mod events;
+
+use std::{pin::Pin, time::Duration};
+
+use futures_util::{Stream, TryStreamExt};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, RequestBuilder, Response, header};
+use serde::Deserialize;
+
+use crate::change::{Change, Epoch, Seq};
+
+pub use self::{
+    error::{Error, Problem, ValidationError},
+    events::{Event, EventFilter, Events},
+};
+
+/// The result of everything that the client does.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A body piece by piece.
+pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
+
+/// What stays as it is in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
+const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// Talks to one registry. Cloning is cheap and shares connections.
+///
+/// ```no_run
+/// # async fn example() -> agentdex::client::Result<()> {
+/// let registry = agentdex::client::RegistryClient::new("http://127.0.0.1:8080")?;
+/// let written = registry.put("urn:example:a", r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1",
+///     "id": "urn:example:a", "title": "A", "security": "none",
+///     "securityDefinitions": {"none": {"scheme": "nosec"}}}"#).await?;
+/// assert_eq!(written.id, "urn:example:a");
+/// let answer = registry.search(&[("q", "weather"), ("limit", "5")]).await?;
+/// for hit in answer.hits {
+///     println!("{} {}", hit.score, hit.id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct RegistryClient {
+    http: reqwest::Client,
+    base: reqwest::Url,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The Thing.
+    pub id: String,
+    /// Whether it is new.
+    pub created: bool,
+    /// How much was mended or is odd.
+    pub warnings: usize,
+}
+
+/// A part of the log.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Changes {
+    /// The life of the store; another one than before means that positions mean nothing any more.
+    pub epoch: Epoch,
+    /// In order, without gaps.
+    pub changes: Vec<Change>,
+    /// The end of the log.
+    pub last: Seq,
+    /// The oldest change that the log still has.
+    pub oldest: Seq,
+    /// Whether changes after the asked position are gone: read the whole state anew.
+    pub truncated: bool,
+}
+
+/// What `GET /things?view=summary` tells of a Thing.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Summary {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Its description.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// What it can do.
+    #[serde(default)]
+    pub capabilities: Vec<CapabilitySummary>,
+}
+
+/// A capability in a [`Summary`].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct CapabilitySummary {
+    /// Its id.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Its name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its description.
+    #[serde(default)]
+    pub description: Option<String>,
+}
+
+/// The answer to a search.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SearchAnswer {
+    /// How many Things match.
+    pub total: u64,
+    /// The page.
+    pub hits: Vec<SearchHit>,
+    /// Words that were perhaps meant.
+    #[serde(default)]
+    pub suggestions: Vec<String>,
+    /// Whether the hits only match words that are spelled alike.
+    #[serde(default)]
+    pub fuzzy: bool,
+    /// The answer as it came, facets and links included.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// A Thing that matches.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SearchHit {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Its description.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Raw BM25 score.
+    pub score: f32,
+    /// What it can do, the best match first.
+    #[serde(default)]
+    pub capabilities: Vec<MatchingCapability>,
+}
+
+/// A capability of a [`SearchHit`].
+#[derive(Debug, Clone, Deserialize)]
+pub struct MatchingCapability {
+    /// Its name.
+    pub name: String,
+    /// Its text as HTML, matches in `<b>`.
+    #[serde(default)]
+    pub snippet: String,
+}
+
+impl RegistryClient {
+    /// A client for the registry at `url`, such as `http://127.0.0.1:8080`. Connects to nothing yet.
+    /// Installs rustls's ring provider for the process where none is installed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUrl`]
+    pub fn new(url: &str) -> Result<RegistryClient> {
+        let invalid = |reason: String| Error::InvalidUrl { url: url.into(), reason };
+        let mut base = reqwest::Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(invalid("it must start with http:// or https://".into()));
+        }
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            // Fails only where another thread was faster, which is as good.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| invalid(error.to_string()))?;
+        Ok(RegistryClient { http, base })
+    }
+
+    /// Where the registry is.
+    pub fn url(&self) -> &str {
+        self.base.as_str()
+    }
+
+    /// Creates or replaces the Thing `id` by a document that has that id.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn put(&self, id: &str, document: impl Into<String>) -> Result<Written> {
+        let request = self.request(Method::PUT, &thing_path(id), &[]);
+        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into());
+        written(self.send(request).await?, Some(id))
+    }
+
+    /// Creates a Thing whose document has no id; the registry assigns one.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn create(&self, document: impl Into<String>) -> Result<Written> {
+        let request = self.request(Method::POST, "things", &[]);
+        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into());
+        written(self.send(request).await?, None)
+    }
+
+    /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn patch(&self, id: &str, patch: impl Into<String>) -> Result<Written> {
+        let request = self.request(Method::PATCH, &thing_path(id), &[]);
+        let request = request.header(header::CONTENT_TYPE, "application/merge-patch+json").body(patch.into());
+        written(self.send(request).await?, Some(id))
+    }
+
+    /// The description of a Thing with its `registration`; none if there is no such Thing.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn find_by_id(&self, id: &str) -> Result<Option<String>> {
+        match self.send(self.request(Method::GET, &thing_path(id), &[])).await {
+            Ok(response) => Ok(Some(text(response).await?)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a Thing.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn remove(&self, id: &str) -> Result<()> {
+        self.send(self.request(Method::DELETE, &thing_path(id), &[])).await.map(drop)
+    }
+
+    /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:
+    /// `limit`, `offset` and the search filters.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn summaries(&self, parameters: &[(&str, &str)]) -> Result<Vec<Summary>> {
+        let request = self.request(Method::GET, "things", &[&[("view", "summary")], parameters].concat());
+        let text = text(self.send(request).await?).await?;
+        read(&text, "a list of summaries")
+    }
+
+    /// The body of `GET /things` piece by piece, however many Things there are.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn list(&self, parameters: &[(&str, &str)]) -> Result<Pieces> {
+        let response = self.send(self.request(Method::GET, "things", parameters)).await?;
+        let url = response.url().to_string();
+        let pieces = response.bytes_stream().map_ok(Vec::from);
+        Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
+    }
+
+    /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters, `facets`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn search(&self, parameters: &[(&str, &str)]) -> Result<SearchAnswer> {
+        let text = text(self.send(self.request(Method::GET, "search", parameters)).await?).await?;
+        let answer: SearchAnswer = read(&text, "a search answer")?;
+        Ok(SearchAnswer { text, ..answer })
+    }
+
+    /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
+    /// registry waits for some, up to `wait`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn changes(&self, since: Seq, limit: usize, wait: Duration) -> Result<Changes> {
+        let (since, limit, wait) = (since.to_string(), limit.to_string(), wait.as_secs().to_string());
+        let parameters = [("since", since.as_str()), ("limit", &limit), ("wait", &wait)];
+        let text = text(self.send(self.request(Method::GET, "changes", &parameters)).await?).await?;
+        read(&text, "a part of the log")
+    }
+
+    /// What happens from now on, or after the event `after`; reconnects and misses nothing.
+    pub fn events(&self, filter: EventFilter, after: Option<String>) -> Events {
+        Events::new(self.clone(), filter, after)
+    }
+
+    fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
+        let mut url = self.base.clone();
+        // Not `Url::join`: an id such as `urn:a` would be read as a URL of its own.
+        url.set_path(&format!("{}{path}", self.base.path()));
+        if !parameters.is_empty() {
+            url.query_pairs_mut().extend_pairs(parameters);
+        }
+        self.http.request(method, url)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        let response = request.send().await.map_err(|source| Error::unreachable(self.base.to_string(), source))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let body = text(response).await?;
+        Err(Error::Refused(Box::new(Problem::read(status, &body))))
+    }
+}
+
+fn thing_path(id: &str) -> String {
+    format!("things/{}", utf8_percent_encode(id, PATH_SEGMENT))
+}
+
+fn written(response: Response, id: Option<&str>) -> Result<Written> {
+    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let warnings = header("agentdex-warnings").and_then(|count| count.parse().ok()).unwrap_or(0);
+    let location = header(header::LOCATION.as_str());
+    let assigned = location
+        .and_then(|location| location.rsplit('/').next())
+        .map(|segment| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned());
+    let id = assigned.or_else(|| id.map(str::to_owned));
+    let expected = "a Location header with the id that was assigned";
+    let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "there is none".into() })?;
+    Ok(Written { id, created: response.status() == reqwest::StatusCode::CREATED, warnings })
+}
+
+async fn text(response: Response) -> Result<String> {
+    let url = response.url().to_string();
+    response.text().await.map_err(|source| Error::unreachable(url, source))
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str, expected: &'static str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| Error::UnexpectedAnswer { expected, reason: error.to_string() })
+}

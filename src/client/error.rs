@@ -1,0 +1,142 @@
+//! What can go wrong between a client and its registry.
+
+use serde::Deserialize;
+
+use crate::error::BoxError;
+
+/// Why a request brought no answer, or not the one that was hoped for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The URL of the registry can't be used.
+    #[error("{url:?} is no URL of a registry: {reason}")]
+    InvalidUrl {
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No connection, or it broke.
+    #[error("the registry at {url} can't be reached: {reason}")]
+    Unreachable {
+        /// Where it was looked for.
+        url: String,
+        /// The innermost reason, such as `Connection refused`.
+        reason: String,
+        /// What the HTTP library said.
+        source: BoxError,
+    },
+    /// The registry refused, and said why.
+    #[error("{0}")]
+    Refused(Box<Problem>),
+    /// The answer is none of a registry.
+    #[error("the answer is not {expected}: {reason}; is it agentdex that answers there?")]
+    UnexpectedAnswer {
+        /// What was hoped for.
+        expected: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(super) fn unreachable(url: String, source: reqwest::Error) -> Error {
+        let mut innermost: &dyn std::error::Error = &source;
+        while let Some(next) = innermost.source() {
+            innermost = next;
+        }
+        Error::Unreachable { url, reason: innermost.to_string(), source: source.into() }
+    }
+
+    /// The problem document, if the registry answered with one.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Error::Refused(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no such Thing.
+    pub fn is_not_found(&self) -> bool {
+        self.problem().is_some_and(|problem| problem.status == 404)
+    }
+
+    /// Whether the registry can't be reached, or can't answer for now: worth another attempt.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Error::Unreachable { .. } => true,
+            Error::Refused(problem) => matches!(problem.status, 429 | 502..=504),
+            _ => false,
+        }
+    }
+}
+
+/// A problem document (RFC 9457) as the registry sends it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Problem {
+    /// The HTTP status.
+    pub status: u16,
+    /// Which kind of problem: a URI reference.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of problem for programs, such as `not-found`.
+    pub code: String,
+    /// The kind of problem in words.
+    pub title: String,
+    /// This problem in words.
+    pub detail: Option<String>,
+    /// What validation found.
+    pub validation_errors: Vec<ValidationError>,
+}
+
+/// One entry of `validationErrors`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ValidationError {
+    /// Where, such as `(root)` or `actions.forecast.forms.0.href`.
+    pub field: String,
+    /// What was found and what would be right.
+    pub description: String,
+}
+
+impl Problem {
+    /// Reads a body; one that is no problem document becomes the detail.
+    pub(super) fn read(status: u16, body: &str) -> Problem {
+        let problem: Option<Problem> = serde_json::from_str(body).ok();
+        let problem = problem.unwrap_or_else(|| Problem {
+            detail: Some(body.trim().chars().take(200).collect()).filter(|detail: &String| !detail.is_empty()),
+            ..Problem::default()
+        });
+        Problem { status, ..problem }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = self.detail.as_deref().unwrap_or(&self.title);
+        if words.is_empty() {
+            return write!(f, "the registry answered with status {}", self.status);
+        }
+        write!(f, "{words} (status {})", self.status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problem_document_is_read() {
+        let body = r#"{"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "invalid",
+            "validationErrors": [{"field": "(root)", "description": "needs a title"}], "instance": "/things"}"#;
+        let problem = Problem::read(400, body);
+        assert_eq!(problem.to_string(), "invalid (status 400)");
+        assert_eq!(problem.validation_errors[0].field, "(root)");
+    }
+
+    #[test]
+    fn answer_of_a_stranger_is_quoted() {
+        assert_eq!(Problem::read(502, "<h1>Bad gateway</h1>").to_string(), "<h1>Bad gateway</h1> (status 502)");
+        assert_eq!(Problem::read(500, "").to_string(), "the registry answered with status 500");
+    }
+}
