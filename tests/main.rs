@@ -1,5 +1,6 @@
 //! All integration tests: one binary, one module a resource or promise.
 
+mod layers;
 mod search;
 mod store;
 mod td;
