@@ -1,1 +1,76 @@
-//! cli
+//! The command line: one file a command, one enum, one match.
+
+mod completions;
+mod document;
+mod get;
+mod list;
+mod output;
+mod register;
+mod remote;
+mod remove;
+mod search;
+mod stop;
+mod transcode;
+mod validate;
+mod watch;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+
+/// An agent discovery registry: agents register what they can do, others find them and hear of changes.
+#[derive(Debug, Parser)]
+#[command(name = "agentdex", version, arg_required_else_help = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check descriptions without registering them.
+    Validate(validate::Arguments),
+    /// Register descriptions: create them or replace them.
+    Register(register::Arguments),
+    /// Print the description of an agent.
+    Get(get::Arguments),
+    /// List the agents.
+    List(list::Arguments),
+    /// Find agents by what they can do.
+    Search(search::Arguments),
+    /// Remove agents.
+    Remove(remove::Arguments),
+    /// Print what changes, as it changes.
+    Watch(watch::Arguments),
+    /// Print a completion script for a shell.
+    Completions(completions::Arguments),
+}
+
+/// Runs the command that the process was called with.
+pub fn run() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Validate(arguments) => validate::run(&arguments),
+        Command::Register(arguments) => register::run(&arguments),
+        Command::Get(arguments) => get::run(&arguments),
+        Command::List(arguments) => list::run(&arguments),
+        Command::Search(arguments) => search::run(&arguments),
+        Command::Remove(arguments) => remove::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+    };
+    outcome.unwrap_or_else(|error| report(&error))
+}
+
+/// Says what went wrong; a reader that has gone (`agentdex list | head`) is no failure.
+fn report(error: &anyhow::Error) -> ExitCode {
+    let is_broken_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    if error.downcast_ref::<io::Error>().is_some_and(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(io::stderr(), "{} {error:#}", output::red_on_stderr("error:"));
+    ExitCode::FAILURE
+}

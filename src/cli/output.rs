@@ -1,0 +1,134 @@
+//! What people see: tables, colours where there is a terminal, indented JSON.
+
+use std::{
+    env,
+    io::{self, IsTerminal},
+};
+
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+
+/// Colours and bold type, or the bare text where nobody would see them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    coloured: bool,
+}
+
+impl Style {
+    /// For standard output.
+    pub(super) fn stdout() -> Style {
+        Style { coloured: io::stdout().is_terminal() && colours_are_welcome() }
+    }
+
+    pub(super) fn green(self, text: &str) -> String {
+        self.paint(text, "32")
+    }
+
+    pub(super) fn red(self, text: &str) -> String {
+        self.paint(text, "31")
+    }
+
+    pub(super) fn yellow(self, text: &str) -> String {
+        self.paint(text, "33")
+    }
+
+    pub(super) fn bold(self, text: &str) -> String {
+        self.paint(text, "1")
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.paint(text, "2")
+    }
+
+    fn paint(self, text: &str, code: &str) -> String {
+        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    }
+}
+
+/// Red where standard error is a terminal.
+pub(super) fn red_on_stderr(text: &str) -> String {
+    Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.red(text)
+}
+
+/// See <https://no-color.org>.
+pub(super) fn colours_are_welcome() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A line under the header and no other.
+const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// A table that is as wide as the terminal at most.
+pub(super) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(PLAIN).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(header);
+    table
+}
+
+/// The start of a text, at most `length` characters and one line.
+pub(super) fn shorten(text: &str, length: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(length) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// Valid JSON with one member a line; order and numbers stay as they are.
+pub(super) fn indented(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() * 3 / 2);
+    let (mut depth, mut in_string, mut escaped, mut opened) = (0_usize, false, false, false);
+    for character in json.chars() {
+        if in_string {
+            out.push(character);
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            continue;
+        }
+        if character.is_ascii_whitespace() {
+            continue;
+        }
+        let closes = matches!(character, '}' | ']');
+        if closes {
+            depth = depth.saturating_sub(1);
+        }
+        // Only what was just opened stays open on its line: `{}`.
+        if opened != closes {
+            break_line(&mut out, depth);
+        }
+        opened = matches!(character, '{' | '[');
+        depth += usize::from(opened);
+        in_string = character == '"';
+        out.push(character);
+        match character {
+            ':' => out.push(' '),
+            ',' => break_line(&mut out, depth),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn break_line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indented_json_keeps_order_and_numbers() {
+        let json = r#"{"b": [1.50, {}, []], "a":{"x":"{\"[,:"} }"#;
+        let expected = "{\n  \"b\": [\n    1.50,\n    {},\n    []\n  ],\n  \"a\": {\n    \"x\": \"{\\\"[,:\"\n  }\n}";
+        assert_eq!(indented(json), expected);
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(shorten("äöü\n  xyz", 4), "äöü …");
+        assert_eq!(shorten("äöü", 3), "äöü");
+    }
+}

@@ -1,0 +1,55 @@
+//! Commands that talk to a running registry: where it is, and what to say when it isn't there.
+
+use std::future::Future;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::client::{self, RegistryClient};
+
+#[derive(Debug, Args)]
+pub(super) struct Remote {
+    /// Where the registry is
+    #[arg(long, env = "AGENTDEX_URL", default_value = "http://127.0.0.1:8080", value_name = "URL")]
+    pub url: String,
+}
+
+impl Remote {
+    pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
+        Ok(RegistryClient::new(&self.url)?)
+    }
+}
+
+/// Runs a conversation with a registry to its end.
+pub(super) fn block_on<T>(conversation: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
+    runtime.block_on(conversation)
+}
+
+/// An error of the client with what to do about it.
+pub(super) fn explain(error: client::Error) -> anyhow::Error {
+    let hint = match &error {
+        client::Error::Unreachable { url, .. } => {
+            Some(format!("is `agentdex serve` running there? `--url` or AGENTDEX_URL name another place than {url}"))
+        }
+        client::Error::Refused(problem) => match problem.status {
+            401 | 403 => Some("something before the registry asks for credentials".to_owned()),
+            404 => Some("`agentdex list` shows what there is".to_owned()),
+            503 => Some("the registry is busy or starting: try again in a moment".to_owned()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let what = match error.problem().filter(|problem| !problem.validation_errors.is_empty()) {
+        Some(problem) => format!("{} (status {}){}", problem.title, problem.status, validation_errors(problem)),
+        None => error.to_string(),
+    };
+    match hint {
+        Some(hint) => anyhow::anyhow!("{what}\n  {hint}"),
+        None => anyhow::anyhow!(what),
+    }
+}
+
+fn validation_errors(problem: &client::Problem) -> String {
+    problem.validation_errors.iter().map(|error| format!("\n  {}: {}", error.field, error.description)).collect()
+}

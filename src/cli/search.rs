@@ -1,0 +1,158 @@
+//! `agentdex search`: finds agents by what they can do.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Args;
+
+use super::{
+    output::{self, Style},
+    remote::{self, Remote},
+};
+use crate::client::{MatchingCapability, SearchAnswer};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Words, "phrases", +must, field:value, prefix*; after `--` also -not
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+    #[command(flatten)]
+    filters: Filters,
+    /// How many hits
+    #[arg(long, default_value_t = crate::search::DEFAULT_LIMIT, value_name = "COUNT")]
+    limit: usize,
+    /// How many hits to pass over first
+    #[arg(long, default_value_t = 0, value_name = "COUNT")]
+    offset: usize,
+    /// Fields to count: capability, type, tag, vendor, protocol, security, format
+    #[arg(long, value_delimiter = ',', value_name = "FIELD")]
+    facets: Vec<String>,
+    /// Wait until everything written so far can be found
+    #[arg(long)]
+    consistent: bool,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+/// The filters of `/search` and `/things`; each can be repeated: one of the values must hold.
+#[derive(Debug, Args)]
+pub(super) struct Filters {
+    /// Only agents with this capability (id or name)
+    #[arg(long, value_name = "CAPABILITY")]
+    capability: Vec<String>,
+    /// Only agents of this @type
+    #[arg(long = "type", value_name = "TYPE")]
+    type_: Vec<String>,
+    /// Only agents with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Only agents of this vendor
+    #[arg(long, value_name = "VENDOR")]
+    vendor: Vec<String>,
+    /// Only agents that speak this protocol
+    #[arg(long, value_name = "PROTOCOL")]
+    protocol: Vec<String>,
+    /// Only agents with this security scheme
+    #[arg(long, value_name = "SCHEME")]
+    security: Vec<String>,
+    /// Only agents whose description came in this format
+    #[arg(long, value_name = "FORMAT")]
+    format: Vec<String>,
+}
+
+impl Filters {
+    /// As query parameters.
+    pub(super) fn parameters(&self) -> Vec<(&str, &str)> {
+        let fields: [(&str, &[String]); 7] = [
+            ("capability", &self.capability),
+            ("type", &self.type_),
+            ("tag", &self.tag),
+            ("vendor", &self.vendor),
+            ("protocol", &self.protocol),
+            ("security", &self.security),
+            ("format", &self.format),
+        ];
+        fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str()))).collect()
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let client = arguments.remote.client()?;
+    let (query, facets) = (arguments.words.join(" "), arguments.facets.join(","));
+    let (limit, offset) = (arguments.limit.to_string(), arguments.offset.to_string());
+    let mut parameters = arguments.filters.parameters();
+    parameters.extend([("limit", limit.as_str()), ("offset", offset.as_str())]);
+    if !query.is_empty() {
+        parameters.push(("q", &query));
+    }
+    if !facets.is_empty() {
+        parameters.push(("facets", &facets));
+    }
+    if arguments.consistent {
+        parameters.push(("consistent", "true"));
+    }
+    let answer = remote::block_on(async { client.search(&parameters).await.map_err(remote::explain) })?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", answer.text.trim_end())?;
+    } else {
+        print(&mut out, &answer, arguments.offset)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    if !answer.suggestions.is_empty() {
+        writeln!(out, "Did you mean: {}?", answer.suggestions.join(", "))?;
+    }
+    if answer.hits.is_empty() {
+        writeln!(out, "No agent matches.")?;
+        return Ok(());
+    }
+    if answer.fuzzy {
+        writeln!(out, "No agent matches exactly; these come close.")?;
+    }
+    let mut table = output::table(&["Score", "Agent", "Can do"]);
+    for hit in &answer.hits {
+        let title = style.bold(hit.title.as_deref().unwrap_or("(no title)"));
+        let can_do: Vec<String> =
+            hit.capabilities.iter().take(4).map(|capability| describe(style, capability)).collect();
+        table.add_row([format!("{:.2}", hit.score), format!("{title}\n{}", hit.id), can_do.join("\n") + "\n"]);
+    }
+    writeln!(out, "{table}")?;
+    print_facets(out, style, &answer.text)?;
+    let last = offset + answer.hits.len();
+    writeln!(out, "{} to {last} of {}", offset + 1, answer.total)?;
+    Ok(())
+}
+
+fn describe(style: Style, capability: &MatchingCapability) -> String {
+    let name = style.bold(&capability.name);
+    let text = plain(&capability.snippet);
+    if text.is_empty() || text == capability.name { name } else { format!("{name}: {}", output::shorten(&text, 80)) }
+}
+
+/// A snippet without its markup.
+fn plain(html: &str) -> String {
+    let unmarked = html.replace("<b>", "").replace("</b>", "");
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
+    entities.iter().fold(unmarked, |text, (entity, character)| text.replace(entity, character))
+}
+
+fn print_facets(out: &mut impl Write, style: Style, answer: &str) -> anyhow::Result<()> {
+    let answer: serde_json::Value = serde_json::from_str(answer)?;
+    for (field, counts) in answer.get("facets").and_then(serde_json::Value::as_object).into_iter().flatten() {
+        let counts = counts.as_array().into_iter().flatten().map(|count| {
+            let value = count.get("value").and_then(serde_json::Value::as_str).unwrap_or_default();
+            format!("{value} ({})", count.get("count").unwrap_or(&serde_json::Value::Null))
+        });
+        writeln!(out, "{}: {}", style.bold(field), counts.collect::<Vec<_>>().join(", "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `agentdex watch`: prints what changes, as it changes.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    output::{Style, red_on_stderr},
+    remote::{self, Remote},
+};
+use crate::{
+    change::ChangeKind,
+    client::{Event, EventFilter},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Only this kind: created, updated or deleted
+    #[arg(long = "type", value_name = "KIND", value_parser = kind)]
+    type_: Option<ChangeKind>,
+    /// Only agents that have, or had, this capability (id or name)
+    #[arg(long, value_name = "CAPABILITY")]
+    capability: Option<String>,
+    /// Start after this event instead of now
+    #[arg(long, value_name = "EVENT-ID")]
+    since: Option<String>,
+    /// Print one JSON object an event
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+fn kind(name: &str) -> Result<ChangeKind, String> {
+    let full = if name.starts_with("thing_") { name.to_owned() } else { format!("thing_{name}") };
+    ChangeKind::from_name(&full).ok_or_else(|| "it is one of `created`, `updated`, `deleted`".into())
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let client = arguments.remote.client()?;
+    let filter = EventFilter { kind: arguments.type_, capability: arguments.capability.clone(), diff: true };
+    remote::block_on(async {
+        let mut events = client.events(filter, arguments.since.clone());
+        let mut connected = arguments.since.is_some();
+        loop {
+            match events.next().await {
+                Ok(event) => print(&event, arguments.json)?,
+                // What never answered is more likely a wrong address than a registry that restarts.
+                Err(error) if error.is_transient() && connected => {
+                    writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
+                }
+                Err(error) => return Err(remote::explain(error)),
+            }
+            connected = true;
+        }
+    })
+}
+
+fn print(event: &Event, as_json: bool) -> anyhow::Result<()> {
+    let data: Value = serde_json::from_str(&event.data).unwrap_or_else(|_| event.data.as_str().into());
+    let mut out = io::stdout().lock();
+    if as_json {
+        writeln!(out, "{}", json!({"event": event.id, "type": event.kind, "data": data}))?;
+    } else {
+        let style = Style::stdout();
+        let text = |member: &str| data.get(member).and_then(Value::as_str).unwrap_or_default();
+        let kind = match event.kind.as_str() {
+            "thing_created" => style.green("created"),
+            "thing_updated" => style.yellow("updated"),
+            "thing_deleted" => style.red("deleted"),
+            other => other.to_owned(),
+        };
+        writeln!(out, "{kind} {} {} {}", style.bold(text("id")), text("title"), style.dim(&event.id))?;
+    }
+    out.flush()?;
+    Ok(())
+}
