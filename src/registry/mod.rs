@@ -315,6 +315,30 @@ impl Registry {
         self.0.store.remove_cursor(follower)
     }
 
+    /// The sessions of network followers that are kept here: name and what [`Registry::put_session`] was given.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.0.store.sessions()
+    }
+
+    /// Keeps a session; durable as a cursor is.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
+        self.0.store.put_session(name, session)
+    }
+
+    /// Forgets a session.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn remove_session(&self, name: &str) -> Result<()> {
+        self.0.store.remove_session(name)
+    }
+
     /// How the registry is: the end of the log, the state of the search index, whether it takes writes.
     pub fn status(&self) -> Status {
         Status {

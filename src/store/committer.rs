@@ -35,7 +35,7 @@ pub(super) enum Message {
     Transaction(Transaction),
     /// Drop what the log needs no longer.
     Trim { now: Timestamp, done: oneshot::Sender<Result<()>> },
-    /// A cursor has moved.
+    /// A cursor or a session has moved.
     CursorMoved,
     /// Finish what came before and end.
     Close,
@@ -160,7 +160,8 @@ impl Committer {
             replies.push(reply);
         }
         if self.cursors_due.take().is_some() {
-            for (key, value) in self.view.cursors().take_moved() {
+            let sessions = self.view.sessions().take_moved();
+            for (key, value) in self.view.cursors().take_moved().into_iter().chain(sessions) {
                 group.set(key, value);
             }
         }

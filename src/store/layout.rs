@@ -13,6 +13,7 @@
 //! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing |
 //! | `c/<follower>` | epoch: u64, seq: u64 | the cursor of a follower |
+//! | `s/<name>` | as it was given | a session of a network follower |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
@@ -45,6 +46,7 @@ pub(super) const EXPIRIES: &[u8] = b"e/";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const CURSORS: &[u8] = b"c/";
+pub(super) const SESSIONS: &[u8] = b"s/";
 
 const HAS_EXPIRY: u8 = 1;
 const HAS_ORIGINAL: u8 = 2;
@@ -91,6 +93,10 @@ pub(super) fn seq_of_key(key: &[u8]) -> Result<Seq> {
 
 pub(super) fn cursor_key(follower: &str) -> IVec {
     join(&[CURSORS, follower.as_bytes()])
+}
+
+pub(super) fn session_key(name: &str) -> IVec {
+    join(&[SESSIONS, name.as_bytes()])
 }
 
 fn join(parts: &[&[u8]]) -> IVec {

@@ -4,7 +4,7 @@
 //! - `open`: the directory, the lock, the format version
 //! - `committer`, `group`: the one thread that writes; a batch and a flush for many transactions
 //! - `view`: what readers see, which is nothing that a crash could take back
-//! - `records`, `log`, `trim`, `expiry`, `cursors`: the parts
+//! - `records`, `log`, `trim`, `expiry`, `cursors`, `sessions`: the parts
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
@@ -18,6 +18,7 @@ mod log;
 mod open;
 mod options;
 mod records;
+mod sessions;
 mod sync;
 mod ticket;
 mod trim;
@@ -231,6 +232,38 @@ impl Store {
     fn move_cursor(&self, follower: &str, cursor: Option<Cursor>) -> Result<()> {
         self.view.check_open_to_writes()?;
         if self.view.move_cursor(follower, cursor) {
+            self.committer.messages.send(Message::CursorMoved).map_err(|_| Error::ShuttingDown)?;
+        }
+        Ok(())
+    }
+
+    /// The sessions that network followers keep here, by name.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.view.read_sessions()
+    }
+
+    /// Keeps a session; durable as a cursor is.
+    ///
+    /// # Errors
+    /// [`crate::Error::WritesClosed`]
+    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
+        self.move_session(name, Some(session))
+    }
+
+    /// Forgets a session.
+    ///
+    /// # Errors
+    /// [`crate::Error::WritesClosed`]
+    pub fn remove_session(&self, name: &str) -> Result<()> {
+        self.move_session(name, None)
+    }
+
+    fn move_session(&self, name: &str, session: Option<Vec<u8>>) -> Result<()> {
+        self.view.check_open_to_writes()?;
+        if self.view.move_session(name, session) {
             self.committer.messages.send(Message::CursorMoved).map_err(|_| Error::ShuttingDown)?;
         }
         Ok(())

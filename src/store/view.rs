@@ -22,7 +22,7 @@ use sled::IVec;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{cursors::Cursors, layout::State, log::Recent, options::Options};
+use super::{cursors::Cursors, layout::State, log::Recent, options::Options, sessions::Sessions};
 use crate::{
     Error, Result,
     change::{Epoch, Seq},
@@ -45,6 +45,7 @@ pub(super) struct View {
     /// The latest changes.
     pub recent: RwLock<Recent>,
     pub cursors: Mutex<Cursors>,
+    pub sessions: Mutex<Sessions>,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
     undurable: RwLock<Before>,
@@ -71,6 +72,7 @@ impl View {
             durable: watch::Sender::new(state.last),
             recent: RwLock::new(Recent::default()),
             cursors: Mutex::new(cursors),
+            sessions: Mutex::default(),
             closed: OnceLock::new(),
             undurable: RwLock::default(),
             generation: AtomicU64::new(0),
