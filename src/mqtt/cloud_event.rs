@@ -1,0 +1,95 @@
+//! Changes as CloudEvents 1.0 in the structured JSON mode (CloudEvents, MQTT protocol binding, section 3.2).
+
+use serde_json::Value;
+
+use crate::change::{Change, Cursor, Timestamp};
+
+/// The media type of the events.
+pub(super) const MEDIA_TYPE: &str = "application/cloudevents+json; charset=utf-8";
+
+/// Writes the events of one registry.
+#[derive(Debug, Clone)]
+pub(super) struct CloudEvents {
+    source: String,
+}
+
+impl CloudEvents {
+    pub fn new(registry_id: uuid::Uuid) -> CloudEvents {
+        CloudEvents { source: format!("urn:agentdex:registry:{registry_id}") }
+    }
+
+    /// The registry, as the events name it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The event of a change; its data is what SSE sends with `diff=true`.
+    pub fn event(&self, change: &Change) -> String {
+        let (kind, data) = (change.kind.as_str(), change.event_data(true));
+        self.write(change.cursor(), kind, Some(&change.id), change.at, &data)
+    }
+
+    /// The event for those who missed changes that the log no longer holds; the next is the one after `cursor`.
+    pub fn resync(&self, cursor: Cursor) -> String {
+        self.write(cursor, "resync", None, Timestamp::now(), &format!("{{\"cursor\":\"{cursor}\"}}"))
+    }
+
+    fn write(&self, cursor: Cursor, kind: &str, subject: Option<&str>, time: Timestamp, data: &str) -> String {
+        let subject = subject.map(|id| format!("\"subject\":{},", Value::from(id))).unwrap_or_default();
+        format!(
+            "{{\"specversion\":\"1.0\",\"id\":\"{cursor}\",\"source\":\"{}\",\"type\":\"io.agentdex.{kind}\",{subject}\
+             \"time\":\"{time}\",\"datacontenttype\":\"application/json\",\"data\":{data}}}",
+            self.source
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::change::{ChangeKind, Epoch, Seq};
+
+    fn read(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn change_becomes_a_cloud_event() {
+        let change = Change {
+            epoch: Epoch(1),
+            seq: Seq(7),
+            kind: ChangeKind::Deleted,
+            id: "urn:\"a\"".into(),
+            at: Timestamp(0),
+            actor: None,
+            td: None,
+            patch: None,
+            capabilities_before: Vec::new(),
+            capabilities_after: Vec::new(),
+        };
+        let event = CloudEvents::new(uuid::Uuid::nil()).event(&change);
+        assert_eq!(
+            read(&event),
+            json!({
+                "specversion": "1.0",
+                "id": "0000000000000001-7",
+                "source": "urn:agentdex:registry:00000000-0000-0000-0000-000000000000",
+                "type": "io.agentdex.thing_deleted",
+                "subject": "urn:\"a\"",
+                "time": "1970-01-01T00:00:00.000Z",
+                "datacontenttype": "application/json",
+                "data": {"id": "urn:\"a\""}
+            })
+        );
+    }
+
+    #[test]
+    fn resync_event_says_from_where_on_all_is_told() {
+        let cursor = Cursor { epoch: Epoch(1), seq: Seq(7) };
+        let event = read(&CloudEvents::new(uuid::Uuid::nil()).resync(cursor));
+        assert_eq!((&event["type"], &event["data"]["cursor"]), (&json!("io.agentdex.resync"), &event["id"]));
+        assert_eq!(event.get("subject"), None);
+    }
+}

@@ -1,0 +1,486 @@
+//! The protocol engine of one connection: bytes in, packets out, for MQTT 3.1.1 and 5 alike.
+//!
+//! Wraps `mqtt-protocol-core`, which checks what is received, numbers and tracks what is sent, and
+//! counts against the Receive Maximum. Nothing outside this file knows a packet of either version.
+
+use std::{sync::Arc, time::Duration};
+
+use mqtt_protocol_core::mqtt::{
+    self, Version,
+    common::Cursor,
+    connection::{ConnectionOptions, GenericEvent, TimerKind},
+    packet::{
+        self, GenericPacket, GenericPacketTrait, Property, Qos, RetainHandling, SubEntry, SubscriptionIdentifier,
+        v3_1_1, v5_0,
+    },
+    result_code::{
+        ConnectReasonCode, ConnectReturnCode, DisconnectReasonCode, MqttError, PubackReasonCode, PubrecReasonCode,
+        SubackReasonCode, SubackReturnCode, UnsubackReasonCode,
+    },
+    role,
+};
+use tokio::time::Instant;
+
+/// The largest packet taken from a client: nothing that it may send needs more.
+const MAX_PACKET_BYTES: u32 = 64 * 1024;
+/// CONNACK of 3.1.1: unacceptable protocol version. For clients whose version isn't even known.
+const UNACCEPTABLE_VERSION: [u8; 4] = [0x20, 2, 0, 1];
+
+type Packet = GenericPacket<u16>;
+type Event = GenericEvent<u16>;
+
+/// What a client sent and somebody has to act on.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    Connect(Connect),
+    Subscribe { packet_id: u16, entries: Vec<Entry>, identifier: Option<u32> },
+    Unsubscribe { packet_id: u16, filters: Vec<String> },
+    Publish { qos: u8, packet_id: u16 },
+    Disconnect { session_expiry: Option<u32> },
+    Other,
+}
+
+/// What a client asks for when it connects.
+#[derive(Debug)]
+pub(super) struct Connect {
+    pub client_id: String,
+    pub is_version_3: bool,
+    pub clean: bool,
+    /// Seconds that the session outlives the connection; `u32::MAX`: for ever.
+    pub session_expiry: u32,
+    pub keep_alive: u16,
+    pub extended_authentication: bool,
+}
+
+/// One filter of a SUBSCRIBE.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub filter: String,
+    pub at_least_once: bool,
+    pub no_local: bool,
+    pub retain_as_published: bool,
+    pub retained: Retained,
+}
+
+/// When retained messages are sent on SUBSCRIBE (5.0, section 3.8.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retained {
+    Always,
+    IfNew,
+    Never,
+}
+
+/// The answer to one filter of a SUBSCRIBE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Granted {
+    AtMostOnce,
+    AtLeastOnce,
+    InvalidFilter,
+    QuotaExceeded,
+}
+
+/// What a CONNACK tells a client of version 5 besides.
+#[derive(Debug, Default)]
+pub(super) struct Welcome {
+    pub session_present: bool,
+    pub assigned_client_id: Option<String>,
+    pub keep_alive: Option<u16>,
+    pub session_expiry: Option<u32>,
+}
+
+/// Why a client isn't let in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Refusal {
+    InvalidClientId,
+    UnsupportedAuthentication,
+    Full,
+}
+
+/// Why the endpoint ends a connection. What a client did wrong is answered by the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Farewell {
+    ShuttingDown,
+    TakenOver,
+    NotAuthorized,
+    ProtocolError,
+    Stalled,
+    Failed,
+}
+
+/// A message to send.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outgoing<'a> {
+    pub topic: &'a str,
+    pub payload: &'a Arc<[u8]>,
+    pub media_type: &'a str,
+    pub at_least_once: bool,
+    pub retain: bool,
+    pub identifiers: &'a [u32],
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// It needs no acknowledgement.
+    Once,
+    /// [`Engine::take_acknowledged`] will tell of this id.
+    Awaiting(u16),
+    /// It is larger than the client takes, or can't be a packet at all.
+    Unsendable,
+}
+
+pub(super) struct Engine {
+    connection: mqtt::Connection<role::Server>,
+    output: Vec<u8>,
+    acknowledged: Vec<u16>,
+    keep_alive: Option<Instant>,
+    ended: bool,
+}
+
+impl Engine {
+    pub fn new() -> Engine {
+        let options = ConnectionOptions::new().maximum_packet_size_recv(MAX_PACKET_BYTES);
+        let mut connection = mqtt::Connection::with_options(Version::Undetermined, options);
+        connection.set_auto_ping_response(true);
+        Engine { connection, output: Vec::new(), acknowledged: Vec::new(), keep_alive: None, ended: false }
+    }
+
+    /// Takes at most one packet from `input`, which shrinks by what was read.
+    pub fn receive(&mut self, input: &mut &[u8]) -> Option<Incoming> {
+        while !input.is_empty() && !self.ended {
+            let mut cursor = Cursor::new(*input);
+            let events = self.connection.recv(&mut cursor);
+            let read = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
+            *input = input.get(read..).unwrap_or_default();
+            if let Some(packet) = self.apply(events) {
+                return Some(read_packet(packet));
+            }
+        }
+        None
+    }
+
+    /// What is to be written; the caller takes it out.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// The messages whose flight has ended since this was last asked.
+    pub fn take_acknowledged(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.acknowledged)
+    }
+
+    /// Whether nothing more is to be read: the output is all that is left to do.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// When the client must have been heard of (3.1.2.10).
+    pub fn keep_alive_deadline(&self) -> Option<Instant> {
+        self.keep_alive
+    }
+
+    /// The client wasn't heard of in time.
+    pub fn keep_alive_expired(&mut self) {
+        let events = self.connection.notify_timer_fired(TimerKind::PingreqRecv);
+        self.apply(events);
+        self.ended = true;
+    }
+
+    /// How many messages more the client takes unacknowledged; none: it sets no limit.
+    pub fn vacancy(&self) -> Option<usize> {
+        self.connection.get_receive_maximum_vacancy_for_send().map(usize::from)
+    }
+
+    pub fn welcome(&mut self, welcome: Welcome) {
+        let events = if self.is_version_5() {
+            match connack(welcome) {
+                Ok(packet) => self.connection.checked_send(packet),
+                Err(error) => vec![Event::NotifyError(error)],
+            }
+        } else {
+            let builder = v3_1_1::Connack::builder().return_code(ConnectReturnCode::Accepted);
+            self.send(builder.session_present(welcome.session_present).build())
+        };
+        self.apply(events);
+    }
+
+    pub fn refuse(&mut self, refusal: Refusal) {
+        let (code, reason) = match refusal {
+            Refusal::InvalidClientId => {
+                (ConnectReturnCode::IdentifierRejected, ConnectReasonCode::ClientIdentifierNotValid)
+            }
+            Refusal::UnsupportedAuthentication => {
+                (ConnectReturnCode::NotAuthorized, ConnectReasonCode::BadAuthenticationMethod)
+            }
+            Refusal::Full => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::QuotaExceeded),
+        };
+        let events = if self.is_version_5() {
+            self.send(v5_0::Connack::builder().session_present(false).reason_code(reason).build())
+        } else {
+            self.send(v3_1_1::Connack::builder().session_present(false).return_code(code).build())
+        };
+        self.apply(events);
+        self.ended = true;
+    }
+
+    pub fn subscribed(&mut self, packet_id: u16, granted: &[Granted]) {
+        let events = if self.is_version_5() {
+            let codes = granted.iter().map(|granted| match granted {
+                Granted::AtMostOnce => SubackReasonCode::GrantedQos0,
+                Granted::AtLeastOnce => SubackReasonCode::GrantedQos1,
+                Granted::InvalidFilter => SubackReasonCode::TopicFilterInvalid,
+                Granted::QuotaExceeded => SubackReasonCode::QuotaExceeded,
+            });
+            self.send(v5_0::Suback::builder().packet_id(packet_id).reason_codes(codes.collect()).build())
+        } else {
+            let codes = granted.iter().map(|granted| match granted {
+                Granted::AtMostOnce => SubackReturnCode::SuccessMaximumQos0,
+                Granted::AtLeastOnce => SubackReturnCode::SuccessMaximumQos1,
+                Granted::InvalidFilter | Granted::QuotaExceeded => SubackReturnCode::Failure,
+            });
+            self.send(v3_1_1::Suback::builder().packet_id(packet_id).return_codes(codes.collect()).build())
+        };
+        self.apply(events);
+    }
+
+    /// Answers an UNSUBSCRIBE: for each filter whether there was such a subscription.
+    pub fn unsubscribed(&mut self, packet_id: u16, existed: &[bool]) {
+        let events = if self.is_version_5() {
+            let codes = existed.iter().map(|existed| match existed {
+                true => UnsubackReasonCode::Success,
+                false => UnsubackReasonCode::NoSubscriptionExisted,
+            });
+            self.send(v5_0::Unsuback::builder().packet_id(packet_id).reason_codes(codes.collect()).build())
+        } else {
+            self.send(v3_1_1::Unsuback::builder().packet_id(packet_id).build())
+        };
+        self.apply(events);
+    }
+
+    /// Refuses a message: version 5 has a reason code where there is an acknowledgement, else the
+    /// connection ends (5.0, section 3.3.5; 3.1.1, section 3.3.5).
+    pub fn refuse_publish(&mut self, qos: u8, packet_id: u16) {
+        let events = match (self.is_version_5(), qos) {
+            (true, 1) => {
+                let reason = PubackReasonCode::NotAuthorized;
+                self.send(v5_0::Puback::builder().packet_id(packet_id).reason_code(reason).build())
+            }
+            (true, 2) => {
+                let reason = PubrecReasonCode::NotAuthorized;
+                self.send(v5_0::Pubrec::builder().packet_id(packet_id).reason_code(reason).build())
+            }
+            _ => return self.farewell(Farewell::NotAuthorized),
+        };
+        self.apply(events);
+    }
+
+    /// Sends a message. The caller has seen to it that the Receive Maximum allows it.
+    pub fn publish(&mut self, message: &Outgoing<'_>) -> Sent {
+        let packet_id = match message.at_least_once.then(|| self.connection.acquire_packet_id()).transpose() {
+            Ok(packet_id) => packet_id,
+            Err(_) => return Sent::Unsendable,
+        };
+        let events = match self.is_version_5() {
+            true => publish_v5(message, packet_id).map(|packet| self.connection.checked_send(packet)),
+            false => publish_v3(message, packet_id).map(|packet| self.connection.checked_send(packet)),
+        };
+        let events = events.unwrap_or_else(|error| vec![Event::NotifyError(error)]);
+        if let Some(Event::NotifyError(_)) = events.first() {
+            if let Some(packet_id) = packet_id {
+                self.connection.release_packet_id(packet_id);
+            }
+            return Sent::Unsendable;
+        }
+        self.apply(events);
+        packet_id.map_or(Sent::Once, Sent::Awaiting)
+    }
+
+    /// Ends the connection; clients of version 5 are told why.
+    pub fn farewell(&mut self, farewell: Farewell) {
+        if self.ended {
+            return;
+        }
+        if self.is_version_5() {
+            let reason = match farewell {
+                Farewell::ShuttingDown => DisconnectReasonCode::ServerShuttingDown,
+                Farewell::TakenOver => DisconnectReasonCode::SessionTakenOver,
+                Farewell::NotAuthorized => DisconnectReasonCode::NotAuthorized,
+                Farewell::ProtocolError => DisconnectReasonCode::ProtocolError,
+                Farewell::Stalled => DisconnectReasonCode::QuotaExceeded,
+                Farewell::Failed => DisconnectReasonCode::UnspecifiedError,
+            };
+            let events = self.send(v5_0::Disconnect::builder().reason_code(reason).build());
+            self.apply(events);
+        }
+        self.ended = true;
+    }
+
+    /// The client has said goodbye: nothing more is read or answered.
+    pub fn close(&mut self) {
+        self.ended = true;
+    }
+
+    fn is_version_5(&self) -> bool {
+        self.connection.get_protocol_version() == Version::V5_0
+    }
+
+    fn send<T>(&mut self, packet: Result<T, MqttError>) -> Vec<Event>
+    where
+        T: Into<Packet>,
+    {
+        match packet {
+            Ok(packet) => self.connection.send(packet.into()),
+            Err(error) => vec![Event::NotifyError(error)],
+        }
+    }
+
+    /// Does what the engine asks for; returns the packet that was received, if one was.
+    fn apply(&mut self, events: Vec<Event>) -> Option<Packet> {
+        let mut received = None;
+        for event in events {
+            match event {
+                Event::NotifyPacketReceived(packet) => received = Some(packet),
+                Event::RequestSendPacket { packet, .. } => {
+                    for slice in packet.to_buffers() {
+                        self.output.extend_from_slice(&slice);
+                    }
+                }
+                Event::NotifyPacketIdReleased(packet_id) => self.acknowledged.push(packet_id),
+                Event::RequestTimerReset { kind: TimerKind::PingreqRecv, duration_ms } => {
+                    self.keep_alive = Some(Instant::now() + Duration::from_millis(duration_ms));
+                }
+                Event::RequestTimerCancel(TimerKind::PingreqRecv) => self.keep_alive = None,
+                Event::RequestTimerReset { .. } | Event::RequestTimerCancel(_) => {}
+                Event::NotifyError(error) => {
+                    if error == MqttError::UnsupportedProtocolVersion && self.output.is_empty() {
+                        self.output.extend_from_slice(&UNACCEPTABLE_VERSION);
+                    }
+                    self.ended = true;
+                }
+                Event::RequestClose => self.ended = true,
+            }
+        }
+        received
+    }
+}
+
+fn connack(welcome: Welcome) -> Result<v5_0::Connack, MqttError> {
+    let mut properties = vec![packet::MaximumQos::new(1)?.into()];
+    if let Some(client_id) = welcome.assigned_client_id {
+        properties.push(packet::AssignedClientIdentifier::new(client_id)?.into());
+    }
+    if let Some(seconds) = welcome.keep_alive {
+        properties.push(packet::ServerKeepAlive::new(seconds)?.into());
+    }
+    if let Some(seconds) = welcome.session_expiry {
+        properties.push(packet::SessionExpiryInterval::new(seconds)?.into());
+    }
+    let builder = v5_0::Connack::builder().session_present(welcome.session_present);
+    builder.reason_code(ConnectReasonCode::Success).props(properties).build()
+}
+
+fn publish_v5(message: &Outgoing<'_>, packet_id: Option<u16>) -> Result<v5_0::Publish, MqttError> {
+    let mut properties = Vec::with_capacity(1 + message.identifiers.len());
+    if !message.payload.is_empty() {
+        properties.push(packet::ContentType::new(message.media_type)?.into());
+    }
+    for &identifier in message.identifiers {
+        properties.push(SubscriptionIdentifier::new(identifier)?.into());
+    }
+    v5_0::Publish::builder()
+        .topic_name(message.topic)?
+        .qos(if message.at_least_once { Qos::AtLeastOnce } else { Qos::AtMostOnce })
+        .retain(message.retain)
+        .packet_id(packet_id)
+        .props(properties)
+        .payload(message.payload.clone())
+        .build()
+}
+
+fn publish_v3(message: &Outgoing<'_>, packet_id: Option<u16>) -> Result<v3_1_1::Publish, MqttError> {
+    v3_1_1::Publish::builder()
+        .topic_name(message.topic)?
+        .qos(if message.at_least_once { Qos::AtLeastOnce } else { Qos::AtMostOnce })
+        .retain(message.retain)
+        .packet_id(packet_id)
+        .payload(message.payload.clone())
+        .build()
+}
+
+fn read_packet(packet: Packet) -> Incoming {
+    match packet {
+        Packet::V3_1_1Connect(connect) => Incoming::Connect(Connect {
+            client_id: connect.client_id().into(),
+            is_version_3: true,
+            clean: connect.clean_session(),
+            session_expiry: if connect.clean_session() { 0 } else { u32::MAX },
+            keep_alive: connect.keep_alive(),
+            extended_authentication: false,
+        }),
+        Packet::V5_0Connect(connect) => Incoming::Connect(Connect {
+            client_id: connect.client_id().into(),
+            is_version_3: false,
+            clean: connect.clean_start(),
+            session_expiry: session_expiry(connect.props()).unwrap_or(0),
+            keep_alive: connect.keep_alive(),
+            extended_authentication: connect
+                .props()
+                .iter()
+                .any(|property| matches!(property, Property::AuthenticationMethod(_))),
+        }),
+        Packet::V3_1_1Subscribe(subscribe) => Incoming::Subscribe {
+            packet_id: subscribe.packet_id(),
+            entries: subscribe.entries().iter().map(read_entry).collect(),
+            identifier: None,
+        },
+        Packet::V5_0Subscribe(subscribe) => Incoming::Subscribe {
+            packet_id: subscribe.packet_id(),
+            entries: subscribe.entries().iter().map(read_entry).collect(),
+            identifier: subscribe.props().iter().find_map(|property| match property {
+                Property::SubscriptionIdentifier(identifier) => Some(identifier.val()),
+                _ => None,
+            }),
+        },
+        Packet::V3_1_1Unsubscribe(unsubscribe) => Incoming::Unsubscribe {
+            packet_id: unsubscribe.packet_id(),
+            filters: unsubscribe.entries().iter().map(|filter| filter.as_str().into()).collect(),
+        },
+        Packet::V5_0Unsubscribe(unsubscribe) => Incoming::Unsubscribe {
+            packet_id: unsubscribe.packet_id(),
+            filters: unsubscribe.entries().iter().map(|filter| filter.as_str().into()).collect(),
+        },
+        Packet::V3_1_1Publish(publish) => {
+            Incoming::Publish { qos: publish.qos() as u8, packet_id: publish.packet_id().unwrap_or_default() }
+        }
+        Packet::V5_0Publish(publish) => {
+            Incoming::Publish { qos: publish.qos() as u8, packet_id: publish.packet_id().unwrap_or_default() }
+        }
+        Packet::V3_1_1Disconnect(_) => Incoming::Disconnect { session_expiry: None },
+        Packet::V5_0Disconnect(disconnect) => Incoming::Disconnect {
+            session_expiry: disconnect.props().as_ref().and_then(|properties| session_expiry(properties)),
+        },
+        _ => Incoming::Other,
+    }
+}
+
+fn session_expiry(properties: &[Property]) -> Option<u32> {
+    properties.iter().find_map(|property| match property {
+        Property::SessionExpiryInterval(seconds) => Some(seconds.val()),
+        _ => None,
+    })
+}
+
+fn read_entry(entry: &SubEntry) -> Entry {
+    let options = entry.sub_opts();
+    Entry {
+        filter: entry.topic_filter().into(),
+        at_least_once: options.qos() != Qos::AtMostOnce,
+        no_local: options.nl(),
+        retain_as_published: options.rap(),
+        retained: match options.rh() {
+            RetainHandling::SendRetained => Retained::Always,
+            RetainHandling::SendRetainedIfNotExists => Retained::IfNew,
+            RetainHandling::DoNotSendRetained => Retained::Never,
+        },
+    }
+}

@@ -1,0 +1,254 @@
+//! The built-in endpoint: an MQTT 3.1.1 and 5 server that only the registry publishes on.
+//!
+//! It reads the log and the store for each client at the client's pace, and queues nothing:
+//!
+//! - [`engine`] speaks the protocol, [`filter`] knows what a subscription matches;
+//! - [`connection`] moves bytes and acts on what a client asks for;
+//! - [`delivery`] decides what is sent next: changes, shares, retained descriptions;
+//! - [`session`] and [`sessions`] keep what outlives a connection, [`group`] what clients share.
+//!
+//! Everything runs on threads of its own, apart from HTTP.
+
+mod connection;
+mod delivery;
+mod engine;
+mod filter;
+mod group;
+mod session;
+mod sessions;
+
+use std::{
+    io,
+    net::{SocketAddr, ToSocketAddrs},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpSocket, TcpStream},
+    runtime::{Builder, Runtime},
+    sync::watch,
+    time::Instant,
+};
+
+use self::{
+    connection::{Context, serve},
+    group::Groups,
+    sessions::Sessions,
+};
+use super::{EndpointOptions, feed::Feed, topics::Topics};
+use crate::{Error, Registry, Result};
+
+/// How many connections beyond the limit are told so; those beyond that are just closed.
+const REFUSED_CONNECTIONS: usize = 64;
+/// How many connections may wait to be accepted.
+const BACKLOG: u32 = 1024;
+/// The most threads that serve clients.
+const MAX_THREADS: usize = 4;
+/// How often sessions are looked through for those that have expired.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
+/// How long the listener rests when it can't accept, as when there are no file descriptors left.
+const REST: Duration = Duration::from_millis(100);
+
+/// The built-in endpoint while it runs. Dropping it stops it.
+///
+/// ```no_run
+/// # fn main() -> agentdex::Result<()> {
+/// use agentdex::mqtt::{Endpoint, EndpointOptions};
+///
+/// let registry = agentdex::Registry::builder("agentdex-data").open()?;
+/// let endpoint = Endpoint::bind("127.0.0.1:1883", registry, EndpointOptions::default())?;
+/// println!("mosquitto_sub -p {} -t 'agentdex/#'", endpoint.local_addr().port());
+/// endpoint.stop();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Endpoint {
+    address: SocketAddr,
+    door: Door,
+    stop: watch::Sender<bool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Brings clients in that come by another way than the endpoint's own socket. Cloning is cheap.
+#[derive(Clone)]
+pub struct Door {
+    context: Arc<Context>,
+    runtime: tokio::runtime::Handle,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Endpoint {
+    /// Listens at `address` (host and port; port 0 takes a free one) and serves what `registry` has.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the address can't be had, [`Error::InvalidSetting`] for a prefix that
+    /// can't start a topic, [`Error::Store`] where the kept sessions can't be read.
+    pub fn bind(address: &str, registry: Registry, options: EndpointOptions) -> Result<Endpoint> {
+        let topics = Topics::new(&options.prefix)?;
+        let feed = Arc::new(Feed::new(registry, topics));
+        let groups = Arc::new(Groups::new());
+        let sessions = Arc::new(Sessions::load(feed.clone(), groups.clone(), options.max_sessions)?);
+        let doing = || format!("listening for MQTT at {address}");
+        let failed = |source| Error::Io { doing: doing(), source };
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
+
+        let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+        let mut builder = Builder::new_multi_thread();
+        let builder = builder.worker_threads(threads).thread_name("agentdex-mqtt").enable_io().enable_time();
+        let runtime = builder.build().map_err(failed)?;
+        let listener = {
+            let _inside = runtime.enter();
+            listen(&addresses).map_err(failed)?
+        };
+        let address = listener.local_addr().map_err(failed)?;
+        let (stop, stopped) = watch::channel(false);
+        let context = Arc::new(Context { feed, groups, sessions, options, stop: stopped });
+        let door = Door { context, runtime: runtime.handle().clone(), connections: Arc::default() };
+        let accepting = door.clone();
+        let thread = std::thread::Builder::new()
+            .name("agentdex-mqtt".into())
+            .spawn(move || accepting.run(runtime, listener))
+            .map_err(failed)?;
+        Ok(Endpoint { address, door, stop, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Brings clients in that come by another way.
+    pub fn door(&self) -> Door {
+        self.door.clone()
+    }
+
+    /// Says goodbye to all clients, keeps their sessions and ends. Blocks, at most a second longer
+    /// than [`EndpointOptions::stop_timeout`].
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Door {
+    /// Serves the client at the other end of `stream`; `peer` names it in the logs.
+    pub fn attach<S>(&self, stream: S, peer: impl Into<String>)
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let limit = self.context.options.max_connections;
+        let place = Place::take(&self.connections);
+        if place.number > limit + REFUSED_CONNECTIONS {
+            return;
+        }
+        let (context, peer, admitted) = (self.context.clone(), peer.into(), place.number <= limit);
+        self.runtime.spawn(async move {
+            serve(context, stream, peer, admitted).await;
+            drop(place);
+        });
+    }
+
+    /// How many clients are connected.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    fn run(self, runtime: Runtime, listener: TcpListener) {
+        runtime.block_on(async {
+            self.accept(listener).await;
+            let deadline = Instant::now() + self.context.options.stop_timeout;
+            while self.connections() > 0 && Instant::now() < deadline {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+
+    async fn accept(&self, listener: TcpListener) {
+        let mut stop = self.context.stop.clone();
+        let mut expiry = tokio::time::interval(EXPIRY_INTERVAL);
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, peer)) => self.attach_tcp(stream, peer),
+                    Err(error) => {
+                        tracing::warn!(%error, "an MQTT connection can't be accepted");
+                        tokio::time::sleep(REST).await;
+                    }
+                },
+                _ = expiry.tick() => self.context.sessions.expire(),
+                _ = stop.wait_for(|stop| *stop) => return,
+            }
+        }
+    }
+
+    fn attach_tcp(&self, stream: TcpStream, peer: SocketAddr) {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%peer, %error, "an MQTT connection can't be set to send at once");
+        }
+        self.attach(stream, peer.to_string());
+    }
+}
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Door").field("connections", &self.connections()).finish_non_exhaustive()
+    }
+}
+
+/// One of the connections, as long as it is held.
+struct Place {
+    connections: Arc<AtomicUsize>,
+    number: usize,
+}
+
+impl Place {
+    fn take(connections: &Arc<AtomicUsize>) -> Place {
+        Place { connections: connections.clone(), number: connections.fetch_add(1, Ordering::Relaxed) + 1 }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Listens at the first of the addresses that can be had.
+fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
+    let mut last = io::Error::new(io::ErrorKind::AddrNotAvailable, "the host has no address");
+    for address in addresses {
+        match listen_at(*address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    if cfg!(unix) {
+        socket.set_reuseaddr(true)?;
+    }
+    // Accepted connections inherit it: a client of 3.1.1 without keep-alive is noticed to be gone.
+    socket.set_keepalive(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

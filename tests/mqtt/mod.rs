@@ -1,0 +1,4 @@
+//! Changes over MQTT, as clients that others wrote hear of them.
+
+mod events;
+mod support;
