@@ -20,7 +20,7 @@ use super::{
     cursors::WRITE_AFTER,
     group::{Group, Staged},
     layout::State,
-    sync::DataFile,
+    sync::DataFiles,
     view::{View, write},
     write::{Operation, Outcome, Write},
 };
@@ -62,7 +62,7 @@ impl Transaction {
 /// The committer's own state.
 pub(super) struct Committer {
     view: Arc<View>,
-    file: DataFile,
+    files: DataFiles,
     messages: Receiver<Message>,
     state: State,
     /// Time as the log knows it: it doesn't go back.
@@ -74,10 +74,10 @@ pub(super) struct Committer {
 }
 
 impl Committer {
-    pub fn new(view: Arc<View>, file: DataFile, messages: Receiver<Message>, state: State) -> Committer {
+    pub fn new(view: Arc<View>, files: DataFiles, messages: Receiver<Message>, state: State) -> Committer {
         Committer {
             view,
-            file,
+            files,
             messages,
             state,
             now: Timestamp(0),
@@ -187,12 +187,12 @@ impl Committer {
         Ok(())
     }
 
-    fn flush(&self) -> std::result::Result<(), String> {
+    fn flush(&mut self) -> std::result::Result<(), String> {
         if let Some(hook) = &self.view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;
         }
         self.view.tree.flush().map_err(|error| error.to_string())?;
-        self.file.sync().map_err(|error| error.to_string())
+        self.files.sync().map_err(|error| error.to_string())
     }
 
     /// Takes one step of the oldest trim.

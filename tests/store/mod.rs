@@ -9,6 +9,7 @@ use tempfile::TempDir;
 mod expiry;
 mod flush;
 mod log;
+mod model;
 mod open;
 mod records;
 mod writes;

@@ -1,0 +1,237 @@
+//! How fast descriptions are registered, against what sled does with the same bytes on the same disk.
+//!
+//! `cargo bench --no-default-features --bench registration` prints a table; nothing is asserted. All
+//! rows of a table take turns, so that a noisy machine is noisy for all of them; medians are compared.
+//! `-- --small` does a tenth, to see that it works.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use agentdex::{Registry, registry::IndexStatus, search::Request};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+const ROUNDS: usize = 9;
+const WRITERS: usize = 64;
+
+fn main() -> Outcome {
+    let small = std::env::args().any(|argument| argument == "--small");
+    let scale = if small { 10 } else { 1 };
+    let directory = tempfile::tempdir_in(std::env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
+    compare(directory.path(), scale)?;
+    memory(&directory.path().join("memory"), 100_000 / scale)
+}
+
+/// One writer and many, against sled alone.
+fn compare(directory: &Path, scale: usize) -> Outcome {
+    let raw = RawSled::open(&directory.join("raw"))?;
+    let synced = RawSled::open(&directory.join("synced"))?;
+    let registry = Registry::builder(directory.join("registry")).open()?;
+    let (single, grouped) = (500 / scale, 6400 / scale);
+    let mut ids = Ids(0);
+    let mut table = Table::new(&[
+        "sled put + flush",
+        "sled put + flush + fdatasync",
+        "register, 1 writer",
+        "sled batch of 64 + flush",
+        "sled batch of 64 + flush + fdatasync",
+        "register, 64 writers",
+    ]);
+    let mut lags = Vec::new();
+    for _ in 0..ROUNDS {
+        table.add(0, single, raw.put(&ids.documents(single), 1, false)?);
+        table.add(1, single, synced.put(&ids.documents(single), 1, true)?);
+        table.add(2, single, register(&registry, &ids.documents(single), 1)?);
+        table.add(3, grouped, raw.put(&ids.documents(grouped), WRITERS, false)?);
+        table.add(4, grouped, synced.put(&ids.documents(grouped), WRITERS, true)?);
+        catch_up(&registry);
+        table.add(5, grouped, register(&registry, &ids.documents(grouped), WRITERS)?);
+        lags.push(catch_up(&registry));
+    }
+    println!("durable registration, documents of {} bytes, validation included\n", ids.documents(1)[0].1.len());
+    table.print();
+    println!();
+    ratio("1 writer / sled put + flush", table.median(2) / table.median(0), 0.60);
+    ratio("1 writer / the same with fdatasync", table.median(2) / table.median(1), 0.60);
+    ratio("64 writers / sled batches of 64", table.median(5) / table.median(3), 0.30);
+    ratio("64 writers / the same with fdatasync", table.median(5) / table.median(4), 0.30);
+    lags.sort_unstable();
+    let (median, worst) = (lags[lags.len() / 2], lags[lags.len() - 1]);
+    println!("search index behind the log after 64 writers: median {median:.0?}, worst {worst:.0?} (goal 1 s)");
+    Ok(())
+}
+
+/// What a registry with many Things holds in memory.
+fn memory(directory: &Path, things: usize) -> Outcome {
+    let registry = Registry::builder(directory).open()?;
+    let started = Instant::now();
+    let mut ids = Ids(0);
+    for _ in 0..things / 1000 {
+        register(&registry, &ids.documents(1000), WRITERS)?;
+    }
+    let rate = things as f64 / started.elapsed().as_secs_f64();
+    println!(
+        "\n{things} Things registered by {WRITERS} writers at {rate:.0}/s, the index {:.0?} behind",
+        catch_up(&registry)
+    );
+    println!("RssAnon after registering: {} MB", rss_anon()?);
+    let started = Instant::now();
+    for index in 0..1000 {
+        registry.search(&Request::words(&format!("{} {}", word(index), word(index * 7 + 1))), false)?;
+    }
+    println!("1000 searches of two words in {:.1?}", started.elapsed());
+    println!("RssAnon after 1000 searches: {} MB (goal 500 MB)", rss_anon()?);
+    Ok(())
+}
+
+struct RawSled {
+    tree: sled::Db,
+    file: File,
+}
+
+impl RawSled {
+    fn open(path: &Path) -> Outcome<RawSled> {
+        let tree = sled::Config::new().path(path).cache_capacity(64 << 20).flush_every_ms(None).open()?;
+        Ok(RawSled { tree, file: File::open(path.join("db"))? })
+    }
+
+    fn put(&self, documents: &[(String, String)], batch_size: usize, synced: bool) -> Outcome<Duration> {
+        let started = Instant::now();
+        for documents in documents.chunks(batch_size) {
+            let mut batch = sled::Batch::default();
+            for (id, document) in documents {
+                batch.insert(id.as_bytes(), document.as_bytes());
+            }
+            self.tree.apply_batch(batch)?;
+            self.tree.flush()?;
+            if synced {
+                self.file.sync_data()?;
+            }
+        }
+        Ok(started.elapsed())
+    }
+}
+
+fn register(registry: &Registry, documents: &[(String, String)], writers: usize) -> Outcome<Duration> {
+    let next = AtomicUsize::new(0);
+    let started = Instant::now();
+    let write = || {
+        while let Some((_, document)) = documents.get(next.fetch_add(1, Ordering::Relaxed)) {
+            registry.register(document)?;
+        }
+        agentdex::Result::Ok(())
+    };
+    if writers == 1 {
+        write()?;
+        return Ok(started.elapsed());
+    }
+    thread::scope(|scope| {
+        let handles: Vec<_> = (0..writers).map(|_| scope.spawn(write)).collect();
+        handles.into_iter().try_for_each(|handle| handle.join().map_err(|_| "a writer panicked")?.map_err(Into::into))
+    })
+    .map(|()| started.elapsed())
+}
+
+/// How long the search index needs to reach the end of the log.
+fn catch_up(registry: &Registry) -> Duration {
+    let started = Instant::now();
+    let reached = |status: IndexStatus| matches!(status, IndexStatus::Ready { seq } if seq >= registry.last_seq());
+    while !reached(registry.status().index) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    started.elapsed()
+}
+
+/// Makes descriptions of 3 KB that differ.
+struct Ids(usize);
+
+impl Ids {
+    fn documents(&mut self, count: usize) -> Vec<(String, String)> {
+        let first = self.0;
+        self.0 += count;
+        (first..self.0).map(document).collect()
+    }
+}
+
+fn document(number: usize) -> (String, String) {
+    let mut words = (0..).map(|index| word(number.wrapping_mul(31) ^ index * 17));
+    let mut sentence = |count: usize| words.by_ref().take(count).collect::<Vec<_>>().join(" ");
+    let id = format!("urn:example:agent:{:016x}", (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let actions: Vec<String> = (0..4)
+        .map(|index| {
+            format!(
+                r#""{}{index}":{{"title":"{}","description":"{}","input":{{"type":"object","properties":{{"{}":{{"type":"string","description":"{}"}}}}}},"forms":[{{"href":"https://agents.example/{number}/actions/{index}","contentType":"application/json","op":"invokeaction"}}]}}"#,
+                word(number + index),
+                sentence(3),
+                sentence(24),
+                word(index),
+                sentence(8),
+            )
+        })
+        .collect();
+    let document = format!(
+        r#"{{"@context":["https://www.w3.org/2022/wot/td/v1.1",{{"lmos":"https://eclipse.dev/lmos/protocol/v1"}}],"@type":"lmos:Agent","id":"{id}","title":"{}","description":"{}","lmos:capabilities":[{{"id":"{}","name":"{}","description":"{}"}}],"securityDefinitions":{{"nosec_sc":{{"scheme":"nosec"}}}},"security":"nosec_sc","actions":{{{}}}}}"#,
+        sentence(4),
+        sentence(40),
+        word(number),
+        sentence(2),
+        sentence(16),
+        actions.join(","),
+    );
+    (id, document)
+}
+
+/// One of some 4000 words.
+fn word(number: usize) -> String {
+    const SYLLABLES: [&str; 16] =
+        ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro", "su", "ty"];
+    let hash = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (0..3).map(|index| SYLLABLES[(hash >> (index * 4)) as usize % 16]).collect()
+}
+
+/// Anonymous resident memory of this process in MB.
+fn rss_anon() -> Outcome<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no RssAnon on this system")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
+}
+
+fn ratio(name: &str, ratio: f64, goal: f64) {
+    let met = if ratio >= goal { "met" } else { "not met" };
+    println!("{name}: {:.0} % (goal {:.0} %: {met})", ratio * 100.0, goal * 100.0);
+}
+
+/// Rates of each row, round by round.
+struct Table {
+    names: Vec<&'static str>,
+    rates: Vec<Vec<f64>>,
+}
+
+impl Table {
+    fn new(names: &[&'static str]) -> Table {
+        Table { names: names.to_vec(), rates: vec![Vec::new(); names.len()] }
+    }
+
+    fn add(&mut self, row: usize, count: usize, took: Duration) {
+        self.rates[row].push(count as f64 / took.as_secs_f64());
+        self.rates[row].sort_by(f64::total_cmp);
+    }
+
+    fn median(&self, row: usize) -> f64 {
+        self.rates[row][self.rates[row].len() / 2]
+    }
+
+    fn print(&self) {
+        println!("| {:<38} | {:>10} | {:>19} |", "", "median /s", "lowest – highest");
+        println!("|{:-<40}|{:-<12}|{:-<21}|", "", "", "");
+        for (row, name) in self.names.iter().enumerate() {
+            let (lowest, highest) = (self.rates[row][0], self.rates[row][self.rates[row].len() - 1]);
+            println!("| {name:<38} | {:>10.0} | {:>19} |", self.median(row), format!("{lowest:.0} – {highest:.0}"));
+        }
+    }
+}
