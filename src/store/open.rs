@@ -24,6 +24,9 @@ use crate::{
     change::{Epoch, Seq, Timestamp},
 };
 
+/// The format of a directory that this program has not written.
+const FOREIGN: &str = "of another program";
+
 /// How long a lock is waited for: a process that is dying holds it a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -85,7 +88,8 @@ fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
             Ok(tree) => return Ok(tree),
             Err(error) if !is_lock_error(&error) => {
                 return Err(match error {
-                    sled::Error::Unsupported(found) => unsupported(directory, found),
+                    // Another segment size, compression or version of sled: none of ours.
+                    sled::Error::Unsupported(_) => unsupported(directory, FOREIGN.into()),
                     error => Error::Store { doing: "opening", source: error.into() },
                 });
             }
@@ -123,7 +127,7 @@ fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
 fn initialize(directory: &Path, tree: &sled::Db) -> Result<(Epoch, Uuid)> {
     let foreign = !tree.is_empty() || tree.tree_names().len() > 1;
     if foreign {
-        return Err(unsupported(directory, "of another program".into()));
+        return Err(unsupported(directory, FOREIGN.into()));
     }
     let (epoch, _) = Uuid::new_v4().as_u64_pair();
     let registry_id = Uuid::new_v4();

@@ -55,7 +55,8 @@ fn unknown_format_version_is_refused() {
     let mut store = TestStore::open();
     store.put("urn:a", "{}");
     store.store = None;
-    let tree = sled::open(store.directory.path().join("store")).expect("sled opens it");
+    let config = sled::Config::new().path(store.directory.path().join("store"));
+    let tree = config.segment_size(2 * 1024 * 1024).open().expect("sled opens it");
     tree.insert("m/format", &99_u32.to_be_bytes()).expect("sled writes");
     drop(tree);
     match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
@@ -68,12 +69,18 @@ fn unknown_format_version_is_refused() {
 
 #[test]
 fn directory_of_another_program_is_refused_and_untouched() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let open_foreign = || sled::open(directory.path().join("store")).expect("sled opens it");
-    open_foreign().insert("key", "value").expect("sled writes");
-    let result = Store::open(directory.path(), Options::default()).map(|_| ());
-    assert!(matches!(result, Err(Error::UnsupportedStoreFormat { .. })), "{result:?}");
-    assert_eq!(open_foreign().len(), 1);
+    for segment_bytes in [512 * 1024, 2 * 1024 * 1024] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let config = sled::Config::new().path(directory.path().join("store")).segment_size(segment_bytes);
+        config.open().and_then(|tree| tree.insert("key", "value")).expect("sled writes");
+        match Store::open(directory.path(), Options::default()).map(|_| ()) {
+            Err(error @ Error::UnsupportedStoreFormat { .. }) => {
+                assert!(error.to_string().contains("has the store format of another program"), "{error}");
+            }
+            other => panic!("expected UnsupportedStoreFormat, got {other:?}"),
+        }
+        assert_eq!(config.open().expect("sled opens it").len(), 1);
+    }
 }
 
 #[cfg(unix)]
