@@ -1,1 +1,239 @@
-//! http
+//! The HTTP API, on actix-web: the WoT Discovery directory API and what users of a registry expect besides.
+//!
+//! Handlers parse, call the registry, respond. One file a resource; [`problem`] is the one table from
+//! errors to statuses. [`Server`] serves the API on a socket of its own; [`configure`] mounts it into
+//! an application of yours.
+
+mod address;
+mod batch;
+mod body;
+mod changes;
+mod conditions;
+mod events;
+mod feed;
+mod health;
+mod history;
+mod home;
+mod listing;
+mod metrics;
+mod observe;
+mod parameters;
+mod problem;
+mod query_languages;
+mod search;
+mod server;
+mod stop;
+mod thing;
+mod things;
+mod validate;
+
+use std::time::Duration;
+
+use actix_cors::Cors;
+use actix_web::{
+    FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route, guard,
+    http::Method,
+    middleware::{Compress, Condition},
+    web::{self, Data, ServiceConfig},
+};
+
+use self::{feed::Feed, metrics::Metrics, observe::Observe, problem::Problem};
+pub use self::{server::Server, stop::Stop};
+use crate::{Registry, td};
+
+/// How the API behaves. The default suits a server on one machine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The origins whose pages may call the API from a browser, such as `https://example.org`; `*` is
+    /// every origin. None: no CORS headers are sent.
+    pub cors_origins: Vec<String>,
+    /// The largest body of a request in bytes; a batch is limited line by line.
+    pub body_limit: usize,
+    /// The URL that clients reach the API under, where it isn't what they put into `Host`: behind a
+    /// proxy that changes it.
+    pub public_url: Option<String>,
+    /// Threads that serve requests; none: as many as there are cores.
+    pub workers: Option<usize>,
+    /// How long an event stream is silent before it says that it is alive.
+    pub heartbeat: Duration,
+    /// Ends event streams and long polls.
+    pub stop: Stop,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cors_origins: Vec::new(),
+            body_limit: td::MAX_DOCUMENT_BYTES,
+            public_url: None,
+            workers: None,
+            heartbeat: Duration::from_secs(15),
+            stop: Stop::new(),
+        }
+    }
+}
+
+/// What all handlers share.
+struct Context {
+    registry: Registry,
+    options: Options,
+    feed: Feed,
+    metrics: Metrics,
+}
+
+impl Context {
+    fn new(registry: &Registry, options: Options) -> Data<Context> {
+        let (feed, metrics) = (Feed::new(registry.clone()), Metrics::new());
+        Data::new(Context { registry: registry.clone(), options, feed, metrics })
+    }
+}
+
+/// Mounts the API into an actix-web application, at its root or in a scope.
+///
+/// Paths that the API doesn't know are left to the application, as is the server: body limits,
+/// problem documents, compression and CORS are the API's own. Give [`Options::stop`] when the
+/// application stops, so that event streams end.
+///
+/// ```
+/// use actix_web::{App, test, web};
+///
+/// # #[actix_web::main]
+/// # async fn main() -> agentdex::Result<()> {
+/// # let directory = std::env::temp_dir().join(format!("agentdex-mount-{}", std::process::id()));
+/// let registry = agentdex::Registry::builder(&directory).open()?;
+/// let api = agentdex::http::configure(&registry, agentdex::http::Options::default());
+/// let app = test::init_service(App::new().service(web::scope("/registry").configure(api))).await;
+///
+/// let request = test::TestRequest::get().uri("/registry/things").to_request();
+/// assert_eq!(test::call_and_read_body(&app, request).await, "[]");
+/// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
+/// # Ok(())
+/// # }
+/// ```
+pub fn configure(registry: &Registry, options: Options) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
+    let context = Context::new(registry, options);
+    move |config| Mount { context: &context }.all(config)
+}
+
+/// As [`configure`] for an application that serves nothing else: unknown paths are the API's as well.
+fn configure_alone(registry: &Registry, options: Options) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
+    let context = Context::new(registry, options);
+    move |config| {
+        let mount = Mount { context: &context };
+        mount.all(config);
+        let rest = Resource::new("/{path:.*}").default_service(web::to(unknown_path));
+        mount.observed(config, "other", rest);
+    }
+}
+
+/// A method of a resource and what answers it.
+type Verb = (&'static [Method], Route);
+
+/// Answers GET, and HEAD in the same way without a body.
+fn read<F, Args>(handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let either = guard::Any(guard::Get()).or(guard::Head());
+    (&[Method::GET, Method::HEAD], web::route().guard(either).to(handler))
+}
+
+/// Answers one method.
+fn on<F, Args>(method: &'static [Method; 1], handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let [only] = method;
+    (method, web::method(only.clone()).to(handler))
+}
+
+const POST: &[Method; 1] = &[Method::POST];
+const PUT: &[Method; 1] = &[Method::PUT];
+const PATCH: &[Method; 1] = &[Method::PATCH];
+const DELETE: &[Method; 1] = &[Method::DELETE];
+
+/// Registers resources. What is asked for most comes first, since the router tries one after the other.
+struct Mount<'a> {
+    context: &'a Data<Context>,
+}
+
+impl Mount<'_> {
+    fn all(&self, config: &mut ServiceConfig) {
+        config.app_data(self.context.clone());
+        self.things(config);
+        self.events(config);
+        self.about(config);
+    }
+
+    fn things(&self, config: &mut ServiceConfig) {
+        self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
+        // Ids may be called `batch` too: only POST means the batch.
+        let batch = || vec![on(POST, batch::write), read(thing::retrieve), on(PUT, thing::put)];
+        let batch = batch().into_iter().chain([on(PATCH, thing::patch), on(DELETE, thing::remove)]).collect();
+        self.resource(config, "/things/batch", "/things/{id:batch}", batch);
+        self.resource(config, "/things/{id}/history", "/things/{id:.+}/history", vec![read(history::of_thing)]);
+        let thing =
+            vec![read(thing::retrieve), on(PUT, thing::put), on(PATCH, thing::patch), on(DELETE, thing::remove)];
+        self.resource(config, "/things/{id}", "/things/{id:.*}", thing);
+        self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
+        self.resource(config, "/search", "/search", vec![read(search::things)]);
+        let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
+        self.resource(config, "/search/{language}", "/search/{language:jsonpath|xpath|sparql}", unoffered());
+    }
+
+    fn events(&self, config: &mut ServiceConfig) {
+        self.resource(config, "/changes", "/changes", vec![read(changes::after)]);
+        self.resource(config, "/events", "/events", vec![read(events::all)]);
+        self.resource(config, "/events/{type}", "/events/{type:[^/]+}", vec![read(events::of_type)]);
+    }
+
+    fn about(&self, config: &mut ServiceConfig) {
+        self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
+        self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
+        self.resource(config, "/metrics", "/metrics", vec![read(metrics::exposition)]);
+        self.resource(config, "/", "/", vec![read(home::page)]);
+    }
+
+    /// One resource under a pattern; `path` is its name in the metrics.
+    fn resource(&self, config: &mut ServiceConfig, path: &'static str, pattern: &str, verbs: Vec<Verb>) {
+        let allowed: Vec<&str> = verbs.iter().flat_map(|(methods, _)| methods.iter()).map(Method::as_str).collect();
+        let allowed = allowed.join(", ");
+        let refuse = move |request: HttpRequest| {
+            let refusal = Problem::method_not_allowed(request.method().as_str(), &allowed);
+            async move { Err::<&str, _>(refusal) }
+        };
+        let routes = verbs.into_iter().fold(Resource::new(pattern), |resource, (_, route)| resource.route(route));
+        self.observed(config, path, routes.default_service(web::to(refuse)));
+    }
+
+    fn observed(&self, config: &mut ServiceConfig, path: &'static str, resource: Resource) {
+        let origins = &self.context.options.cors_origins;
+        // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
+        let is_live = path.starts_with("/events") || path == "/things/batch";
+        let resource = resource
+            .wrap(Condition::new(!is_live, Compress::default()))
+            .wrap(Condition::new(!origins.is_empty(), cors(origins)))
+            .wrap(Observe::new(self.context, path));
+        config.service(resource);
+    }
+}
+
+/// What browsers are told about pages of other origins.
+fn cors(origins: &[String]) -> Cors {
+    let exposed =
+        ["etag", "link", "location", "agentdex-seq", "agentdex-warnings", "preference-applied", "x-request-id"];
+    let cors = Cors::default().allow_any_method().allow_any_header().expose_headers(exposed).max_age(3600);
+    if origins.iter().any(|origin| origin == "*") {
+        return cors.allow_any_origin().send_wildcard();
+    }
+    origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
+}
+
+/// Answers a path that nothing is served under.
+async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Err(Problem::unknown_path(request.path()))
+}

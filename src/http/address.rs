@@ -1,0 +1,99 @@
+//! Addresses: which Thing a path means, and the paths that are handed out.
+//!
+//! An id is everything after `/things/`, percent-decoded once. Clients that join the `Location` of
+//! an anonymous create to `/things/`, instead of resolving it, are understood as well.
+
+use std::borrow::Cow;
+
+use actix_web::HttpRequest;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::Options;
+use crate::Error;
+
+/// What is escaped in a path segment and in a query: all but the unreserved characters and `:`.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// The path of the API's root as clients see it: empty, or the prefix that it is mounted under.
+/// `path` is the part of the request's path that the API itself knows.
+pub(super) fn base_path<'a>(request: &'a HttpRequest, options: &'a Options, path: &str) -> &'a str {
+    match &options.public_url {
+        Some(url) => path_of(url),
+        None => request.match_info().as_str().strip_suffix(path).unwrap_or_default(),
+    }
+}
+
+#[expect(dead_code, reason = "its own description uses it, which comes next")]
+/// The URL of the API's root as clients see it, without a slash at the end.
+pub(super) fn base_url(request: &HttpRequest, options: &Options, path: &str) -> String {
+    match &options.public_url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => {
+            let connection = request.connection_info();
+            format!("{}://{}{}", connection.scheme(), connection.host(), base_path(request, options, path))
+        }
+    }
+}
+
+fn path_of(url: &str) -> &str {
+    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or_default().trim_end_matches('/')
+}
+
+/// The id that the path of a request addresses.
+pub(super) fn thing_id(request: &HttpRequest, options: &Options) -> Result<String, Error> {
+    let tail = request.match_info().get("id").unwrap_or_default();
+    if tail.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(not_utf8(tail));
+    }
+    if !tail.starts_with('/') && !tail.starts_with("%2F") && !tail.starts_with("%2f") {
+        return decode(tail).map(Cow::into_owned);
+    }
+    let known = request.match_info().as_str();
+    let own = known.find("/things/").and_then(|end| known.get(..end)).unwrap_or_default();
+    let base = options.public_url.as_deref().map_or(own, path_of);
+    let joined = |text: &str| text.strip_prefix(base)?.strip_prefix("/things/").map(str::to_owned);
+    if let Some(id) = joined(tail) {
+        return decode(&id).map(Cow::into_owned);
+    }
+    let id = decode(tail)?;
+    match joined(&id) {
+        Some(id) => decode(&id).map(Cow::into_owned),
+        None => Ok(id.into_owned()),
+    }
+}
+
+fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
+    percent_decode_str(text).decode_utf8().map_err(|_| not_utf8(text))
+}
+
+fn not_utf8(id: &str) -> Error {
+    Error::InvalidId { id: id.to_owned(), reason: "it is not UTF-8 once percent-decoded".to_owned() }
+}
+
+/// The path of a Thing: what `Location` says.
+pub(super) fn thing_path(base_path: &str, id: &str) -> String {
+    format!("{base_path}/things/{}", escape(id))
+}
+
+/// Escapes a text for use in a path segment or a query.
+pub(super) fn escape(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, ESCAPED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_of_a_url_has_no_slash_at_the_end() {
+        assert_eq!(path_of("https://example.org"), "");
+        assert_eq!(path_of("https://example.org/"), "");
+        assert_eq!(path_of("https://example.org/registry/"), "/registry");
+    }
+
+    #[test]
+    fn colons_of_an_id_stay_and_slashes_are_escaped() {
+        assert_eq!(thing_path("", "urn:a:b/c?d"), "/things/urn:a:b%2Fc%3Fd");
+    }
+}

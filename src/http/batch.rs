@@ -1,0 +1,146 @@
+//! `/things/batch`: many descriptions as lines in, one result a line out, both as streams.
+//!
+//! Many writes are in flight at once, so that they share group commits; results come in the order of
+//! the lines. A bad line spoils nothing but itself. A client has to read while it sends: when its
+//! results pile up, no more of its lines are taken.
+
+use std::rc::Rc;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    dev::{Decompress, Payload},
+    rt,
+    web::{self, Bytes, BytesMut, Data},
+};
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{Context, body, parameters::Parameters, problem::Problem, thing};
+use crate::{
+    Error, Registry,
+    registry::{Effect, Write, Written},
+};
+
+/// How many writes are in flight at once.
+const IN_FLIGHT: usize = 128;
+
+/// `POST /things/batch`
+pub(super) async fn write(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    body::check_type(&request, &body::LINES)?;
+    let lines = Lines::new(body::decoded(&request, payload)?, context.options.body_limit);
+    let registry = Rc::new(context.registry.clone());
+    let results = lines.into_stream().map(move |(number, line)| {
+        let registry = registry.clone();
+        // A task each: they take turns with the requests of others.
+        rt::spawn(async move {
+            let result = match line {
+                Ok(json) => store(&registry, json, dry_run).await.map_err(Problem::from),
+                Err(problem) => Err(problem),
+            };
+            result_line(number, result)
+        })
+    });
+    let answer = results.buffered(IN_FLIGHT).map(|line| line.map_err(|_| Error::ShuttingDown));
+    Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(answer))
+}
+
+/// Creates or replaces what has an id, creates what has none.
+async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Written, Error> {
+    let large = json.len() > thing::LARGE;
+    match thing::commit(registry, Write::put(json.clone()).dry_run(dry_run), large).await {
+        Err(Error::MissingId) => thing::commit(registry, Write::create(json).dry_run(dry_run), large).await,
+        written => written,
+    }
+}
+
+fn result_line(number: u64, result: Result<Written, Problem>) -> Bytes {
+    let result: Value = match result {
+        Ok(written) => json!({
+            "line": number,
+            "id": written.id,
+            "status": if written.effect == Effect::Created { 201 } else { 204 },
+            "etag": format!("\"{}\"", written.seq),
+            "warnings": written.warnings,
+        }),
+        Err(problem) => json!({"line": number, "status": problem.status().as_u16(), "problem": problem.document()}),
+    };
+    format!("{result}\n").into()
+}
+
+/// Lines of a body, each of at most `maximum` bytes.
+struct Lines {
+    payload: Decompress<Payload>,
+    buffer: BytesMut,
+    maximum: usize,
+    number: u64,
+    /// Whether the rest of a line that is too long is being passed over.
+    skipping: bool,
+    ended: bool,
+}
+
+type Line = (u64, Result<Bytes, Problem>);
+
+impl Lines {
+    fn new(payload: Decompress<Payload>, maximum: usize) -> Lines {
+        Lines { payload, buffer: BytesMut::new(), maximum, number: 0, skipping: false, ended: false }
+    }
+
+    fn into_stream(self) -> impl Stream<Item = Line> {
+        stream::unfold(self, |mut lines| async move { lines.next().await.map(|line| (line, lines)) })
+    }
+
+    /// The next line that isn't blank.
+    async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(line) = self.take_line() {
+                return Some(line);
+            }
+            if self.ended {
+                return None;
+            }
+            match self.payload.next().await {
+                Some(Ok(chunk)) => self.buffer.extend_from_slice(&chunk),
+                Some(Err(error)) => {
+                    self.ended = true;
+                    self.buffer.clear();
+                    return Some((self.number + 1, Err(body::broken(&error))));
+                }
+                None => {
+                    self.ended = true;
+                    self.buffer.extend_from_slice(b"\n");
+                }
+            }
+        }
+    }
+
+    /// A line that is wholly in the buffer, or too long to ever be.
+    fn take_line(&mut self) -> Option<Line> {
+        while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+            let line = self.buffer.split_to(end + 1).freeze();
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            self.number += 1;
+            if line.len() > self.maximum + 1 {
+                return Some((self.number, Err(Problem::body_too_large(self.maximum))));
+            }
+            if !line.trim_ascii().is_empty() {
+                return Some((self.number, Ok(line)));
+            }
+        }
+        if self.skipping {
+            self.buffer.clear();
+        } else if self.buffer.len() > self.maximum {
+            self.buffer.clear();
+            self.skipping = true;
+            self.number += 1;
+            return Some((self.number, Err(Problem::body_too_large(self.maximum))));
+        }
+        None
+    }
+}

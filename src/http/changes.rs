@@ -1,0 +1,97 @@
+//! `/changes`: the change log by position, for readers who page or poll.
+
+use std::{sync::Arc, time::Duration};
+
+use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
+use serde::Serialize;
+
+use super::{Context, address::base_path, parameters::Parameters, problem::Problem, things::SEQ};
+use crate::{Change, Cursor, Epoch, Seq, store::Changes};
+
+/// Changes of an answer without `limit`.
+const DEFAULT_LIMIT: usize = 100;
+/// The most changes of an answer.
+const MAX_LIMIT: usize = 1000;
+/// The longest that an answer is waited for.
+const MAX_WAIT: u64 = 60;
+/// An answer takes no more changes in once it has this many bytes of payloads.
+const ENOUGH: usize = 8 * 1024 * 1024;
+/// How many changes are read at once.
+const AT_ONCE: usize = 64;
+
+/// The answer.
+#[derive(Serialize)]
+struct Page {
+    epoch: Epoch,
+    changes: Vec<Arc<Change>>,
+    last: Seq,
+    oldest: Seq,
+    truncated: bool,
+}
+
+/// `GET /changes`
+pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
+    let (epoch, since) = match parameters.text("since") {
+        Some(text) if text.contains('-') => {
+            let cursor = text.parse::<Cursor>();
+            let cursor = cursor.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
+            (cursor.epoch, cursor.seq)
+        }
+        _ => (context.registry.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default())),
+    };
+    let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
+    let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let wait = parameters.number("wait", 0)?.unwrap_or_default().min(MAX_WAIT);
+
+    let foreign = epoch != context.registry.epoch();
+    if wait > 0 && !foreign {
+        wait_for_change(&context, since, Duration::from_secs(wait)).await;
+    }
+    let page = page(&context, since, limit, foreign)?;
+    let mut response = HttpResponse::Ok();
+    response.insert_header((SEQ, page.last.0));
+    if let Some(read) = page.changes.last().filter(|read| read.seq < page.last) {
+        let base = base_path(&request, &context.options, "/changes");
+        response.insert_header((LINK, format!("<{base}/changes?since={}&limit={limit}>; rel=\"next\"", read.seq)));
+    }
+    Ok(response.json(page))
+}
+
+/// Waits until the log is longer than `since`, in vain at most for so long.
+async fn wait_for_change(context: &Context, since: Seq, wait: Duration) {
+    let (mut durable, mut stopped) = (context.registry.durable(), context.options.stop.listener());
+    tokio::select! {
+        _ = durable.wait_for(|last| *last != since) => {}
+        () = stopped.wait() => {}
+        () = tokio::time::sleep(wait) => {}
+    }
+}
+
+fn page(context: &Context, since: Seq, limit: usize, foreign: bool) -> crate::Result<Page> {
+    let mut position = since;
+    let mut page =
+        Page { epoch: context.registry.epoch(), changes: Vec::new(), last: since, oldest: since, truncated: foreign };
+    let mut size = 0;
+    loop {
+        let at_once = if foreign { 1 } else { AT_ONCE.min(limit - page.changes.len()) };
+        let Changes { changes, last, oldest, truncated } = context.registry.changes(position, at_once)?;
+        (page.last, page.oldest) = (last, oldest);
+        page.truncated |= truncated;
+        if page.truncated {
+            page.changes.clear();
+            return Ok(page);
+        }
+        let Some(read) = changes.last() else { return Ok(page) };
+        position = read.seq;
+        size += changes.iter().map(|change| payload_size(change)).sum::<usize>();
+        page.changes.extend(changes);
+        if page.changes.len() >= limit || size >= ENOUGH {
+            return Ok(page);
+        }
+    }
+}
+
+fn payload_size(change: &Change) -> usize {
+    change.td.as_ref().or(change.patch.as_ref()).map_or(0, |payload| payload.get().len())
+}

@@ -1,0 +1,182 @@
+//! `/events` and `/events/{type}`: changes as Server-Sent Events (WoT Discovery, section 7.3.2.2).
+//!
+//! An event stream is a reader of the log: what it sends next is what comes after its position. A
+//! client that comes back with `Last-Event-ID` gets what it missed. Where that can't be served, one
+//! `resync` event says so, and the stream goes on from the end.
+
+use std::{collections::VecDeque, time::Duration};
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        Method,
+        header::{CACHE_CONTROL, HeaderName},
+    },
+    web::{Bytes, BytesMut, Data},
+};
+use futures_util::{Stream, stream};
+use serde_json::json;
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    Context,
+    feed::{After, encode},
+    listing::Empty,
+    metrics::{Metrics, Subscriber},
+    parameters::Parameters,
+    problem::Problem,
+    stop::Stopped,
+};
+use crate::{ChangeKind, Cursor, Seq};
+
+/// How much is sent at once.
+const CHUNK: usize = 64 * 1024;
+/// How long a client waits before it comes back.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// `GET /events`
+pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    answer(&context, &request, None)
+}
+
+/// `GET /events/{type}`
+pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let name = request.match_info().get("type").unwrap_or_default();
+    let kind = ChangeKind::from_name(name).ok_or_else(|| {
+        let kinds = ChangeKind::ALL.map(ChangeKind::as_str).join(", ");
+        Problem::unknown_path(request.path()).with("detail", format!("there are no events {name:?}, but {kinds}"))
+    })?;
+    answer(&context, &request, Some(kind))
+}
+
+fn answer(context: &Data<Context>, request: &HttpRequest, kind: Option<ChangeKind>) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(request, &["diff", "last_event_id"])?;
+    let diff = parameters.flag("diff")?;
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type("text/event-stream")
+        .insert_header((CACHE_CONTROL, "no-store"))
+        // Proxies such as nginx would hold events back otherwise.
+        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    if *request.method() == Method::HEAD {
+        return Ok(response.body(Empty));
+    }
+    let last_event_id = request.headers().get("last-event-id").map(|id| String::from_utf8_lossy(id.as_bytes()));
+    let given = last_event_id.as_deref().or_else(|| parameters.text("last_event_id")).filter(|id| !id.is_empty());
+    Ok(response.streaming(Subscription::new(context, kind, diff, given).into_stream()))
+}
+
+/// An event stream that is open.
+struct Subscription {
+    context: Data<Context>,
+    durable: watch::Receiver<Seq>,
+    stopped: Stopped,
+    kind: Option<ChangeKind>,
+    diff: bool,
+    position: Seq,
+    /// What is sent before the next look at the log.
+    pending: VecDeque<Bytes>,
+    _counted: Subscriber,
+}
+
+impl Subscription {
+    fn new(context: &Data<Context>, kind: Option<ChangeKind>, diff: bool, given: Option<&str>) -> Subscription {
+        let mut durable = context.registry.durable();
+        let end = *durable.borrow_and_update();
+        let mut subscription = Subscription {
+            durable,
+            stopped: context.options.stop.listener(),
+            kind,
+            diff,
+            position: end,
+            pending: VecDeque::new(),
+            _counted: Metrics::subscriber(context),
+            context: context.clone(),
+        };
+        subscription.pending.push_back(format!("retry: {}\n\n", RETRY.as_millis()).into());
+        match given.map(|given| given.trim().parse::<Cursor>()) {
+            Some(Ok(cursor)) if cursor.epoch == context.registry.epoch() => subscription.position = cursor.seq,
+            Some(_) => subscription.resync(),
+            // The position at once: who is cut off before the first event comes back with it.
+            None => subscription.say_position(),
+        }
+        subscription
+    }
+
+    fn into_stream(self) -> impl Stream<Item = crate::Result<Bytes>> {
+        stream::try_unfold(self, |mut subscription| async move {
+            Ok(subscription.next().await?.map(|chunk| (chunk, subscription)))
+        })
+    }
+
+    /// The next chunk; none once the server stops.
+    async fn next(&mut self) -> crate::Result<Option<Bytes>> {
+        let silent_until = Instant::now() + self.context.options.heartbeat;
+        loop {
+            if let Some(chunk) = self.pending.pop_front() {
+                return Ok(Some(chunk));
+            }
+            self.durable.borrow_and_update();
+            if let Some(chunk) = self.take_in()? {
+                return Ok(Some(chunk));
+            }
+            if !self.pending.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
+                () = self.stopped.wait() => return Ok(None),
+                () = tokio::time::sleep_until(silent_until) => self.say_position(),
+            }
+        }
+    }
+
+    /// What the log has after the position, as far as it is asked for.
+    fn take_in(&mut self) -> crate::Result<Option<Bytes>> {
+        let mut chunk = BytesMut::new();
+        loop {
+            let events = match self.context.feed.after(self.position)? {
+                After::Events(events) => events,
+                After::Gap => {
+                    self.resync();
+                    break;
+                }
+            };
+            let Some(last) = events.last() else { break };
+            self.position = last.change.seq;
+            let wanted: Vec<_> =
+                events.iter().filter(|event| self.kind.is_none_or(|kind| kind == event.change.kind)).collect();
+            if let ([event], true) = (wanted.as_slice(), chunk.is_empty()) {
+                return Ok(Some(event.encoded(self.diff).clone()));
+            }
+            for event in wanted {
+                chunk.extend_from_slice(event.encoded(self.diff));
+            }
+            if chunk.len() >= CHUNK {
+                break;
+            }
+        }
+        Ok((!chunk.is_empty()).then(|| chunk.freeze()))
+    }
+
+    fn cursor(&self, seq: Seq) -> Cursor {
+        Cursor { epoch: self.context.registry.epoch(), seq }
+    }
+
+    /// A comment that keeps the connection alive, with the position: a client keeps it, but dispatches
+    /// no event without data.
+    fn say_position(&mut self) {
+        self.pending.push_back(format!(": alive\nid: {}\n\n", self.cursor(self.position)).into());
+    }
+
+    /// Says that the client has to read the state anew, and from where the log can be had.
+    fn resync(&mut self) {
+        let (oldest, last) = match self.context.registry.changes(Seq::ZERO, 1) {
+            Ok(log) => (log.oldest, log.last),
+            Err(_) => (Seq::ZERO, self.context.registry.last_seq()),
+        };
+        self.position = last;
+        let data = json!({"oldest": self.cursor(oldest).to_string(), "last": self.cursor(last).to_string()});
+        self.pending.push_back(encode(self.cursor(last), "resync", &data.to_string()).into());
+    }
+}

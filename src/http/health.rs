@@ -1,0 +1,39 @@
+//! `/health/live` and `/health/ready`: for those who start, watch and route to the server.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header::RETRY_AFTER},
+    web::Data,
+};
+use serde_json::json;
+
+use super::{Context, parameters::Parameters, problem::Problem};
+use crate::registry::IndexStatus;
+
+/// `GET /health/live`
+pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    Ok(HttpResponse::Ok().json(json!({"status": "live"})))
+}
+
+/// `GET /health/ready`
+pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let status = context.registry.status();
+    if status.closed_to_writes.is_some() {
+        return Err(not_ready("the registry takes no writes until it is restarted"));
+    }
+    match status.index {
+        IndexStatus::Rebuilding { done, total } => Err(not_ready(&format!("rebuilding {done} of {total}"))),
+        IndexStatus::Ready { seq } => Ok(HttpResponse::Ok().json(json!({
+            "status": "ready",
+            "things": status.things,
+            "cursor": status.cursor,
+            "indexed": seq,
+        }))),
+    }
+}
+
+fn not_ready(detail: &str) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail).with_header(RETRY_AFTER, "1")
+}

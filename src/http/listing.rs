@@ -1,0 +1,125 @@
+//! Lists of Things as bodies that are read as they are sent: a million TDs are never in memory at once.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use actix_web::{
+    body::{BodySize, MessageBody},
+    web::{self, Bytes},
+};
+use futures_util::{Stream, stream};
+use serde_json::{Value, json};
+
+use crate::{Error, Result, registry::Thing, td};
+
+/// How much is read before it is sent.
+const CHUNK: usize = 64 * 1024;
+
+/// What the list as a whole looks like.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Form {
+    /// A JSON array.
+    #[default]
+    Array,
+    /// A `ThingCollection` of WoT Discovery.
+    Collection,
+}
+
+/// What is shown of each Thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum View {
+    /// The whole enriched TD.
+    #[default]
+    Full,
+    /// Id, title, description and capabilities.
+    Summary,
+}
+
+impl Form {
+    /// What comes before and after the Things.
+    pub(super) fn frame(self, total: usize, this: &str, next: Option<&str>) -> (String, &'static str) {
+        if matches!(self, Form::Array) {
+            return ("[".to_owned(), "]");
+        }
+        let mut head = format!(
+            r#"{{"@context":"https://www.w3.org/2022/wot/discovery","@type":"ThingCollection","total":{total},"@id":{}"#,
+            Value::from(this)
+        );
+        if let Some(next) = next {
+            head.push_str(&format!(r#","next":{}"#, Value::from(next)));
+        }
+        head.push_str(r#","members":["#);
+        (head, "]}")
+    }
+}
+
+/// A list that is being sent.
+pub(super) struct Listing<I> {
+    things: I,
+    view: View,
+    head: String,
+    tail: &'static str,
+    is_first: bool,
+}
+
+impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
+    pub(super) fn new(things: I, view: View, (head, tail): (String, &'static str)) -> Listing<I> {
+        Listing { things, view, head, tail, is_first: true }
+    }
+
+    /// The chunks of the body. Each is read on a thread that may block, once it is asked for: a slow
+    /// client holds no thread.
+    pub(super) fn into_stream(self) -> impl Stream<Item = Result<Bytes>> {
+        stream::try_unfold(Some(self), |listing| async {
+            let Some(listing) = listing else { return Ok(None) };
+            web::block(move || listing.read_chunk()).await.unwrap_or(Err(Error::ShuttingDown)).map(Some)
+        })
+    }
+
+    fn read_chunk(mut self) -> Result<(Bytes, Option<Listing<I>>)> {
+        let mut chunk = std::mem::take(&mut self.head);
+        while chunk.len() < CHUNK {
+            let Some(thing) = self.things.next() else {
+                chunk.push_str(self.tail);
+                return Ok((chunk.into(), None));
+            };
+            if !std::mem::take(&mut self.is_first) {
+                chunk.push(',');
+            }
+            match self.view {
+                View::Full => chunk.push_str(&thing?.enriched()),
+                View::Summary => chunk.push_str(&summary(&thing?).to_string()),
+            }
+        }
+        Ok((chunk.into(), Some(self)))
+    }
+}
+
+/// What a person needs to choose.
+fn summary(thing: &Thing) -> Value {
+    let document: Value = serde_json::from_str(thing.text()).unwrap_or_default();
+    let mut summary = json!({"id": thing.id(), "title": document.get("title")});
+    if let Some(description) = document.get("description") {
+        summary["description"] = description.clone();
+    }
+    summary["capabilities"] = json!(td::capabilities(&document));
+    summary
+}
+
+/// The body of the answer to a HEAD request whose GET would be answered with a stream.
+pub(super) struct Empty;
+
+impl MessageBody for Empty {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<std::result::Result<Bytes, Infallible>>> {
+        Poll::Ready(None)
+    }
+}

@@ -1,0 +1,174 @@
+//! Counters for Prometheus, with label sets that no client can make grow.
+
+use std::{
+    fmt::Write,
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{Method, StatusCode},
+    web::Data,
+};
+
+use super::{Context, parameters::Parameters, problem::Problem};
+use crate::registry::IndexStatus;
+
+/// The paths that are counted apart; everything else is counted under the last.
+const PATHS: [&str; 20] = [
+    "/things",
+    "/things/{id}",
+    "/things/{id}/history",
+    "/things/batch",
+    "/validate",
+    "/search",
+    "/search/{language}",
+    "/changes",
+    "/events",
+    "/events/{type}",
+    "/health/live",
+    "/health/ready",
+    "/metrics",
+    "/.well-known/wot",
+    "/openapi.json",
+    "/docs",
+    "/docs/{file}",
+    "/",
+    "/mqtt",
+    "other",
+];
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "other"];
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+/// Upper bounds of the latency buckets in microseconds.
+const BOUNDS: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000];
+
+/// What has been counted since the start.
+pub(super) struct Metrics {
+    routes: [RouteMetrics; PATHS.len()],
+    subscribers: AtomicI64,
+}
+
+#[derive(Default)]
+struct RouteMetrics {
+    requests: [[AtomicU64; CLASSES.len()]; METHODS.len()],
+    buckets: [AtomicU64; BOUNDS.len()],
+    microseconds: AtomicU64,
+}
+
+/// A path, as an index into what is counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CountedPath(usize);
+
+impl CountedPath {
+    pub(super) fn of(path: &str) -> CountedPath {
+        CountedPath(PATHS.iter().position(|known| *known == path).unwrap_or(PATHS.len() - 1))
+    }
+}
+
+impl Metrics {
+    pub(super) fn new() -> Metrics {
+        Metrics { routes: std::array::from_fn(|_| RouteMetrics::default()), subscribers: AtomicI64::new(0) }
+    }
+
+    /// Counts a request that was answered.
+    pub(super) fn count(&self, path: CountedPath, method: &Method, status: StatusCode, elapsed: Duration) {
+        let Some(route) = self.routes.get(path.0) else { return };
+        let method = METHODS.iter().position(|known| *known == method.as_str()).unwrap_or(METHODS.len() - 1);
+        let class = usize::from(status.as_u16() / 100).saturating_sub(1);
+        if let Some(counter) = route.requests.get(method).and_then(|classes| classes.get(class)) {
+            counter.fetch_add(1, Relaxed);
+        }
+        let microseconds = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+        route.microseconds.fetch_add(microseconds, Relaxed);
+        if let Some(bucket) = BOUNDS.iter().position(|bound| microseconds <= *bound).and_then(|i| route.buckets.get(i))
+        {
+            bucket.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts an event stream for as long as the guard lives.
+    pub(super) fn subscriber(context: &Data<Context>) -> Subscriber {
+        context.metrics.subscribers.fetch_add(1, Relaxed);
+        Subscriber(context.clone())
+    }
+
+    fn write_requests(&self, text: &mut String) {
+        let requests = "agentdex_http_requests_total";
+        head(text, requests, "counter", "Requests answered.");
+        for (path, route) in PATHS.iter().zip(&self.routes) {
+            for (method, classes) in METHODS.iter().zip(&route.requests) {
+                for (class, counter) in CLASSES.iter().zip(classes) {
+                    let count = counter.load(Relaxed);
+                    if count > 0 {
+                        let labels = format!("path=\"{path}\",method=\"{method}\",status=\"{class}\"");
+                        let _ = writeln!(text, "{requests}{{{labels}}} {count}");
+                    }
+                }
+            }
+        }
+    }
+
+    fn write_latencies(&self, text: &mut String) {
+        let name = "agentdex_http_request_duration_seconds";
+        head(text, name, "histogram", "Time from the head of a request to the head of its answer.");
+        for (path, route) in PATHS.iter().zip(&self.routes) {
+            let total: u64 = route.requests.iter().flatten().map(|counter| counter.load(Relaxed)).sum();
+            if total == 0 {
+                continue;
+            }
+            let mut cumulative = 0;
+            for (bound, bucket) in BOUNDS.iter().zip(&route.buckets) {
+                cumulative += bucket.load(Relaxed);
+                let _ = writeln!(text, "{name}_bucket{{path=\"{path}\",le=\"{}\"}} {cumulative}", seconds(*bound));
+            }
+            let _ = writeln!(text, "{name}_bucket{{path=\"{path}\",le=\"+Inf\"}} {total}");
+            let _ = writeln!(text, "{name}_sum{{path=\"{path}\"}} {}", seconds(route.microseconds.load(Relaxed)));
+            let _ = writeln!(text, "{name}_count{{path=\"{path}\"}} {total}");
+        }
+    }
+}
+
+/// An event stream that is counted.
+pub(super) struct Subscriber(Data<Context>);
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.0.metrics.subscribers.fetch_sub(1, Relaxed);
+    }
+}
+
+/// `GET /metrics`
+pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let mut text = String::new();
+    let status = context.registry.status();
+    let last = context.registry.last_seq().0;
+    let (indexed, ready) = match status.index {
+        IndexStatus::Ready { seq } => (seq.0, 1),
+        IndexStatus::Rebuilding { .. } => (0, 0),
+    };
+    gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
+    gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
+    gauge(&mut text, "agentdex_index_lag", "Changes that the search index lacks.", last.saturating_sub(indexed));
+    gauge(&mut text, "agentdex_index_ready", "Whether search answers.", ready);
+    gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
+    let subscribers = u64::try_from(context.metrics.subscribers.load(Relaxed)).unwrap_or_default();
+    gauge(&mut text, "agentdex_event_streams", "Event streams that are open.", subscribers);
+    context.metrics.write_requests(&mut text);
+    context.metrics.write_latencies(&mut text);
+    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
+}
+
+fn gauge(text: &mut String, name: &str, help: &str, value: u64) {
+    head(text, name, "gauge", help);
+    let _ = writeln!(text, "{name} {value}");
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn seconds(microseconds: u64) -> f64 {
+    Duration::from_micros(microseconds).as_secs_f64()
+}

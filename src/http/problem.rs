@@ -1,0 +1,294 @@
+//! The one table from errors to statuses, and the problem documents (RFC 9457) that carry them.
+//!
+//! What went wrong inside is kept as the source, logged once by [`super::observe`], and never sent.
+
+use actix_web::{
+    HttpResponse, ResponseError,
+    http::{
+        StatusCode,
+        header::{self, HeaderName, HeaderValue},
+    },
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Error, Seq,
+    td::{Report, Violation},
+};
+
+/// The media type of problem documents.
+pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// What is answered instead of success.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    title: &'static str,
+    detail: String,
+    members: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    source: Option<Box<Error>>,
+}
+
+impl Problem {
+    /// A problem that is no [`Error`]: one of HTTP itself.
+    pub(super) fn new(
+        status: StatusCode,
+        code: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Problem {
+        let (detail, members, headers) = (detail.into(), Map::new(), Vec::new());
+        Problem { status, code, title, detail, members, headers, source: None }
+    }
+
+    /// 400 for a query parameter or header that isn't understood.
+    pub(super) fn invalid_parameter(name: &str, detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid-parameter", "Invalid parameter", detail).with("parameter", name)
+    }
+
+    /// 404 for a path that nothing is served under.
+    pub(super) fn unknown_path(path: &str) -> Problem {
+        let detail = format!("nothing is served under {path}; GET / lists what is");
+        Problem::new(StatusCode::NOT_FOUND, "unknown-path", "Unknown path", detail)
+    }
+
+    /// 405 that names the methods which are allowed.
+    pub(super) fn method_not_allowed(method: &str, allow: &str) -> Problem {
+        let detail = format!("{method} is not allowed here, but {allow}");
+        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed", detail)
+            .with_header(header::ALLOW, allow)
+    }
+
+    /// 413 for a body that is larger than allowed.
+    pub(super) fn body_too_large(maximum: usize) -> Problem {
+        let detail = format!("the body exceeds the limit of {maximum} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large", detail).with("maximum", maximum)
+    }
+
+    /// 412 for a read whose conditions don't hold of what has this entity tag.
+    pub(super) fn precondition_failed(tag: &str) -> Problem {
+        let detail = format!("the current entity tag is {tag}");
+        Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", "Precondition failed", detail)
+            .with_header(header::ETAG, tag)
+    }
+
+    /// The problem that an answer without a problem document stands for.
+    pub(super) fn of_status(status: StatusCode) -> Problem {
+        let title = status.canonical_reason().unwrap_or("Unknown status");
+        Problem::new(status, "", title, "")
+    }
+
+    /// Adds a member to the document.
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.members.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a header to the answer.
+    pub(super) fn with_header(mut self, name: HeaderName, value: impl AsRef<str>) -> Problem {
+        if let Ok(value) = HeaderValue::from_str(value.as_ref()) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// The status of the answer.
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The error inside, if it is the server's and not the client's.
+    pub(super) fn internal(&self) -> Option<&Error> {
+        self.source.as_deref().filter(|_| self.status.is_server_error())
+    }
+
+    /// The problem document.
+    pub(super) fn document(&self) -> Value {
+        let mut document = Map::new();
+        let kind = match self.code {
+            "" => "about:blank".to_owned(),
+            code => format!("urn:agentdex:problem:{code}"),
+        };
+        document.insert("type".into(), kind.into());
+        document.insert("title".into(), self.title.into());
+        document.insert("status".into(), self.status.as_u16().into());
+        if !self.detail.is_empty() {
+            document.insert("detail".into(), self.detail.as_str().into());
+        }
+        if !self.code.is_empty() {
+            document.insert("code".into(), self.code.into());
+        }
+        document.extend(self.members.clone());
+        document.into()
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.title, self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        for (name, value) in &self.headers {
+            response.append_header((name.clone(), value.clone()));
+        }
+        response.content_type(PROBLEM_JSON).body(self.document().to_string())
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Problem {
+        let (status, code, title) = classify(&error);
+        let detail = match status {
+            StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
+            _ => match &error {
+                Error::WritesClosed { .. } => "the registry takes no writes until it is restarted".to_owned(),
+                Error::Invalid(report) => describe(report),
+                Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
+                Error::PreconditionFailed { id, found: None, .. } => format!("there is no Thing {id:?}"),
+                error => error.to_string(),
+            },
+        };
+        let mut problem = Problem::new(status, code, title, detail);
+        problem.add_specifics(&error);
+        problem.source = Some(Box::new(error));
+        problem
+    }
+}
+
+/// The table.
+fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
+    use StatusCode as S;
+    match error {
+        Error::MalformedJson { .. } => (S::BAD_REQUEST, "malformed-json", "Malformed JSON"),
+        Error::LimitExceeded { what, .. } if is_body_size(what) => {
+            (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large")
+        }
+        Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded", "Limit exceeded"),
+        Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description", "Invalid Thing Description"),
+        Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch", "Invalid merge patch"),
+        Error::InvalidId { .. } => (S::BAD_REQUEST, "invalid-id", "Invalid id"),
+        Error::UnexpectedId { .. } => (S::BAD_REQUEST, "unexpected-id", "Unexpected id"),
+        Error::MissingId => (S::BAD_REQUEST, "missing-id", "Missing id"),
+        Error::IdMismatch { .. } => (S::BAD_REQUEST, "id-mismatch", "Ids do not match"),
+        Error::NotFound { .. } => (S::NOT_FOUND, "not-found", "No such Thing"),
+        Error::AlreadyExists { .. } => (S::CONFLICT, "already-exists", "Thing exists already"),
+        Error::PreconditionFailed { .. } => (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed"),
+        Error::Contended { .. } => (S::SERVICE_UNAVAILABLE, "contended", "Too many concurrent writes"),
+        Error::InvalidQuery { .. } => (S::BAD_REQUEST, "invalid-query", "Invalid query"),
+        Error::IndexRebuilding { .. } => (S::SERVICE_UNAVAILABLE, "index-rebuilding", "Search index is being rebuilt"),
+        Error::ConsistencyTimeout { .. } => {
+            (S::SERVICE_UNAVAILABLE, "consistency-timeout", "Search index did not catch up")
+        }
+        Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed", "Closed to writes"),
+        Error::ShuttingDown => (S::SERVICE_UNAVAILABLE, "shutting-down", "Shutting down"),
+        Error::InvalidSetting { .. }
+        | Error::StoreInUse { .. }
+        | Error::UnsupportedStoreFormat { .. }
+        | Error::Store { .. }
+        | Error::Index { .. }
+        | Error::Io { .. } => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+    }
+}
+
+impl Problem {
+    /// What a program can read of an error besides its code.
+    fn add_specifics(&mut self, error: &Error) {
+        let members = match error {
+            Error::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
+            Error::LimitExceeded { what, maximum } => json!({"limit": what, "maximum": maximum}),
+            Error::Invalid(report) => json!({
+                "validationErrors": validation_errors(&report.violations),
+                "warnings": report.warnings,
+            }),
+            Error::UnexpectedId { id } | Error::NotFound { id } | Error::AlreadyExists { id } => json!({"id": id}),
+            Error::IdMismatch { expected, found } => json!({"expected": expected, "found": found}),
+            Error::IndexRebuilding { done, total } => json!({"done": done, "total": total}),
+            _ => Value::Null,
+        };
+        if let Value::Object(members) = members {
+            self.members.extend(members);
+        }
+        if let Error::PreconditionFailed { found: Some(Seq(seq)), .. } = error {
+            self.headers.extend(HeaderValue::from_str(&format!("\"{seq}\"")).map(|value| (header::ETAG, value)).ok());
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            self.headers.push((header::RETRY_AFTER, HeaderValue::from_static("1")));
+        }
+    }
+}
+
+/// Whether a limit is the one of whole documents.
+fn is_body_size(what: &str) -> bool {
+    what.contains("size")
+}
+
+fn describe(report: &Report) -> String {
+    match report.violations.as_slice() {
+        [] => "the Thing Description is invalid".to_owned(),
+        [violation] => format!("{}: {}", field(&violation.pointer), violation.message),
+        [violation, others @ ..] => {
+            format!("{}: {}; and {} more", field(&violation.pointer), violation.message, others.len())
+        }
+    }
+}
+
+/// The `validationErrors` of WoT Discovery.
+fn validation_errors(violations: &[Violation]) -> Value {
+    let error = |violation: &Violation| {
+        json!({
+            "field": field(&violation.pointer),
+            "description": violation.message,
+            "pointer": violation.pointer,
+            "rule": violation.rule,
+        })
+    };
+    violations.iter().map(error).collect()
+}
+
+/// A JSON Pointer as WoT Discovery writes a field: `(root)`, `properties.status.forms.0.href`.
+fn field(pointer: &str) -> String {
+    let members = pointer.split('/').skip(1).map(|member| member.replace("~1", "/").replace("~0", "~"));
+    match members.collect::<Vec<_>>().join(".") {
+        field if field.is_empty() => "(root)".to_owned(),
+        field => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_written_with_dots() {
+        assert_eq!(field(""), "(root)");
+        assert_eq!(field("/properties/status/forms/0/href"), "properties.status.forms.0.href");
+        assert_eq!(field("/properties/a~1b~0c"), "properties.a/b~c");
+    }
+
+    #[test]
+    fn what_went_wrong_inside_is_not_sent() {
+        let source = std::io::Error::other("secret place");
+        let problem = Problem::from(Error::Io { doing: "writing secret place".into(), source });
+        assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!problem.document().to_string().contains("secret"));
+        assert!(problem.internal().is_some());
+        let closed = Problem::from(Error::WritesClosed { reason: "secret disk".into() });
+        assert!(!closed.document().to_string().contains("secret"));
+    }
+
+    #[test]
+    fn a_problem_without_a_code_is_about_its_status() {
+        let document = Problem::of_status(StatusCode::NOT_ACCEPTABLE).document();
+        assert_eq!(document, json!({"type": "about:blank", "title": "Not Acceptable", "status": 406}));
+    }
+}

@@ -1,0 +1,12 @@
+//! `/search/jsonpath`, `/search/xpath`, `/search/sparql`: known to WoT Discovery, not offered here.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
+
+use super::problem::Problem;
+
+/// Says so: 501 is what WoT Discovery asks for.
+pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let language = request.match_info().get("language").unwrap_or_default();
+    let detail = format!("this registry does not answer {language} queries; GET /search?q= looks for words");
+    Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", "Query language not offered", detail))
+}

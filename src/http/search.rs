@@ -1,0 +1,142 @@
+//! `/search`: who can do what.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::LINK,
+    web::{self, Data},
+};
+use serde::Serialize;
+
+use super::{
+    Context,
+    address::{base_path, escape, thing_path},
+    parameters::Parameters,
+    problem::Problem,
+    things::SEQ,
+};
+use crate::{
+    Error, Seq,
+    registry::Answer,
+    search::{DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Request},
+};
+
+const KNOWN: [&str; 12] = [
+    "q",
+    "limit",
+    "offset",
+    "capability",
+    "type",
+    "tag",
+    "vendor",
+    "protocol",
+    "security",
+    "format",
+    "facets",
+    "consistent",
+];
+const FACETS: [(&str, FacetField); 7] = [
+    ("capability", FacetField::Capability),
+    ("type", FacetField::Type),
+    ("tag", FacetField::Tag),
+    ("vendor", FacetField::Vendor),
+    ("protocol", FacetField::Protocol),
+    ("security", FacetField::Security),
+    ("format", FacetField::Format),
+];
+
+/// The answer.
+#[derive(Serialize)]
+struct Page {
+    total: u64,
+    hits: Vec<LinkedHit>,
+    facets: std::collections::BTreeMap<FacetField, Vec<FacetCount>>,
+    suggestions: Vec<String>,
+    fuzzy: bool,
+    seq: Seq,
+}
+
+#[derive(Serialize)]
+struct LinkedHit {
+    #[serde(flatten)]
+    hit: Hit,
+    links: [Link; 1],
+}
+
+/// A link of a hit, as TDs write them.
+#[derive(Serialize)]
+struct Link {
+    rel: &'static str,
+    href: String,
+    #[serde(rename = "type")]
+    type_: &'static str,
+}
+
+/// `GET /search`
+pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &KNOWN)?;
+    let consistent = parameters.flag("consistent")?;
+    let asked = read(&parameters)?;
+    let (limit, offset) = (asked.limit, asked.offset);
+    let registry = context.registry.clone();
+    let search = move || registry.search(&asked, consistent);
+    let Answer { response, seq } = web::block(search).await.unwrap_or(Err(Error::ShuttingDown))?;
+
+    let base = base_path(&request, &context.options, "/search");
+    let link = |hit: Hit| {
+        let href = thing_path(base, &hit.id);
+        LinkedHit { hit, links: [Link { rel: "describedby", href, type_: "application/td+json" }] }
+    };
+    let page = Page {
+        total: response.total,
+        hits: response.hits.into_iter().map(link).collect(),
+        facets: response.facets,
+        suggestions: response.suggestions,
+        fuzzy: response.fuzzy,
+        seq,
+    };
+    let mut answer = HttpResponse::Ok();
+    answer.insert_header((SEQ, seq.0));
+    let end = offset.saturating_add(limit);
+    if u64::try_from(end).is_ok_and(|end| end < page.total) {
+        let next = next_page(base, &parameters, end, limit);
+        answer.insert_header((LINK, format!("<{next}>; rel=\"next\"")));
+    }
+    Ok(answer.json(page))
+}
+
+fn read(parameters: &Parameters) -> Result<Request, Problem> {
+    let limit =
+        parameters.number("limit", 1)?.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
+    let offset = parameters.number("offset", 0)?.unwrap_or_default();
+    Ok(Request {
+        query: parameters.text("q").map(str::to_owned),
+        filters: parameters.filters("format"),
+        facets: facets(parameters)?,
+        limit: limit.min(MAX_LIMIT),
+        offset: usize::try_from(offset).unwrap_or(usize::MAX),
+    })
+}
+
+/// Facets are given one by one or as a list with commas.
+fn facets(parameters: &Parameters) -> Result<Vec<FacetField>, Problem> {
+    let mut facets = Vec::new();
+    for name in parameters.values("facets").flat_map(|names| names.split(',')).filter(|name| !name.is_empty()) {
+        let known = FACETS.iter().find(|(known, _)| *known == name);
+        let (_, field) = known.ok_or_else(|| {
+            let names = FACETS.map(|(known, _)| known).join(", ");
+            Problem::invalid_parameter("facets", format!("there is no facet {name:?}, but {names}"))
+        })?;
+        if !facets.contains(field) {
+            facets.push(*field);
+        }
+    }
+    Ok(facets)
+}
+
+fn next_page(base: &str, parameters: &Parameters, offset: usize, limit: usize) -> String {
+    let mut url = format!("{base}/search?offset={offset}&limit={limit}");
+    for (name, value) in parameters.pairs().filter(|(name, _)| !["offset", "limit"].contains(name)) {
+        url.push_str(&format!("&{name}={}", escape(value)));
+    }
+    url
+}

@@ -1,0 +1,174 @@
+//! `/things/{id}`: one Thing Description.
+
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::header::{ETAG, HeaderName, LOCATION, VARY},
+    web::{self, Data},
+};
+use serde_json::json;
+
+use super::{
+    Context,
+    address::{base_path, thing_id, thing_path},
+    body,
+    conditions::{Conditions, Verdict},
+    parameters::Parameters,
+    problem::Problem,
+};
+use crate::{
+    Error, Registry,
+    registry::{Effect, Thing, Write, Written},
+};
+
+/// Counts what was mended or is odd in what was written.
+const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
+/// Bodies over this are validated where they hold nobody up.
+pub(super) const LARGE: usize = 32 * 1024;
+
+/// `GET /things/{id}`
+pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let id = thing_id(&request, &context.options)?;
+    let Some(thing) = context.registry.find_by_id(&id)? else { return Err(Error::NotFound { id }.into()) };
+    match Conditions::of(&request)?.verdict(&thing.seq().to_string()) {
+        Verdict::Proceed => Ok(representation(&request, &mut HttpResponse::Ok(), &thing)),
+        Verdict::NotModified => Ok(HttpResponse::NotModified().insert_header((ETAG, tag(&thing))).finish()),
+        Verdict::Failed => Err(Problem::precondition_failed(&tag(&thing))),
+    }
+}
+
+/// `PUT /things/{id}`
+pub(super) async fn put(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let id = thing_id(&request, &context.options)?;
+    let conditions = Conditions::of(&request)?;
+    body::check_type(&request, &body::DESCRIPTIONS)?;
+    let json = body::read(&request, payload, context.options.body_limit).await?;
+    let large = json.len() > LARGE;
+    let mut write = Write::put_at(&id, json).dry_run(dry_run);
+    if let Some(precondition) = conditions.precondition(&context.registry, &id)? {
+        write = write.when(precondition);
+    }
+    let written = commit(&context.registry, write, large).await?;
+    answer(&context, &request, &written, dry_run)
+}
+
+/// `PATCH /things/{id}`
+pub(super) async fn patch(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let id = thing_id(&request, &context.options)?;
+    let conditions = Conditions::of(&request)?;
+    body::check_type(&request, &body::MERGE_PATCHES)?;
+    let patch = body::read(&request, payload, context.options.body_limit).await?;
+    let large = patch.len() > LARGE;
+    let write = Write::patch(&id, patch).dry_run(dry_run);
+    let written = commit_to_present(&context.registry, &id, write, &conditions, large).await?;
+    answer(&context, &request, &written, dry_run)
+}
+
+/// `DELETE /things/{id}`
+pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let id = thing_id(&request, &context.options)?;
+    let conditions = Conditions::of(&request)?;
+    let write = Write::remove(&id).dry_run(dry_run);
+    let written = commit_to_present(&context.registry, &id, write, &conditions, false).await?;
+    answer(&context, &request, &written, dry_run)
+}
+
+/// Writes to a Thing that has to be there. Where it isn't, that is what is wrong, whatever the
+/// conditions say (RFC 9110, section 13.2.1).
+async fn commit_to_present(
+    registry: &Registry,
+    id: &str,
+    mut write: Write,
+    conditions: &Conditions,
+    large: bool,
+) -> Result<Written, Error> {
+    let absent = |error| match error {
+        Error::PreconditionFailed { id, found: None, .. } => Error::NotFound { id },
+        error => error,
+    };
+    if let Some(precondition) = conditions.precondition(registry, id).map_err(absent)? {
+        write = write.when(precondition);
+    }
+    commit(registry, write, large).await.map_err(absent)
+}
+
+/// Writes, with the validation of large documents on a thread that may block.
+pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Result<Written, Error> {
+    if !large {
+        return registry.write(write).await;
+    }
+    let registry = registry.clone();
+    web::block(move || pollster::block_on(registry.write(write))).await.unwrap_or(Err(Error::ShuttingDown))
+}
+
+/// What a client is told of a write.
+pub(super) fn answer(
+    context: &Context,
+    request: &HttpRequest,
+    written: &Written,
+    dry_run: bool,
+) -> Result<HttpResponse, Problem> {
+    let warnings = (WARNINGS, written.warnings.len());
+    if dry_run {
+        return Ok(HttpResponse::Ok().insert_header(warnings).json(foreseen(written)));
+    }
+    let etag = (ETAG, format!("\"{}\"", written.seq));
+    match written.effect {
+        Effect::Created => {
+            let tail =
+                request.match_info().get("id").map_or_else(|| "/things".to_owned(), |id| format!("/things/{id}"));
+            let location = thing_path(base_path(request, &context.options, &tail), &written.id);
+            let answer = json!({"id": written.id, "warnings": written.warnings});
+            let headers = (warnings, etag, (LOCATION, location));
+            let mut response = HttpResponse::Created();
+            response.insert_header(headers.0).insert_header(headers.1).insert_header(headers.2);
+            Ok(response.json(answer))
+        }
+        Effect::Removed => Ok(HttpResponse::NoContent().insert_header(warnings).finish()),
+        Effect::Updated | Effect::Unchanged => {
+            if body::prefers(request, "return=representation")
+                && let Some(thing) = context.registry.find_by_id(&written.id)?
+            {
+                let mut response = HttpResponse::Ok();
+                response.insert_header(warnings).insert_header(("preference-applied", "return=representation"));
+                return Ok(representation(request, &mut response, &thing));
+            }
+            Ok(HttpResponse::NoContent().insert_header(warnings).insert_header(etag).finish())
+        }
+    }
+}
+
+/// What a dry run would have done.
+fn foreseen(written: &Written) -> serde_json::Value {
+    let effect = match written.effect {
+        Effect::Created => "created",
+        Effect::Updated => "updated",
+        Effect::Unchanged => "unchanged",
+        Effect::Removed => "removed",
+    };
+    json!({"dryRun": true, "id": written.id, "effect": effect, "warnings": written.warnings})
+}
+
+/// The enriched TD with its entity tag.
+fn representation(request: &HttpRequest, response: &mut HttpResponseBuilder, thing: &Thing) -> HttpResponse {
+    response
+        .insert_header((ETAG, tag(thing)))
+        .insert_header((VARY, "accept"))
+        .content_type(body::negotiate(request, &body::DESCRIPTIONS))
+        .body(thing.enriched())
+}
+
+fn tag(thing: &Thing) -> String {
+    format!("\"{}\"", thing.seq())
+}
