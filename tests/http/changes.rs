@@ -1,0 +1,77 @@
+//! `GET /changes`: the log by position.
+
+use std::time::Duration;
+
+use agentdex::http;
+use serde_json::json;
+
+use crate::support::{TestRegistry, agent};
+
+fn put(registry: &TestRegistry, number: usize) {
+    let id = format!("urn:example:{number}");
+    registry.registry().put(&agent(&id, "Agent")).unwrap();
+}
+
+#[test]
+fn changes_come_in_pages() {
+    let registry = TestRegistry::start();
+    (1..=5).for_each(|number| put(&registry, number));
+    let first = registry.get("/changes?limit=2").expect(200);
+    assert_eq!(first.header("agentdex-seq"), "5");
+    assert_eq!(first.header("link"), "</changes?since=2&limit=2>; rel=\"next\"");
+    let page = first.json();
+    assert_eq!((&page["last"], &page["oldest"], &page["truncated"]), (&json!(5), &json!(1), &json!(false)));
+    assert_eq!(page["epoch"], registry.registry().epoch().to_string());
+    assert_eq!(page["changes"][1]["seq"], 2);
+    assert_eq!(page["changes"][1]["kind"], "thing_created");
+    assert_eq!(page["changes"][1]["td"]["id"], "urn:example:2");
+    let rest = registry.get("/changes?since=2").json();
+    assert_eq!(rest["changes"].as_array().unwrap().len(), 3);
+    assert_eq!(registry.get("/changes?since=5").json()["changes"], json!([]));
+}
+
+#[test]
+fn list_and_the_changes_after_it_converge() {
+    let registry = TestRegistry::start();
+    put(&registry, 1);
+    let seq = registry.get("/things").header("agentdex-seq");
+    put(&registry, 2);
+    let changes = registry.get(&format!("/changes?since={seq}")).json();
+    assert_eq!(changes["changes"][0]["id"], "urn:example:2");
+}
+
+#[test]
+fn positions_that_cannot_be_served_are_truncated() {
+    let registry = TestRegistry::start();
+    put(&registry, 1);
+    for since in ["99", "00000000000000ab-0"] {
+        let page = registry.get(&format!("/changes?since={since}")).expect(200).json();
+        assert_eq!(page["truncated"], true, "{since}");
+        assert_eq!(page["changes"], json!([]), "{since}");
+    }
+    let own = format!("/changes?since={}-0", registry.registry().epoch());
+    assert_eq!(registry.get(&own).json()["changes"][0]["seq"], 1);
+    registry.get("/changes?since=x").problem(400, "invalid-parameter");
+}
+
+#[test]
+fn long_poll_ends_with_the_next_change() {
+    let registry = TestRegistry::start();
+    let poll = registry.call("GET", "/changes?since=0&wait=60");
+    let answer = std::thread::spawn(move || poll.send());
+    std::thread::sleep(Duration::from_millis(50));
+    put(&registry, 1);
+    assert_eq!(answer.join().unwrap().json()["changes"][0]["seq"], 1);
+}
+
+#[test]
+fn long_poll_ends_when_the_server_stops() {
+    let options = http::Options::default();
+    let stop = options.stop.clone();
+    let registry = TestRegistry::start_with(Default::default(), options);
+    let poll = registry.call("GET", "/changes?since=0&wait=60");
+    let answer = std::thread::spawn(move || poll.send());
+    std::thread::sleep(Duration::from_millis(50));
+    stop.stop();
+    assert_eq!(answer.join().unwrap().expect(200).json()["changes"], json!([]));
+}

@@ -1,0 +1,170 @@
+//! `/events`: Server-Sent Events, live and replayed.
+
+use std::time::Duration;
+
+use agentdex::{http, registry, store};
+use serde_json::json;
+
+use crate::support::{TestRegistry, agent};
+
+fn put(registry: &TestRegistry, id: &str, title: &str) {
+    registry.registry().put(&agent(id, title)).unwrap();
+}
+
+#[test]
+fn events_come_as_things_change() {
+    let registry = TestRegistry::start();
+    let mut events = registry.events("/events", None);
+    put(&registry, "urn:example:a", "A");
+    registry.registry().patch("urn:example:a", r#"{"title": "B"}"#).unwrap();
+    registry.registry().remove("urn:example:a").unwrap();
+    let events = events.take(3);
+    let kinds: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["thing_created", "thing_updated", "thing_deleted"]);
+    let epoch = registry.registry().epoch();
+    for (event, seq) in events.iter().zip(1..) {
+        assert_eq!(event.id, format!("{epoch}-{seq}"));
+        assert_eq!(event.json(), json!({"id": "urn:example:a"}));
+    }
+}
+
+#[test]
+fn diff_tells_what_changed() {
+    let registry = TestRegistry::start();
+    let mut events = registry.events("/events?diff=true", None);
+    put(&registry, "urn:example:a", "A");
+    registry.registry().patch("urn:example:a", r#"{"title": "B"}"#).unwrap();
+    registry.registry().remove("urn:example:a").unwrap();
+    let events = events.take(3);
+    assert_eq!(events[0].json()["title"], "A");
+    assert_eq!(events[0].json()["id"], "urn:example:a");
+    assert_eq!(events[1].json(), json!({"id": "urn:example:a", "title": "B"}));
+    assert_eq!(events[2].json(), json!({"id": "urn:example:a"}));
+}
+
+#[test]
+fn type_filters_events() {
+    let registry = TestRegistry::start();
+    let mut deleted = registry.events("/events/thing_deleted", None);
+    put(&registry, "urn:example:a", "A");
+    put(&registry, "urn:example:b", "B");
+    registry.registry().remove("urn:example:b").unwrap();
+    let event = deleted.next().unwrap();
+    assert_eq!((event.kind.as_str(), event.json()), ("thing_deleted", json!({"id": "urn:example:b"})));
+    registry.get("/events/thing_eaten").problem(404, "unknown-path");
+}
+
+#[test]
+fn who_comes_back_gets_what_was_missed() {
+    let registry = TestRegistry::start();
+    let mut events = registry.events("/events", None);
+    put(&registry, "urn:example:0", "A");
+    let last = events.next().unwrap().id;
+    drop(events);
+    (1..200).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
+    let mut again = registry.events("/events", Some(&last));
+    for (event, number) in again.take(199).into_iter().zip(1..) {
+        assert_eq!(event.json()["id"], format!("urn:example:{number}"));
+    }
+    put(&registry, "urn:example:live", "A");
+    assert_eq!(again.next().unwrap().json()["id"], "urn:example:live");
+}
+
+#[test]
+fn position_is_known_before_the_first_event() {
+    let registry = TestRegistry::start();
+    put(&registry, "urn:example:a", "A");
+    let mut events = registry.events("/events", None);
+    let cursor = format!("{}-1", registry.registry().epoch());
+    events.wait_for_text(&format!("id: {cursor}\n"));
+    drop(events);
+    put(&registry, "urn:example:b", "B");
+    assert_eq!(registry.events("/events", Some(&cursor)).next().unwrap().json()["id"], "urn:example:b");
+}
+
+#[test]
+fn ids_that_cannot_be_served_resync_once_then_go_on_live() {
+    let registry = TestRegistry::start();
+    put(&registry, "urn:example:a", "A");
+    let epoch = registry.registry().epoch();
+    for id in ["nonsense".to_owned(), "00000000000000ab-1".to_owned(), format!("{epoch}-99")] {
+        let mut events = registry.events("/events", Some(&id));
+        let last = registry.registry().last_seq();
+        let resync = events.next().unwrap();
+        assert_eq!(resync.kind, "resync", "{id}");
+        assert_eq!(resync.id, format!("{epoch}-{last}"));
+        assert_eq!(resync.json()["oldest"], format!("{epoch}-1"));
+        put(&registry, &format!("urn:example:{last}"), "B");
+        assert_eq!(events.next().unwrap().kind, "thing_created", "{id}");
+    }
+}
+
+#[test]
+fn who_fell_out_of_the_log_is_told_the_oldest_id() {
+    let options =
+        registry::Options { store: store::Options { retained_changes: 5, ..Default::default() }, ..Default::default() };
+    let registry = TestRegistry::start_with(options, http::Options::default());
+    (0..50).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
+    let epoch = registry.registry().epoch();
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while registry.registry().changes(agentdex::Seq(1), 1).is_ok_and(|changes| !changes.truncated) {
+        assert!(std::time::Instant::now() < deadline, "the log was not trimmed");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let mut events = registry.events("/events", Some(&format!("{epoch}-1")));
+    let resync = events.next().unwrap();
+    assert_eq!(resync.kind, "resync");
+    let oldest = registry.registry().changes(agentdex::Seq::ZERO, 1).unwrap().oldest;
+    assert_eq!(resync.json()["oldest"], format!("{epoch}-{oldest}"));
+    put(&registry, "urn:example:live", "A");
+    assert_eq!(events.next().unwrap().json()["id"], "urn:example:live");
+}
+
+#[test]
+fn silence_is_broken_by_comments() {
+    let options = http::Options { heartbeat: Duration::from_millis(20), ..Default::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    let mut events = registry.events("/events/thing_deleted", None);
+    put(&registry, "urn:example:a", "A");
+    // The position moves along although the event itself is not asked for.
+    events.wait_for_text(&format!(": alive\nid: {}-1\n\n", registry.registry().epoch()));
+}
+
+#[test]
+fn stream_ends_when_the_server_stops() {
+    let mut registry = TestRegistry::start();
+    let mut events = registry.events("/events", None);
+    put(&registry, "urn:example:a", "A");
+    registry.stop();
+    assert_eq!(events.next().unwrap().kind, "thing_created");
+    assert_eq!(events.next(), None);
+}
+
+#[test]
+fn head_of_an_event_stream_has_no_body() {
+    let registry = TestRegistry::start();
+    let head = registry.head("/events").expect(200);
+    assert_eq!(head.header("content-type"), "text/event-stream");
+    assert!(head.body.is_empty());
+}
+
+#[test]
+fn compression_does_not_hold_events_back() {
+    use std::io::{Read, Write};
+    let registry = TestRegistry::start();
+    let mut socket = std::net::TcpStream::connect(registry.address()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip, br\r\n\r\n").unwrap();
+    let mut received = Vec::new();
+    let mut buffer = [0; 4096];
+    let mut wait_for = |received: &mut Vec<u8>, wanted: &[u8]| {
+        while !received.windows(wanted.len()).any(|window| window == wanted) {
+            let read = socket.read(&mut buffer).unwrap();
+            assert_ne!(read, 0, "the stream ended");
+            received.extend_from_slice(&buffer[..read]);
+        }
+    };
+    wait_for(&mut received, b": alive");
+    put(&registry, "urn:example:a", "A");
+    wait_for(&mut received, b"thing_created");
+}

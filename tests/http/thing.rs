@@ -1,0 +1,219 @@
+//! `/things/{id}` and `POST /things`: the life of one Thing.
+
+use serde_json::{Value, json};
+
+use crate::support::{TestRegistry, agent, anonymous_agent};
+
+#[test]
+fn put_creates_then_replaces() {
+    let registry = TestRegistry::start();
+    let created = registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    assert_eq!(created.header("location"), "/things/urn:example:a");
+    assert_eq!(created.header("etag"), "\"1\"");
+    assert_eq!(created.header("agentdex-warnings"), "0");
+    assert_eq!(created.json(), json!({"id": "urn:example:a", "warnings": []}));
+
+    let replaced = registry.put("/things/urn:example:a", agent("urn:example:a", "B")).expect(204);
+    assert_eq!(replaced.header("etag"), "\"2\"");
+    assert_eq!(replaced.text(), "");
+    assert_eq!(registry.get("/things/urn:example:a").json()["title"], "B");
+}
+
+#[test]
+fn what_is_handed_out_is_enriched_and_otherwise_as_it_came() {
+    let registry = TestRegistry::start();
+    let td = agent("urn:example:a", "A").replace("\"title\"", "\"vendor:price\": 1.50, \"title\"");
+    registry.put("/things/urn:example:a", td).expect(201);
+    let answer = registry.get("/things/urn:example:a").expect(200);
+    assert_eq!(answer.header("content-type"), "application/td+json");
+    assert!(answer.text().contains("1.50"), "{}", answer.text());
+    let document = answer.json();
+    let contexts = document["@context"].as_array().unwrap();
+    assert!(contexts.contains(&json!("https://www.w3.org/2022/wot/discovery")), "{document}");
+    for member in ["created", "modified", "retrieved"] {
+        assert!(document["registration"][member].is_string(), "{document}");
+    }
+}
+
+#[test]
+fn anonymous_things_are_found_by_both_readings_of_location() {
+    let registry = TestRegistry::start();
+    let created = registry.post("/things", anonymous_agent("A")).expect(201);
+    let id = created.json()["id"].as_str().unwrap().to_owned();
+    assert!(id.starts_with("urn:uuid:"), "{id}");
+    let location = created.header("location");
+
+    let resolved = registry.get(&location).expect(200).json();
+    assert_eq!(resolved["id"], id.as_str());
+    let escaped = location.replace('/', "%2F").replace(':', "%3A");
+    for joined in [format!("/things/{location}"), format!("/things/{escaped}"), format!("/things/{id}")] {
+        assert_eq!(registry.get(&joined).expect(200).json()["id"], id.as_str(), "{joined}");
+    }
+}
+
+#[test]
+fn ids_with_unsafe_characters_work_escaped_and_bare() {
+    let registry = TestRegistry::start();
+    let id = "http://example.org/agents/a?b#c%2F";
+    let path = "/things/http%3A%2F%2Fexample.org%2Fagents%2Fa%3Fb%23c%252F";
+    registry.put(path, agent(id, "A")).expect(201);
+    assert_eq!(registry.get(path).expect(200).json()["id"], id);
+    assert_eq!(registry.get("/things/http://example.org/agents/a%3Fb%23c%252F").expect(200).json()["id"], id);
+
+    let mended = registry.put("/things/my%20agent", agent("my agent", "B")).expect(201);
+    assert_eq!(mended.json()["id"], "urn:agentdex:my%20agent");
+    assert_eq!(mended.header("agentdex-warnings"), "1");
+    assert_eq!(registry.get("/things/my%20agent").expect(200).json()["title"], "B");
+    assert_eq!(registry.get(&mended.header("location")).expect(200).json()["title"], "B");
+}
+
+#[test]
+fn patch_changes_what_it_names() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    registry.patch("/things/urn:example:a", r#"{"title": "B", "description": null}"#).expect(204);
+    let document = registry.get("/things/urn:example:a").json();
+    assert_eq!((&document["title"], document.get("description")), (&json!("B"), None));
+    registry.patch("/things/urn:example:a", r#"{"title": 5}"#).problem(400, "invalid-thing-description");
+    registry.patch("/things/urn:example:b", "{}").problem(404, "not-found");
+}
+
+#[test]
+fn an_empty_patch_renews_without_a_change() {
+    let registry = TestRegistry::start();
+    let td = agent("urn:example:a", "A").replacen('{', r#"{"registration": {"ttl": 600},"#, 1);
+    registry.put("/things/urn:example:a", td).expect(201);
+    let before = registry.get("/things/urn:example:a").json();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let renewed = registry.patch("/things/urn:example:a", "{}").expect(204);
+    assert_eq!(renewed.header("etag"), "\"1\"");
+    let after = registry.get("/things/urn:example:a").json();
+    let expires = |document: &Value| document["registration"]["expires"].as_str().unwrap().to_owned();
+    assert!(expires(&after) > expires(&before));
+    assert_eq!(after["registration"]["ttl"], 600);
+}
+
+#[test]
+fn deleted_thing_is_not_found() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    let deleted = registry.delete("/things/urn:example:a").expect(204);
+    assert_eq!(deleted.header("agentdex-warnings"), "0");
+    registry.get("/things/urn:example:a").problem(404, "not-found");
+    registry.delete("/things/urn:example:a").problem(404, "not-found");
+}
+
+#[test]
+fn ids_must_fit_the_path_and_the_verb() {
+    let registry = TestRegistry::start();
+    registry.post("/things", agent("urn:example:a", "A")).problem(400, "unexpected-id");
+    registry.put("/things/urn:example:b", agent("urn:example:a", "A")).problem(400, "id-mismatch");
+    registry.put("/things/urn:example:b", anonymous_agent("A")).problem(400, "missing-id");
+    let long = format!("urn:example:{}", "x".repeat(1024));
+    registry.put(&format!("/things/{long}"), agent(&long, "A")).problem(400, "limit-exceeded");
+    registry.get("/things/%FF").problem(400, "invalid-id");
+    registry.get("/things/").problem(400, "invalid-id");
+}
+
+#[test]
+fn writes_obey_conditions() {
+    let registry = TestRegistry::start();
+    let put = |condition: (&str, &str)| {
+        let td = agent("urn:example:a", &format!("{condition:?}").replace('"', "'").replace('\\', ""));
+        registry
+            .call("PUT", "/things/urn:example:a")
+            .header(condition.0, condition.1)
+            .body("application/td+json", td)
+            .send()
+    };
+    put(("if-match", "*")).problem(412, "precondition-failed");
+    put(("if-none-match", "*")).expect(201);
+    let refused = put(("if-none-match", "*"));
+    refused.problem(412, "precondition-failed");
+    assert_eq!(refused.header("etag"), "\"1\"");
+    put(("if-match", "\"1\"")).expect(204);
+    put(("if-match", "\"1\"")).problem(412, "precondition-failed");
+    put(("if-match", "W/\"2\"")).problem(412, "precondition-failed");
+    put(("if-match", "\"7\", \"2\"")).expect(204);
+    put(("if-none-match", "\"3\"")).problem(412, "precondition-failed");
+    put(("if-match", "nonsense")).problem(400, "invalid-parameter");
+
+    let delete = |id: &str, tag: &str| registry.call("DELETE", &format!("/things/{id}")).header("if-match", tag).send();
+    delete("urn:example:a", "\"1\"").problem(412, "precondition-failed");
+    delete("urn:example:none", "\"1\"").problem(404, "not-found");
+    delete("urn:example:a", "\"3\"").expect(204);
+}
+
+#[test]
+fn reads_obey_conditions() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    let get = |name: &str, tag: &str| registry.call("GET", "/things/urn:example:a").header(name, tag).send();
+    let unmodified = get("if-none-match", "W/\"1\", \"2\"").expect(304);
+    assert_eq!((unmodified.header("etag").as_str(), unmodified.text()), ("\"1\"", ""));
+    get("if-none-match", "\"2\"").expect(200);
+    get("if-match", "\"2\"").problem(412, "precondition-failed");
+    get("if-match", "\"1\"").expect(200);
+}
+
+#[test]
+fn representation_is_returned_to_those_who_prefer_it() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    let patched = registry
+        .call("PATCH", "/things/urn:example:a")
+        .header("prefer", "respond-async, return=representation")
+        .body("application/json", r#"{"title": "B"}"#)
+        .send()
+        .expect(200);
+    assert_eq!(patched.header("preference-applied"), "return=representation");
+    assert_eq!(patched.header("etag"), "\"2\"");
+    assert_eq!(patched.json()["title"], "B");
+}
+
+#[test]
+fn dry_run_writes_nothing() {
+    let registry = TestRegistry::start();
+    let create = registry.put("/things/urn:example:a?dry_run=true", agent("urn:example:a", "A")).expect(200);
+    assert_eq!(create.json()["effect"], "created");
+    registry.put("/things/urn:example:a?dry_run=true", "{}").problem(400, "missing-id");
+    assert_eq!(registry.registry().len(), 0);
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    for (method, effect) in [("DELETE", "removed"), ("PATCH", "updated")] {
+        let call = registry.call(method, "/things/urn:example:a?dry_run=true");
+        let answer = call.body("application/json", r#"{"title": "B"}"#).send().expect(200);
+        assert_eq!(answer.json()["effect"], effect);
+    }
+    assert_eq!(registry.registry().last_seq().0, 1);
+}
+
+#[test]
+fn an_id_may_be_called_batch() {
+    let registry = TestRegistry::start();
+    registry.put("/things/batch", agent("batch", "A")).expect(201);
+    assert_eq!(registry.get("/things/batch").expect(200).json()["id"], "urn:agentdex:batch");
+    registry.delete("/things/batch").expect(204);
+}
+
+#[test]
+fn expired_thing_is_not_found() {
+    let registry = TestRegistry::start();
+    let td = agent("urn:example:a", "A").replacen('{', r#"{"registration": {"expires": "2020-01-01T00:00:00Z"},"#, 1);
+    registry.put("/things/urn:example:a", td).expect(201);
+    registry.get("/things/urn:example:a").problem(404, "not-found");
+    assert_eq!(registry.get("/things").json(), json!([]));
+}
+
+#[test]
+fn history_tells_what_happened() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    registry.put("/things/urn:example:b", agent("urn:example:b", "B")).expect(201);
+    registry.patch("/things/urn:example:a", r#"{"title": "C"}"#).expect(204);
+    registry.delete("/things/urn:example:a").expect(204);
+    let history = registry.get("/things/urn:example:a/history").expect(200).json();
+    let kinds: Vec<_> = history["changes"].as_array().unwrap().iter().map(|change| &change["kind"]).collect();
+    assert_eq!(kinds, ["thing_created", "thing_updated", "thing_deleted"]);
+    assert_eq!(history["changes"][1]["patch"], json!({"title": "C"}));
+    registry.get("/things/urn:example:none/history").problem(404, "not-found");
+}

@@ -1,0 +1,88 @@
+//! One request and its answer.
+
+use std::time::Duration;
+
+use reqwest::{Method, header::HeaderMap};
+use serde_json::Value;
+
+use super::client;
+
+/// A request that isn't sent yet.
+pub struct Call {
+    pub(super) request: reqwest::RequestBuilder,
+}
+
+impl Call {
+    /// A request for a URL.
+    pub fn new(method: &str, url: &str) -> Call {
+        Call { request: client().request(Method::from_bytes(method.as_bytes()).unwrap(), url) }
+    }
+
+    /// With a header.
+    pub fn header(self, name: &str, value: &str) -> Call {
+        Call { request: self.request.header(name, value) }
+    }
+
+    /// With a body.
+    pub fn body(self, media_type: &str, body: impl Into<Vec<u8>>) -> Call {
+        self.header("content-type", media_type).bare_body(body)
+    }
+
+    /// With a body whose type isn't said.
+    pub fn bare_body(self, body: impl Into<Vec<u8>>) -> Call {
+        Call { request: self.request.body(body.into()) }
+    }
+
+    /// Sends it and reads the whole answer.
+    pub fn send(self) -> Answer {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let response = self.request.timeout(Duration::from_secs(90)).send().await.unwrap();
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            Answer { status, headers, body: response.bytes().await.unwrap().to_vec() }
+        })
+    }
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The values of a header, joined by commas; empty where it is missing.
+    pub fn header(&self, name: &str) -> String {
+        let values: Vec<_> = self.headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect();
+        values.join(", ")
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {:?}", self.text()))
+    }
+
+    /// The answer, if it has that status.
+    pub fn expect(self, status: u16) -> Answer {
+        assert_eq!(self.status, status, "{}", self.text());
+        self
+    }
+
+    /// The problem document, if the answer is one of that status and code.
+    pub fn problem(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{}", self.text());
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let document = self.json();
+        assert_eq!(document["status"], status);
+        assert_eq!(document["code"], code, "{document}");
+        assert!(document["title"].as_str().is_some_and(|title| !title.is_empty()), "{document}");
+        document
+    }
+}

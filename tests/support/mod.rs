@@ -1,0 +1,160 @@
+//! What tests of a running registry share: a server on a port of its own, and a plain client.
+
+mod call;
+mod events;
+
+use std::{net::SocketAddr, sync::Once, thread::JoinHandle};
+
+use agentdex::{Registry, http, registry};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+#[allow(unused_imports, reason = "named by the tests that need them")]
+pub use self::{
+    call::{Answer, Call},
+    events::{Event, EventStream},
+};
+
+/// A registry in a directory of its own, served over HTTP until it is dropped.
+pub struct TestRegistry {
+    registry: Registry,
+    address: SocketAddr,
+    serving: Option<(oneshot::Sender<()>, JoinHandle<agentdex::Result<()>>)>,
+    directory: TempDir,
+}
+
+impl TestRegistry {
+    /// Starts an empty one with the default options.
+    pub fn start() -> TestRegistry {
+        TestRegistry::start_with(registry::Options::default(), http::Options::default())
+    }
+
+    /// Starts an empty one.
+    pub fn start_with(options: registry::Options, http_options: http::Options) -> TestRegistry {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::builder(directory.path()).options(options).open().unwrap();
+        let server = http::Server::bind("127.0.0.1:0", &registry, http_options).unwrap();
+        let address = server.local_addr();
+        await_index(&registry);
+        let (stop, stopped) = oneshot::channel();
+        let serve = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(server.run(async { drop(stopped.await) }))
+        };
+        TestRegistry { registry, address, serving: Some((stop, std::thread::spawn(serve))), directory }
+    }
+
+    /// The registry itself.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The directory of its data.
+    pub fn directory(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+
+    /// Where it is served.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A request that isn't sent yet.
+    pub fn call(&self, method: &str, path: &str) -> Call {
+        Call::new(method, &self.url(path))
+    }
+
+    /// GET
+    pub fn get(&self, path: &str) -> Answer {
+        self.call("GET", path).send()
+    }
+
+    /// HEAD
+    pub fn head(&self, path: &str) -> Answer {
+        self.call("HEAD", path).send()
+    }
+
+    /// PUT of a TD.
+    pub fn put(&self, path: &str, td: impl Into<Vec<u8>>) -> Answer {
+        self.call("PUT", path).body("application/td+json", td).send()
+    }
+
+    /// POST of a TD.
+    pub fn post(&self, path: &str, td: impl Into<Vec<u8>>) -> Answer {
+        self.call("POST", path).body("application/td+json", td).send()
+    }
+
+    /// PATCH
+    pub fn patch(&self, path: &str, patch: impl Into<Vec<u8>>) -> Answer {
+        self.call("PATCH", path).body("application/merge-patch+json", patch).send()
+    }
+
+    /// DELETE
+    pub fn delete(&self, path: &str) -> Answer {
+        self.call("DELETE", path).send()
+    }
+
+    /// An event stream, open.
+    pub fn events(&self, path: &str, last_event_id: Option<&str>) -> EventStream {
+        let call = self.call("GET", path);
+        EventStream::open(match last_event_id {
+            Some(id) => call.header("last-event-id", id),
+            None => call,
+        })
+    }
+
+    /// Tells the server to stop and waits until it has.
+    pub fn stop(&mut self) {
+        if let Some((stop, thread)) = self.serving.take() {
+            let _ = stop.send(());
+            thread.join().unwrap().unwrap();
+        }
+    }
+}
+
+impl Drop for TestRegistry {
+    fn drop(&mut self) {
+        self.stop();
+        self.registry.close();
+    }
+}
+
+/// Waits until search answers.
+pub fn await_index(registry: &Registry) {
+    while !matches!(registry.status().index, registry::IndexStatus::Ready { .. }) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// An LMOS agent with one capability, as a document.
+pub fn agent(id: &str, title: &str) -> String {
+    format!(
+        r#"{{
+  "@context": ["https://www.w3.org/2022/wot/td/v1.1", {{"lmos": "https://eclipse.dev/lmos/protocol/v1"}}],
+  "@type": "lmos:Agent",
+  "id": "{id}",
+  "title": "{title}",
+  "description": "An agent for tests",
+  "lmos:capabilities": [{{"id": "forecast", "name": "Weather forecast", "description": "Tells the weather"}}],
+  "securityDefinitions": {{"nosec_sc": {{"scheme": "nosec"}}}},
+  "security": ["nosec_sc"]
+}}"#
+    )
+}
+
+/// The same without an id.
+pub fn anonymous_agent(title: &str) -> String {
+    agent("urn:to:be:taken:out", title).replace("  \"id\": \"urn:to:be:taken:out\",\n", "")
+}
+
+/// A client without a TLS back end of the system.
+pub fn client() -> reqwest::Client {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
