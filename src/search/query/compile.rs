@@ -34,6 +34,15 @@ pub(in crate::search) struct Compiled {
     pub highlights: Highlights,
 }
 
+impl Compiled {
+    /// The terms of a union, if they are so many that the last bits of their sum depend on the order
+    /// in which they are added.
+    pub fn order_dependent_terms(&self) -> impl Iterator<Item = Box<dyn Query>> {
+        let terms = self.union.as_deref().filter(|terms| terms.len() > 2).unwrap_or_default();
+        terms.iter().map(|(term, boost)| term_query(term.clone(), *boost))
+    }
+}
+
 /// Compiles clauses and filters; `expired` ids don't match.
 pub(in crate::search) fn compile(
     searcher: &Searcher,
