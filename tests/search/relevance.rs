@@ -40,11 +40,11 @@ fn agent(tool: &Value) -> Value {
     })
 }
 
-/// The mean nDCG@10, with binary gains.
-fn ndcg(folder: PathBuf) -> f64 {
+/// The mean nDCG@10 of every so manieth request, with binary gains.
+fn ndcg(folder: PathBuf, every: usize) -> f64 {
     let agents: Vec<Value> = lines(folder.join("agents.jsonl")).iter().map(agent).collect();
     let index = TestIndex::with(&agents);
-    let queries = lines(folder.join("queries.jsonl"));
+    let queries: Vec<Value> = lines(folder.join("queries.jsonl")).into_iter().step_by(every).collect();
     let gains = queries.iter().map(|query| {
         let relevant: HashMap<String, ()> = query["relevant"]
             .as_array()
@@ -67,15 +67,15 @@ fn ndcg(folder: PathBuf) -> f64 {
 #[test]
 fn metatool_requests_find_their_tool() {
     let Some(folder) = collection("metatool") else { return };
-    let ndcg = ndcg(folder);
+    let ndcg = ndcg(folder, 4);
     println!("MetaTool nDCG@10 = {ndcg:.4}");
-    assert!(ndcg >= 0.50, "nDCG@10 is {ndcg}");
+    assert!(ndcg >= 0.52, "nDCG@10 is {ndcg}");
 }
 
 #[test]
 fn seal_tools_requests_find_their_tools() {
     let Some(folder) = collection("seal-tools") else { return };
-    let ndcg = ndcg(folder);
+    let ndcg = ndcg(folder, 1);
     println!("Seal-Tools nDCG@10 = {ndcg:.4}");
     assert!(ndcg >= 0.86, "nDCG@10 is {ndcg}");
 }
