@@ -42,6 +42,11 @@ static COMMON_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     words
 });
 
+/// Whether a word is common, a number or a single character.
+fn says_little(word: &str) -> bool {
+    COMMON_WORDS.contains(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Whether words are taken as they are written, or for others that are spelled alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::search) enum Spelling {
@@ -210,7 +215,7 @@ impl<'a> Words<'a> {
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
         if self.spelling == Spelling::Exact || occur == Occur::Not {
             self.highlight(occur, std::slice::from_ref(token));
-            let is_common = occur == Occur::Any && COMMON_WORDS.contains(&token.text);
+            let is_common = occur == Occur::Any && says_little(&token.text);
             return Ok(vec![Part::Term { term: Term::from_field_text(field, &token.text), boost: 1.0, is_common }]);
         }
         let mut parts = Vec::new();
