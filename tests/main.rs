@@ -1,8 +1,10 @@
 //! All integration tests: one binary, one module a resource or promise.
 
+mod cli;
 mod http;
 mod layers;
 mod mqtt;
+mod process;
 mod search;
 mod store;
 mod support;
