@@ -5,6 +5,7 @@ mod http;
 mod layers;
 mod mqtt;
 mod process;
+mod registry;
 mod search;
 mod store;
 mod support;

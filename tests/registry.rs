@@ -108,11 +108,13 @@ fn patches_by_many_at_once_all_arrive() {
     let patched: usize = std::thread::scope(|scope| {
         let patch = |n: u32| {
             let registry = registry.clone();
-            scope.spawn(move || loop {
-                match registry.patch("urn:a", &format!(r#"{{"x:{n}": true}}"#)) {
-                    Ok(written) => return usize::from(written.effect == Effect::Updated),
-                    Err(Error::Contended { .. }) => {}
-                    Err(error) => panic!("{error}"),
+            scope.spawn(move || {
+                loop {
+                    match registry.patch("urn:a", &format!(r#"{{"x:{n}": true}}"#)) {
+                        Ok(written) => return usize::from(written.effect == Effect::Updated),
+                        Err(Error::Contended { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
                 }
             })
         };
@@ -188,8 +190,7 @@ fn renewals_are_no_changes() {
 #[test]
 fn a_ttl_is_held_within_the_bounds_with_a_warning() {
     let directory = TempDir::new().unwrap();
-    let options =
-        Options { default_ttl: Some(300), min_ttl: Some(100), max_ttl: Some(1000), ..Options::default() };
+    let options = Options { default_ttl: Some(300), min_ttl: Some(100), max_ttl: Some(1000), ..Options::default() };
     let registry = open_with(directory.path(), options);
     let ttl = |id: &str, registration: &str| {
         let td = agent(id, "Weather").replacen('{', &format!(r#"{{"registration": {registration}, "#), 1);
@@ -207,7 +208,9 @@ fn an_expired_thing_is_gone_everywhere_and_its_deletion_is_logged() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
     registry.register(&agent("urn:stays", "Weather in Bonn")).unwrap();
-    registry.register(&agent("urn:goes", "Weather in Rome").replacen('{', r#"{"registration": {"ttl": 1}, "#, 1)).unwrap();
+    registry
+        .register(&agent("urn:goes", "Weather in Rome").replacen('{', r#"{"registration": {"ttl": 1}, "#, 1))
+        .unwrap();
     assert_eq!(found(&registry, "weather").len(), 2);
     let expires = registry.find_by_id("urn:goes").unwrap().unwrap().expiry().expires.unwrap();
     eventually("the expiry", || agentdex::Timestamp::now() > expires);

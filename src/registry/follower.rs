@@ -68,14 +68,14 @@ impl SearchFollower {
     pub(super) fn start(directory: &Path, store: Store, interval: Duration) -> Result<SearchFollower> {
         let directory = directory.join("search");
         let shared = Arc::new(Shared::default());
-        let opened = open_index(&directory, &store)?;
-        match &opened {
-            Some((index, _, _)) => shared.set_index(Some(index.clone())),
-            None => shared.total.store(store.len(), Ordering::Relaxed),
-        }
         let (refreshes, receiver) = channel();
         let mut follower = Follower { shared: shared.clone(), store, directory, waiting: Vec::new() };
-        let thread = spawn("agentdex-search", move || follower.run(opened, &receiver, interval))?;
+        let followed = match follower.open()? {
+            // An empty index is there at once: nobody has to wait for a new registry.
+            None if follower.store.is_empty() => Some(follower.rebuild(&receiver)?),
+            opened => opened,
+        };
+        let thread = spawn("agentdex-search", move || follower.run(followed, &receiver, interval))?;
         Ok(SearchFollower { shared, running: Mutex::new(Some((refreshes, thread))) })
     }
 
@@ -139,13 +139,6 @@ impl Shared {
     }
 }
 
-/// The index in the directory, if it can follow this store from where it is.
-fn open_index(directory: &Path, store: &Store) -> Result<Option<(Index, IndexWriter, Cursor)>> {
-    let Some((index, writer, cursor)) = Index::open(directory)? else { return Ok(None) };
-    let can_follow = cursor.epoch == store.epoch() && !store.changes(cursor.seq, 1)?.truncated;
-    Ok(can_follow.then_some((index, writer, cursor)))
-}
-
 struct Follower {
     shared: Arc<Shared>,
     store: Store,
@@ -154,8 +147,25 @@ struct Follower {
 }
 
 impl Follower {
-    fn run(&mut self, opened: Option<(Index, IndexWriter, Cursor)>, refreshes: &Receiver<Refresh>, interval: Duration) {
-        let mut state = opened.map(|(_, writer, cursor)| (writer, cursor));
+    /// Takes up the index in the directory, if it can follow this store from where it is.
+    fn open(&self) -> Result<Option<(IndexWriter, Cursor)>> {
+        let found = Index::open(&self.directory)?;
+        let can_follow = |cursor: Cursor| -> Result<bool> {
+            Ok(cursor.epoch == self.store.epoch() && !self.store.changes(cursor.seq, 1)?.truncated)
+        };
+        match found {
+            Some((index, writer, cursor)) if can_follow(cursor)? => {
+                self.shared.set_index(Some(index));
+                Ok(Some((writer, cursor)))
+            }
+            _ => {
+                self.shared.total.store(self.store.len(), Ordering::Relaxed);
+                Ok(None)
+            }
+        }
+    }
+
+    fn run(&mut self, mut state: Option<(IndexWriter, Cursor)>, refreshes: &Receiver<Refresh>, interval: Duration) {
         // Half the interval: what is acknowledged just after a look is still seen in time.
         let tick = interval / 2;
         loop {
@@ -242,14 +252,14 @@ impl Follower {
         for record in self.store.records_unpurged(None) {
             put(&mut writer, &record?)?;
             let done = self.shared.done.fetch_add(1, Ordering::Relaxed) + 1;
-            if done % 1024 == 0 {
+            if done.is_multiple_of(1024) {
                 match stop.try_recv() {
                     Ok(refresh) => self.waiting.push(refresh),
                     Err(std::sync::mpsc::TryRecvError::Empty) => {}
                     Err(std::sync::mpsc::TryRecvError::Disconnected) => return Err(Error::ShuttingDown),
                 }
             }
-            if done % 10_000 == 0 {
+            if done.is_multiple_of(10_000) {
                 tracing::info!(done, total, "rebuilding the search index");
             }
         }

@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{
     Error, Result,
-    change::{Change, Cursor, Epoch, Seq, Timestamp},
+    change::{Change, ChangeKind, Cursor, Epoch, Seq, Timestamp},
     search::{self, Filters},
     store::{self, Changes, Original, Store},
     td::{self, Document, Layers, Report, Strictness},
@@ -29,6 +29,9 @@ use crate::{
 
 /// How long a search with `consistent` waits for the index.
 const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The most changes beyond the index that a search looks through for removals.
+const MAX_UNSEEN_CHANGES: usize = 4096;
 
 /// How a registry treats what it is given. The default suits a directory on one machine.
 #[derive(Debug, Clone)]
@@ -223,9 +226,9 @@ impl Registry {
         if consistent {
             self.refresh()?;
         }
-        let (index, expired) = (self.0.search.index()?, self.expired()?);
+        let index = self.0.search.index()?;
         let seq = index.cursor().map_or(Seq::ZERO, |cursor| cursor.seq);
-        Ok(Answer { response: index.search(request, &expired)?, seq })
+        Ok(Answer { response: index.search(request, &self.gone_since(seq)?)?, seq })
     }
 
     /// The ids of all Things that pass the filters and match the query, ascending. Blocks.
@@ -236,8 +239,21 @@ impl Registry {
         if consistent {
             self.refresh()?;
         }
-        let (index, expired) = (self.0.search.index()?, self.expired()?);
-        index.ids(query, filters, &expired)
+        let index = self.0.search.index()?;
+        let seq = index.cursor().map_or(Seq::ZERO, |cursor| cursor.seq);
+        index.ids(query, filters, &self.gone_since(seq)?)
+    }
+
+    /// What the index still has and nobody may find: Things that have expired, or were removed
+    /// after `seq`. Usually none.
+    fn gone_since(&self, seq: Seq) -> Result<Vec<String>> {
+        let mut gone = self.expired()?;
+        if self.last_seq() > seq {
+            let changes = self.0.store.changes(seq, MAX_UNSEEN_CHANGES)?.changes;
+            let removed = changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
+            gone.extend(removed.map(|change| change.id.clone()));
+        }
+        Ok(gone)
     }
 
     /// Waits until everything acknowledged so far can be searched. Blocks.
