@@ -167,6 +167,14 @@ pub enum Error {
         /// What is wrong and what would be right.
         message: String,
     },
+    /// An MQTT broker can't be reached, or doesn't do what it should.
+    #[error("{doing}: {source}")]
+    Broker {
+        /// What was being done, with the broker's address.
+        doing: String,
+        /// Why.
+        source: BoxError,
+    },
     /// A file or socket failed.
     #[error("{doing}: {source}")]
     Io {

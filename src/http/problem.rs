@@ -196,6 +196,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
         | Error::UnsupportedStoreFormat { .. }
         | Error::Store { .. }
         | Error::Index { .. }
+        | Error::Broker { .. }
         | Error::Io { .. } => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
     }
 }

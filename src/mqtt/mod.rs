@@ -1,7 +1,7 @@
 //! Changes over MQTT: a built-in endpoint, and a publisher to an existing broker.
 //!
 //! Two doors to the same topics ([`topics`]). [`Endpoint`] is an MQTT 3.1.1 and 5 server that only the
-//! registry publishes on; a publisher brings the same messages to a broker that is there already.
+//! registry publishes on; [`Publisher`] brings the same messages to a broker that is there already.
 //!
 //! # Why the endpoint is no broker
 //!
@@ -33,6 +33,8 @@ mod cloud_event;
 mod endpoint;
 mod feed;
 mod options;
+mod publisher;
 
 pub use endpoint::{Door, Endpoint};
 pub use options::{EndpointOptions, PublisherOptions};
+pub use publisher::{Publisher, Resynced, resync};

@@ -1,4 +1,5 @@
 //! Changes over MQTT, as clients that others wrote hear of them.
 
+mod broker;
 mod events;
 mod support;

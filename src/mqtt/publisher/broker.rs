@@ -1,0 +1,129 @@
+//! Where the broker is, and how it is talked to.
+
+use std::{sync::Arc, time::Duration};
+
+use fluent_uri::UriRef;
+use percent_encoding::percent_decode_str;
+use rumqttc::{MqttOptions, TlsConfiguration, Transport};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use super::super::PublisherOptions;
+use crate::{Error, Result};
+
+/// How long the broker may hear nothing of us.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// What a packet may have besides the description.
+const PACKET_OVERHEAD_BYTES: usize = 64 * 1024;
+
+/// A broker as its URL names it.
+#[derive(Debug, Clone)]
+pub(super) struct Broker {
+    host: String,
+    port: u16,
+    is_secured: bool,
+    credentials: Option<(String, String)>,
+}
+
+impl Broker {
+    /// Reads `mqtt://[user[:password]@]host[:port]`, or `mqtts://…`.
+    pub fn parse(url: &str) -> Result<Broker> {
+        let invalid = |message: &str| Error::InvalidSetting {
+            origin: "the URL of the MQTT broker".into(),
+            message: format!("{message}; expected mqtt://host:1883 or mqtts://user:password@host:8883"),
+        };
+        let uri = UriRef::parse(url).map_err(|_| invalid("is no URL"))?;
+        let scheme = uri.scheme().map(|scheme| scheme.as_str().to_ascii_lowercase());
+        let (is_secured, default_port) = match scheme.as_deref() {
+            Some("mqtt") => (false, 1883),
+            Some("mqtts") => (true, 8883),
+            _ => return Err(invalid("is neither mqtt:// nor mqtts://")),
+        };
+        let authority = uri.authority().ok_or_else(|| invalid("names no host"))?;
+        let port = authority.port_to_u16().map_err(|_| invalid("has an invalid port"))?.unwrap_or(default_port);
+        let host = authority.host().trim_matches(['[', ']']);
+        if host.is_empty() {
+            return Err(invalid("names no host"));
+        }
+        if !matches!(uri.path().as_str(), "" | "/") || uri.query().is_some() {
+            return Err(invalid("has a path or query, which mean nothing here"));
+        }
+        let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from);
+        let credentials = authority.userinfo().map(|userinfo| {
+            let (user, password) = userinfo.as_str().split_once(':').unwrap_or((userinfo.as_str(), ""));
+            Ok((decode(user)?, decode(password)?))
+        });
+        let credentials =
+            credentials.transpose().map_err(|_: std::str::Utf8Error| invalid("has no UTF-8 credentials"))?;
+        Ok(Broker { host: host.into(), port, is_secured, credentials })
+    }
+
+    /// Its address, without credentials: for logs, and for the name of its cursor.
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// How rumqttc connects to it.
+    pub fn client_options(&self, client_id: &str, clean: bool, options: &PublisherOptions) -> Result<MqttOptions> {
+        let mut client = MqttOptions::new(client_id, self.host.clone(), self.port);
+        let packet = options.max_body_bytes + PACKET_OVERHEAD_BYTES;
+        client.set_keep_alive(KEEP_ALIVE).set_clean_session(clean).set_max_packet_size(packet, packet);
+        if let Some((user, password)) = &self.credentials {
+            client.set_credentials(user, password);
+        }
+        if self.is_secured {
+            client.set_transport(Transport::tls_with_config(TlsConfiguration::Rustls(Arc::new(tls(options)?))));
+        }
+        Ok(client)
+    }
+}
+
+/// The ring provider is named, since nobody has installed one for the whole process.
+fn tls(options: &PublisherOptions) -> Result<ClientConfig> {
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| Error::Broker {
+        doing: "preparing TLS for the MQTT broker".into(),
+        source: error,
+    };
+    let mut roots = RootCertStore::empty();
+    match &options.trusted_certificates {
+        Some(path) => {
+            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(error.into()))? {
+                let certificate = certificate.map_err(|error| failed(error.into()))?;
+                roots.add(certificate).map_err(|error| failed(error.into()))?;
+            }
+        }
+        None => {
+            // Single certificates of the system that can't be read matter only if they are needed.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().map_err(|error| failed(error.into()))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn url_names_host_port_and_credentials() {
+        let broker = Broker::parse("mqtts://us%40er:pass%3Aword@broker.example.org").unwrap();
+        assert_eq!(broker.address(), "broker.example.org:8883");
+        assert!(broker.is_secured);
+        assert_eq!(broker.credentials, Some(("us@er".into(), "pass:word".into())));
+        let broker = Broker::parse("mqtt://[::1]:1999/").unwrap();
+        assert_eq!((broker.host.as_str(), broker.port, broker.credentials), ("::1", 1999, None));
+    }
+
+    #[test]
+    fn what_is_no_broker_is_refused() {
+        for url in ["", "localhost:1883", "http://localhost", "mqtt://", "mqtt://host:99999", "mqtt://host/path"] {
+            let error = Broker::parse(url).unwrap_err().to_string();
+            assert!(error.contains("expected mqtt://host:1883"), "{url:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The publisher: brings the changes and the current descriptions to a broker that is there already.
+//!
+//! Events are published at least once, in the order of the log, at QoS 1; the cursor, one a broker, is
+//! kept in the store and moves when every PUBACK of a change is in. Whatever happened while the
+//! broker or the registry was down is published afterwards.
+//!
+//! The state under `things` is retained by the broker. It is compared and published anew (a
+//! *resync*) where it can't be trusted: at the first contact, when the log no longer reaches back to
+//! the cursor, and when the broker has forgotten our session and with it, presumably, everything.
+//! During a resync the publisher listens to `{prefix}/things/+` and to `{prefix}/resync`, where it
+//! sends itself a message to see that the retained ones have come.
+
+mod broker;
+mod link;
+mod resync;
+mod worker;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    thread::JoinHandle,
+};
+
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+};
+
+pub use self::resync::Resynced;
+use self::worker::{Shared, Worker};
+use super::PublisherOptions;
+use crate::{Error, Registry, Result};
+
+/// A publisher while it runs. Dropping it stops it.
+///
+/// ```no_run
+/// # fn main() -> agentdex::Result<()> {
+/// use agentdex::mqtt::{Publisher, PublisherOptions};
+///
+/// let registry = agentdex::Registry::builder("agentdex-data").open()?;
+/// let publisher = Publisher::start("mqtt://broker.example.org", registry, PublisherOptions::default())?;
+/// publisher.stop();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Publisher {
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Publisher {
+    /// Follows the log of `registry` and publishes to the broker at `url`, which needn't be up yet:
+    /// `mqtt://[user:password@]host[:port]`, or `mqtts://` for TLS.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] for the URL or the prefix, [`Error::Broker`] where TLS can't be
+    /// prepared, [`Error::Io`] where the thread can't be started.
+    pub fn start(url: &str, registry: Registry, options: PublisherOptions) -> Result<Publisher> {
+        let (stop, stopped) = watch::channel(false);
+        let shared = Arc::new(Shared::default());
+        let worker = Worker::new(url, registry, options, stopped, shared.clone())?;
+        let runtime = runtime()?;
+        let thread = std::thread::Builder::new()
+            .name("agentdex-publisher".into())
+            .spawn(move || runtime.block_on(worker.run()))
+            .map_err(|source| Error::Io { doing: "starting the MQTT publisher".into(), source })?;
+        Ok(Publisher { shared, stop, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Whether the broker is reached at the moment.
+    pub fn is_connected(&self) -> bool {
+        self.shared.is_connected.load(Ordering::Relaxed)
+    }
+
+    /// Compares what the broker retains with what the registry has, clears what no longer exists, and
+    /// publishes everything else. Returns at once; done as soon as the broker is reached.
+    pub fn resync(&self) {
+        self.shared.is_resync_due.store(true, Ordering::Relaxed);
+        self.shared.nudge.notify_one();
+    }
+
+    /// Waits for what is on its way, at most [`PublisherOptions::stop_timeout`], and ends. Blocks.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Brings the state that the broker at `url` retains to what `registry` has, once. Blocks.
+///
+/// # Errors
+/// As [`Publisher::start`], and [`Error::Broker`] where the broker can't be reached within 10 s or
+/// goes away meanwhile.
+pub fn resync(url: &str, registry: Registry, options: PublisherOptions) -> Result<Resynced> {
+    let (_stop, stopped) = watch::channel(false);
+    let worker = Worker::new(url, registry, options, stopped, Arc::default())?;
+    runtime()?.block_on(worker.resync_once())
+}
+
+fn runtime() -> Result<Runtime> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|source| Error::Io { doing: "starting the MQTT publisher".into(), source })
+}

@@ -1,0 +1,96 @@
+//! Brings what a broker retains to what the registry has.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use rumqttc::Publish;
+use tokio::time::timeout;
+
+use super::{
+    super::{feed::Feed, topics::Topics},
+    link::{Ended, Link},
+};
+
+/// How long nothing retained has to come for it to have been all, once our own message is back.
+const QUIET: Duration = Duration::from_millis(500);
+/// The same where our own message doesn't come back, as when the broker's rules forbid it.
+const LONG_QUIET: Duration = Duration::from_secs(5);
+
+/// What a resync did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resynced {
+    /// How many descriptions were published.
+    pub published: u64,
+    /// How many retained descriptions were cleared, whose Things are no more.
+    pub cleared: u64,
+}
+
+/// Clears what no longer exists, and publishes everything that does.
+pub(super) async fn resync(link: &mut Link, feed: &Feed) -> Result<Resynced, Ended> {
+    link.settle().await?;
+    let mut resynced = Resynced::default();
+    for topic in stale_topics(link, feed).await? {
+        link.publish(&topic, &[], true, None).await?;
+        resynced.cleared += 1;
+    }
+    for thing in feed.registry().list() {
+        let thing = thing?;
+        link.publish(&feed.topics().thing(thing.id()), thing.enriched().as_bytes(), true, None).await?;
+        link.catch_up()?;
+        resynced.published += 1;
+    }
+    link.settle().await?;
+    Ok(resynced)
+}
+
+/// The topics with a retained description whose Thing is gone.
+async fn stale_topics(link: &mut Link, feed: &Feed) -> Result<BTreeSet<String>, Ended> {
+    let filters = Filters::of(feed.topics());
+    link.received.clear();
+    link.subscribe(&[&filters.echo, &filters.things]).await?;
+    // A broker hands out what it retains before what is published later; some do so beside the
+    // queue, therefore the quiet after it.
+    let token = uuid::Uuid::new_v4().to_string();
+    link.publish(&filters.echo, token.as_bytes(), false, None).await?;
+    let (mut stale, mut patience) = (BTreeSet::new(), LONG_QUIET);
+    loop {
+        while let Some(message) = link.received.pop_front() {
+            if message.topic == filters.echo {
+                patience = QUIET;
+            } else if message.retain && !message.payload.is_empty() && !is_current(&message, feed)? {
+                stale.insert(message.topic);
+            }
+        }
+        match timeout(patience, link.step()).await {
+            Ok(event) => event.map(|_| ())?,
+            Err(_) => break,
+        }
+    }
+    link.unsubscribe(&[&filters.echo, &filters.things]).await?;
+    Ok(stale)
+}
+
+fn is_current(message: &Publish, feed: &Feed) -> Result<bool, Ended> {
+    let topics = feed.topics();
+    // What isn't written as we write it is nobody's.
+    let Some(id) = topics.thing_at(&message.topic).filter(|id| topics.thing(id) == message.topic) else {
+        return Ok(false);
+    };
+    match feed.registry().find_by_id(&id) {
+        Ok(thing) => Ok(thing.is_some_and(|thing| thing.id() == id)),
+        Err(crate::Error::InvalidId { .. } | crate::Error::LimitExceeded { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is subscribed to during a resync.
+struct Filters {
+    things: String,
+    echo: String,
+}
+
+impl Filters {
+    fn of(topics: &Topics) -> Filters {
+        let prefix = topics.prefix();
+        Filters { things: format!("{prefix}/things/+"), echo: format!("{prefix}/resync") }
+    }
+}

@@ -1,0 +1,212 @@
+//! The publisher's thread: connects, follows the log, keeps the cursor, and tries again.
+
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout},
+};
+
+use super::{
+    super::{
+        PublisherOptions,
+        feed::{Entry, Family, Feed, Next},
+        topics::Topics,
+    },
+    broker::Broker,
+    link::{Ended, Link},
+    resync::{Resynced, resync},
+};
+use crate::{
+    Error, Registry,
+    change::{Cursor, Seq},
+};
+
+/// The wait before the second attempt to reach the broker.
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
+/// A connection that held this long was a good one: the next attempt comes soon.
+const GOOD_CONNECTION: Duration = Duration::from_secs(5);
+/// How long a single resync waits for the broker.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the publisher's handle and its thread share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub is_connected: AtomicBool,
+    pub is_resync_due: AtomicBool,
+    pub nudge: Notify,
+}
+
+/// Follows the log to one broker.
+pub(super) struct Worker {
+    feed: Feed,
+    broker: Broker,
+    /// The name of the cursor.
+    follower: String,
+    options: PublisherOptions,
+    stop: watch::Receiver<bool>,
+    shared: Arc<Shared>,
+}
+
+impl Worker {
+    pub fn new(
+        url: &str,
+        registry: Registry,
+        options: PublisherOptions,
+        stop: watch::Receiver<bool>,
+        shared: Arc<Shared>,
+    ) -> crate::Result<Worker> {
+        let broker = Broker::parse(url)?;
+        let topics = Topics::new(&options.prefix)?;
+        // What is wrong with the certificates is told now, not in the log of every attempt.
+        broker.client_options("agentdex", true, &options)?;
+        let follower = format!("mqtt:{}/{}", broker.address(), topics.prefix());
+        Ok(Worker { feed: Feed::new(registry, topics), broker, follower, options, stop, shared })
+    }
+
+    /// Publishes until it is told to stop; after a loss it tries again, less and less often.
+    pub async fn run(mut self) {
+        let (mut backoff, address) = (FIRST_BACKOFF, self.broker.address());
+        loop {
+            let begun = Instant::now();
+            let Err(ended) = self.publish().await;
+            self.shared.is_connected.store(false, Ordering::Relaxed);
+            match ended {
+                Ended::Stopped => return,
+                Ended::Lost(error) => tracing::warn!(broker = address, %error, "the MQTT broker isn't reached"),
+                Ended::Failed(error) => {
+                    tracing::error!(broker = address, %error, "publishing to the MQTT broker failed");
+                }
+            }
+            if begun.elapsed() >= GOOD_CONNECTION {
+                backoff = FIRST_BACKOFF;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(backoff) => {}
+                _ = self.stop.wait_for(|stop| *stop) => return,
+            }
+            backoff = (backoff * 2).min(self.options.max_backoff);
+        }
+    }
+
+    async fn publish(&mut self) -> Result<Infallible, Ended> {
+        let client_id = format!("agentdex-{}", self.feed.registry().registry_id());
+        let options = self.broker.client_options(&client_id, false, &self.options)?;
+        let (mut link, has_session) = Link::connect(options, self.stop.clone()).await?;
+        self.shared.is_connected.store(true, Ordering::Relaxed);
+        tracing::info!(broker = self.broker.address(), "connected to the MQTT broker");
+        let ended = self.follow(&mut link, has_session).await;
+        if matches!(ended, Err(Ended::Stopped)) {
+            link.close(self.options.stop_timeout).await;
+            self.keep_cursor(&mut link)?;
+        }
+        ended
+    }
+
+    /// Publishes what is in the log, waits for more, and so on.
+    async fn follow(&self, link: &mut Link, has_session: bool) -> Result<Infallible, Ended> {
+        let mut durable = self.feed.registry().durable();
+        let mut position = self.start(link, has_session).await?;
+        loop {
+            durable.borrow_and_update();
+            if self.shared.is_resync_due.swap(false, Ordering::Relaxed) {
+                self.bring_up_to_date(link).await?;
+            }
+            match self.feed.after(position)? {
+                Next::Entry(entry) => {
+                    self.publish_change(link, &entry).await?;
+                    position = entry.seq();
+                    link.catch_up()?;
+                }
+                Next::Lost { resume } => position = self.start_anew(link, resume).await?,
+                Next::Nothing => tokio::select! {
+                    event = link.step() => event.map(|_| ())?,
+                    changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
+                    () = self.shared.nudge.notified() => {}
+                },
+            }
+            self.keep_cursor(link)?;
+        }
+    }
+
+    /// Where to go on from, once the broker's state can be trusted.
+    async fn start(&self, link: &mut Link, has_session: bool) -> Result<Seq, Ended> {
+        let registry = self.feed.registry();
+        let cursor = registry.cursor(&self.follower)?;
+        let last = self.feed.last_seq();
+        let Some(cursor) = cursor else {
+            self.bring_up_to_date(link).await?;
+            registry.set_cursor(&self.follower, Cursor { epoch: self.feed.epoch(), seq: last })?;
+            return Ok(last);
+        };
+        if cursor.epoch != self.feed.epoch() {
+            return self.start_anew(link, last).await;
+        }
+        if !has_session {
+            self.bring_up_to_date(link).await?;
+        }
+        Ok(cursor.seq)
+    }
+
+    /// The log no longer has what the broker missed: the state has to do, and an event says so.
+    async fn start_anew(&self, link: &mut Link, resume: Seq) -> Result<Seq, Ended> {
+        tracing::warn!(broker = self.broker.address(), "changes that the log no longer holds weren't published");
+        self.bring_up_to_date(link).await?;
+        let (topic, payload) = self.feed.resync_event(resume);
+        link.publish(&topic, &payload, false, Some(resume)).await?;
+        Ok(resume)
+    }
+
+    async fn bring_up_to_date(&self, link: &mut Link) -> Result<(), Ended> {
+        let resynced = resync(link, &self.feed).await?;
+        let Resynced { published, cleared } = resynced;
+        tracing::info!(broker = self.broker.address(), published, cleared, "the MQTT broker has the current state");
+        Ok(())
+    }
+
+    async fn publish_change(&self, link: &mut Link, entry: &Arc<Entry>) -> Result<(), Ended> {
+        let messages = self.feed.messages(entry);
+        for (index, message) in messages.iter().enumerate() {
+            let payload = self.feed.payload(entry, message.family)?;
+            let completes = (index + 1 == messages.len()).then(|| entry.seq());
+            link.publish(&message.topic, &payload, message.family == Family::Thing, completes).await?;
+        }
+        Ok(())
+    }
+
+    fn keep_cursor(&self, link: &mut Link) -> Result<(), Ended> {
+        if let Some(seq) = link.take_taken() {
+            let cursor = Cursor { epoch: self.feed.epoch(), seq };
+            self.feed.registry().set_cursor(&self.follower, cursor)?;
+        }
+        Ok(())
+    }
+
+    pub async fn resync_once(self) -> crate::Result<Resynced> {
+        let client_id = format!("agentdex-{}-resync", self.feed.registry().registry_id());
+        let options = self.broker.client_options(&client_id, true, &self.options)?;
+        let doing = format!("bringing the MQTT broker {} up to date", self.broker.address());
+        let connecting = timeout(CONNECT_TIMEOUT, Link::connect(options, self.stop.clone())).await;
+        let resynced = match connecting {
+            Err(_) => return Err(Error::Broker { doing, source: "the broker doesn't answer".into() }),
+            Ok(Err(ended)) => Err(ended),
+            Ok(Ok((mut link, _))) => {
+                let resynced = resync(&mut link, &self.feed).await;
+                link.close(self.options.stop_timeout).await;
+                resynced
+            }
+        };
+        resynced.map_err(|ended| match ended {
+            Ended::Failed(error) => error,
+            Ended::Lost(error) => Error::Broker { doing, source: error },
+            Ended::Stopped => Error::ShuttingDown,
+        })
+    }
+}

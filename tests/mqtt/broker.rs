@@ -1,0 +1,330 @@
+//! The publisher, with a real Mosquitto as the broker that is there already.
+
+use std::{
+    fs,
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use agentdex::{
+    Cursor, Epoch, Error, Registry, Seq,
+    mqtt::{self, Publisher, PublisherOptions, Resynced},
+};
+use tempfile::TempDir;
+
+use super::support::{Subscriber, agent, eventually, has_mosquitto, put_many};
+
+/// A Mosquitto of its own, with its state in a directory.
+struct Broker {
+    directory: TempDir,
+    port: u16,
+    process: Option<Child>,
+}
+
+impl Broker {
+    fn open() -> Broker {
+        Broker::start("allow_anonymous true", |_| {})
+    }
+
+    /// Starts it with settings in which DIR is its directory, once `prepare` has put there what they name.
+    fn start(settings: &str, prepare: impl Fn(&Path)) -> Broker {
+        let directory = tempfile::tempdir().unwrap();
+        prepare(directory.path());
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let path = directory.path().display();
+        let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap();
+        let settings = settings.replace("DIR", &path.to_string());
+        let configuration = format!(
+            "user {}\nlistener {port} 127.0.0.1\npersistence true\npersistence_location {path}/\n{settings}\n",
+            user.trim()
+        );
+        fs::write(directory.path().join("mosquitto.conf"), configuration).unwrap();
+        let mut broker = Broker { directory, port, process: None };
+        broker.go_on();
+        broker
+    }
+
+    fn go_on(&mut self) {
+        let child = Command::new("mosquitto")
+            .arg("-c")
+            .arg(self.directory.path().join("mosquitto.conf"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.process = Some(child);
+        eventually("the start of mosquitto", || TcpStream::connect(("127.0.0.1", self.port)).is_ok());
+    }
+
+    /// Ends it as an operator does: it keeps its state.
+    fn halt(&mut self) {
+        let mut process = self.process.take().unwrap();
+        Command::new("kill").args(["-TERM", &process.id().to_string()]).status().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Forgets everything it retains and knows of its clients.
+    fn wipe(&self) {
+        fs::remove_file(self.directory.path().join("mosquitto.db")).unwrap();
+    }
+
+    fn url(&self) -> String {
+        format!("mqtt://127.0.0.1:{}", self.port)
+    }
+
+    fn publish_retained(&self, topics: &[String]) {
+        for topic in topics {
+            let arguments = ["-p", &self.port.to_string(), "-r", "-q", "1", "-t", topic, "-m", "stale"];
+            assert!(Command::new("mosquitto_pub").args(arguments).status().unwrap().success());
+        }
+    }
+
+    fn retained(&self) -> Vec<String> {
+        let mut subscriber = Subscriber::start(self.port, &["-V", "mqttv5", "-t", "agentdex/things/#"]);
+        let mut topics: Vec<String> = subscriber.rest().into_iter().map(|message| message.topic).collect();
+        topics.sort();
+        topics
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn registry() -> (Registry, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    (Registry::builder(directory.path()).open().unwrap(), directory)
+}
+
+fn publish(broker: &Broker, registry: &Registry) -> Publisher {
+    let publisher = Publisher::start(&broker.url(), registry.clone(), options()).unwrap();
+    eventually("the connection to the broker", || publisher.is_connected());
+    publisher
+}
+
+fn options() -> PublisherOptions {
+    PublisherOptions { max_backoff: Duration::from_millis(400), ..PublisherOptions::default() }
+}
+
+/// Waits until the broker has taken everything.
+fn settle(broker: &Broker, registry: &Registry) {
+    let follower = format!("mqtt:127.0.0.1:{}/agentdex", broker.port);
+    eventually("the last PUBACK", || {
+        registry.cursor(&follower).unwrap().is_some_and(|cursor| cursor.seq == registry.last_seq())
+    });
+}
+
+/// Reads events until the change `last` is there, and asserts that each came, in order, once or more.
+fn assert_all_events(subscriber: &mut Subscriber, last: u64) {
+    let mut next = 1;
+    while next <= last {
+        let seq = subscriber.next().seq();
+        assert!(seq <= next, "the event of change {seq} came before the one of {next}");
+        next = next.max(seq + 1);
+    }
+}
+
+#[test]
+fn nothing_is_missing_after_the_broker_was_down() {
+    if !has_mosquitto() {
+        return;
+    }
+    let mut broker = Broker::open();
+    let (registry, _directory) = registry();
+    let publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    let session = ["-c", "-i", "reader", "-q", "1", "-t", "agentdex/events/#"];
+    let mut subscriber = Subscriber::start(broker.port, &session);
+    put_many(&registry, 0..10);
+    settle(&broker, &registry);
+    broker.halt();
+    put_many(&registry, 10..300);
+    registry.remove("urn:agent:7").unwrap();
+    broker.go_on();
+    assert_all_events(&mut subscriber, 301);
+    settle(&broker, &registry);
+    let retained = broker.retained();
+    assert_eq!(retained.len(), 299);
+    assert!(!retained.contains(&"agentdex/things/urn:agent:7".to_owned()));
+    publisher.stop();
+}
+
+#[test]
+fn registry_that_was_down_publishes_what_was_missed() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    let publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    publisher.stop();
+    let mut subscriber = Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/events/#"]);
+    put_many(&registry, 0..50);
+    let publisher = publish(&broker, &registry);
+    assert_all_events(&mut subscriber, 50);
+    settle(&broker, &registry);
+    assert_eq!(broker.retained().len(), 50);
+    drop(publisher);
+}
+
+#[test]
+fn broker_that_forgot_everything_gets_the_state_again() {
+    if !has_mosquitto() {
+        return;
+    }
+    let mut broker = Broker::open();
+    let (registry, _directory) = registry();
+    put_many(&registry, 0..200);
+    let publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    eventually("the retained state", || broker.retained().len() == 200);
+    broker.halt();
+    broker.wipe();
+    registry.remove("urn:agent:0").unwrap();
+    broker.go_on();
+    eventually("the retained state", || broker.retained().len() == 199);
+    publisher.stop();
+}
+
+#[test]
+fn resync_clears_what_no_longer_exists() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    put_many(&registry, 0..3000);
+    let stale: Vec<String> = (0..20).map(|number| format!("agentdex/things/urn:gone:{number}")).collect();
+    broker.publish_retained(&stale);
+    broker.publish_retained(&["agentdex/things/urn:agent:1".into(), "agentdex/things/urn%3Aagent:1".into()]);
+    let resynced = mqtt::resync(&broker.url(), registry.clone(), options()).unwrap();
+    assert_eq!(resynced, Resynced { published: 3000, cleared: 21 });
+    let mut expected: Vec<String> = (0..3000).map(|number| format!("agentdex/things/urn:agent:{number}")).collect();
+    expected.sort();
+    assert_eq!(broker.retained(), expected);
+    // More than Mosquitto queues for a client.
+    for number in 0..2500 {
+        registry.remove(&format!("urn:agent:{number}")).unwrap();
+    }
+    let resynced = mqtt::resync(&broker.url(), registry.clone(), options()).unwrap();
+    assert_eq!(resynced, Resynced { published: 500, cleared: 2500 });
+    assert_eq!(broker.retained().len(), 500);
+}
+
+#[test]
+fn publisher_that_fell_out_of_the_log_resyncs_and_says_so() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    put_many(&registry, 0..20);
+    broker.publish_retained(&["agentdex/things/urn:gone".into()]);
+    let foreign = Cursor { epoch: Epoch(1), seq: Seq(5) };
+    registry.set_cursor(&format!("mqtt:127.0.0.1:{}/agentdex", broker.port), foreign).unwrap();
+    let mut subscriber = Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/events/+/+"]);
+    let _publisher = publish(&broker, &registry);
+    let event = subscriber.next();
+    assert_eq!(event.json()["type"], "io.agentdex.resync");
+    assert_eq!(event.json()["data"]["cursor"], format!("{}-20", registry.epoch()));
+    assert_eq!(broker.retained().len(), 20);
+    registry.put(&agent("urn:late", "late", &[])).unwrap();
+    assert_eq!(subscriber.next().seq(), 21);
+}
+
+#[test]
+fn resync_can_be_asked_for_while_publishing() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    put_many(&registry, 0..3);
+    let publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    broker.publish_retained(&["agentdex/things/urn:gone".into()]);
+    publisher.resync();
+    eventually("the clearing", || broker.retained().len() == 3);
+}
+
+#[test]
+fn broker_may_ask_for_credentials_and_tls() {
+    if !has_mosquitto() || !has_openssl() {
+        return;
+    }
+    let settings = "allow_anonymous false\npassword_file DIR/passwords\ncertfile DIR/cert.pem\nkeyfile DIR/key.pem";
+    let broker = Broker::start(settings, make_secrets);
+    let directory = broker.directory.path();
+    let (registry, _directory) = registry();
+    put_many(&registry, 0..3);
+    let trusting = PublisherOptions { trusted_certificates: Some(directory.join("cert.pem")), ..options() };
+    let url = format!("mqtts://user:p%40ss@localhost:{}", broker.port);
+    let resynced = mqtt::resync(&url, registry.clone(), trusting.clone()).unwrap();
+    assert_eq!(resynced.published, 3);
+    let wrong = format!("mqtts://user:wrong@localhost:{}", broker.port);
+    assert!(matches!(mqtt::resync(&wrong, registry.clone(), trusting), Err(Error::Broker { .. })));
+    assert!(
+        matches!(mqtt::resync(&url, registry, options()), Err(Error::Broker { .. })),
+        "an unknown issuer was trusted"
+    );
+}
+
+fn has_openssl() -> bool {
+    let found = Command::new("openssl").arg("version").stdout(Stdio::null()).status().is_ok();
+    if !found {
+        eprintln!("skipped: openssl is not installed");
+    }
+    found
+}
+
+fn make_secrets(directory: &Path) {
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        let done = command.args(arguments).current_dir(directory).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(done.unwrap().success(), "{program} {arguments:?}");
+    };
+    run("mosquitto_passwd", &["-c", "-b", "passwords", "user", "p@ss"]);
+    run(
+        "openssl",
+        &[
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+        ],
+    );
+}
+
+#[test]
+fn broker_that_cannot_be_reached_is_named_without_its_password() {
+    let (registry, _directory) = registry();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let error = mqtt::resync(&format!("mqtt://user:secret@127.0.0.1:{free}"), registry, options()).unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(text.contains(&format!("127.0.0.1:{free}")) && !text.contains("secret"), "{text}");
+}
