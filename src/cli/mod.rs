@@ -2,7 +2,6 @@
 
 mod completions;
 mod document;
-mod examples;
 mod get;
 mod list;
 mod output;
@@ -10,7 +9,6 @@ mod register;
 mod remote;
 mod remove;
 mod search;
-mod serve;
 mod stop;
 mod transcode;
 mod validate;
@@ -33,8 +31,6 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the registry: REST, search, events, MQTT.
-    Serve(serve::Arguments),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
     /// Register descriptions: create them or replace them.
@@ -56,7 +52,6 @@ enum Command {
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Serve(arguments) => serve::run(arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Register(arguments) => register::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),

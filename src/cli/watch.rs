@@ -45,16 +45,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let filter = EventFilter { kind: arguments.type_, capability: arguments.capability.clone(), diff: true };
     remote::block_on(async {
         let mut events = client.events(filter, arguments.since.clone());
-        // What never answered is more likely a wrong address than a registry that restarts.
-        events.connect().await.map_err(remote::explain)?;
+        let mut connected = arguments.since.is_some();
         loop {
             match events.next().await {
                 Ok(event) => print(&event, arguments.json)?,
-                Err(error) if error.is_transient() => {
+                // What never answered is more likely a wrong address than a registry that restarts.
+                Err(error) if error.is_transient() && connected => {
                     writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
                 }
                 Err(error) => return Err(remote::explain(error)),
             }
+            connected = true;
         }
     })
 }

@@ -16,6 +16,8 @@ mod history;
 mod home;
 mod listing;
 mod metrics;
+#[cfg(feature = "mqtt")]
+mod mqtt;
 mod observe;
 mod parameters;
 mod problem;
@@ -58,6 +60,9 @@ pub struct Options {
     pub heartbeat: Duration,
     /// Ends event streams and long polls.
     pub stop: Stop,
+    /// Where clients are brought that speak MQTT over WebSocket at `/mqtt`; none: they aren't.
+    #[cfg(feature = "mqtt")]
+    pub mqtt: Option<crate::mqtt::Door>,
 }
 
 impl Default for Options {
@@ -69,6 +74,8 @@ impl Default for Options {
             workers: None,
             heartbeat: Duration::from_secs(15),
             stop: Stop::new(),
+            #[cfg(feature = "mqtt")]
+            mqtt: None,
         }
     }
 }
@@ -195,6 +202,8 @@ impl Mount<'_> {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/metrics", "/metrics", vec![read(metrics::exposition)]);
+        #[cfg(feature = "mqtt")]
+        self.resource(config, "/mqtt", "/mqtt", vec![(&[Method::GET], web::get().to(mqtt::connect))]);
         self.resource(config, "/", "/", vec![read(home::page)]);
     }
 
@@ -213,7 +222,7 @@ impl Mount<'_> {
     fn observed(&self, config: &mut ServiceConfig, path: &'static str, resource: Resource) {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
-        let is_live = path.starts_with("/events") || path == "/things/batch";
+        let is_live = path.starts_with("/events") || matches!(path, "/things/batch" | "/mqtt");
         let resource = resource
             .wrap(Condition::new(!is_live, Compress::default()))
             .wrap(Condition::new(!origins.is_empty(), cors(origins)))

@@ -13,7 +13,6 @@ mod identity;
 mod lmos;
 mod members;
 pub mod merge_patch;
-pub mod model;
 mod registration;
 mod report;
 mod schema;

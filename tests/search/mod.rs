@@ -4,7 +4,6 @@ mod facets;
 mod index;
 mod language;
 mod ranking;
-mod relevance;
 
 use agentdex::{
     Cursor, Epoch, Seq,

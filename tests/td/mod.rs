@@ -3,7 +3,6 @@
 mod admission;
 mod corpus;
 mod merge_patch;
-mod model;
 mod reading;
 mod schemas;
 mod semantics;
