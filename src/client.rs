@@ -163,7 +163,7 @@ impl RegistryClient {
         let invalid = |reason: String| Error::InvalidUrl { url: url.into(), reason };
         let mut base = reqwest::Url::parse(url).map_err(|error| invalid(error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") {
-            return Err(invalid("it must start with http:// or https://".into()));
+            return Err(invalid("it starts with neither http:// nor https://".into()));
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));

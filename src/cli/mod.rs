@@ -2,6 +2,7 @@
 
 mod completions;
 mod document;
+mod examples;
 mod get;
 mod list;
 mod output;
@@ -9,6 +10,7 @@ mod register;
 mod remote;
 mod remove;
 mod search;
+mod serve;
 mod stop;
 mod transcode;
 mod validate;
@@ -31,6 +33,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the registry: REST, search, events, MQTT.
+    Serve(serve::Arguments),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
     /// Register descriptions: create them or replace them.
@@ -52,6 +56,7 @@ enum Command {
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Serve(arguments) => serve::run(arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Register(arguments) => register::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),

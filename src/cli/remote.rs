@@ -29,13 +29,13 @@ pub(super) fn block_on<T>(conversation: impl Future<Output = anyhow::Result<T>>)
 /// An error of the client with what to do about it.
 pub(super) fn explain(error: client::Error) -> anyhow::Error {
     let hint = match &error {
-        client::Error::Unreachable { url, .. } => {
-            Some(format!("is `agentdex serve` running there? `--url` or AGENTDEX_URL name another place than {url}"))
+        client::Error::Unreachable { .. } => {
+            Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
         }
         client::Error::Refused(problem) => match problem.status {
-            401 | 403 => Some("something before the registry asks for credentials".to_owned()),
-            404 => Some("`agentdex list` shows what there is".to_owned()),
-            503 => Some("the registry is busy or starting: try again in a moment".to_owned()),
+            401 | 403 => Some("something before the registry asks for credentials"),
+            404 => Some("`agentdex list` shows what there is"),
+            503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,
         },
         _ => None,

@@ -45,17 +45,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let filter = EventFilter { kind: arguments.type_, capability: arguments.capability.clone(), diff: true };
     remote::block_on(async {
         let mut events = client.events(filter, arguments.since.clone());
-        let mut connected = arguments.since.is_some();
+        // What never answered is more likely a wrong address than a registry that restarts.
+        events.connect().await.map_err(remote::explain)?;
         loop {
             match events.next().await {
                 Ok(event) => print(&event, arguments.json)?,
-                // What never answered is more likely a wrong address than a registry that restarts.
-                Err(error) if error.is_transient() && connected => {
+                Err(error) if error.is_transient() => {
                     writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
                 }
                 Err(error) => return Err(remote::explain(error)),
             }
-            connected = true;
         }
     })
 }

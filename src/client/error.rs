@@ -9,7 +9,7 @@ use crate::error::BoxError;
 #[non_exhaustive]
 pub enum Error {
     /// The URL of the registry can't be used.
-    #[error("{url:?} is no URL of a registry: {reason}")]
+    #[error("{url:?} is no URL of a registry, such as http://127.0.0.1:8080: {reason}")]
     InvalidUrl {
         /// The URL as given.
         url: String,

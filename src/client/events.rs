@@ -40,7 +40,7 @@ pub struct Events {
     filter: EventFilter,
     last_id: Option<String>,
     pause: Duration,
-    broken: bool,
+    attempted: bool,
     connection: Option<Connection>,
 }
 
@@ -51,7 +51,7 @@ struct Connection {
 
 impl Events {
     pub(super) fn new(client: RegistryClient, filter: EventFilter, after: Option<String>) -> Events {
-        Events { client, filter, last_id: after, pause: FIRST_PAUSE, broken: false, connection: None }
+        Events { client, filter, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
     }
 
     /// The next event. An error that [`Error::is_transient`] doesn't end the events: the next call
@@ -77,13 +77,20 @@ impl Events {
         }
     }
 
-    async fn connect(&mut self) -> Result<()> {
-        if self.broken {
+    /// Connects now rather than with the next call of [`Events::next`]; does nothing while connected.
+    ///
+    /// # Errors
+    /// As [`Events::next`].
+    pub async fn connect(&mut self) -> Result<()> {
+        if self.connection.is_some() {
+            return Ok(());
+        }
+        if self.attempted {
             tokio::time::sleep(self.pause).await;
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         }
-        // Stays set until the connection stands, so that a failed attempt is followed by a pause.
-        self.broken = true;
+        // From now on every attempt but the first is preceded by a pause.
+        self.attempted = true;
         let path = match self.filter.kind {
             Some(kind) => format!("events/{kind}"),
             None => "events".into(),

@@ -1,18 +1,16 @@
-//! Collects the best documents of a query: by score, then by id.
-//!
-//! Segments are sorted by id, so that within one the order of documents is the order of ids and a
-//! later document with the score of the worst kept one never counts: block-max pruning stays exact.
-//! Across segments ids are compared, but only where scores are equal.
-
-use std::{cmp::Ordering, collections::BinaryHeap};
+//! Collects the best documents of a query, by score and then by id, and counts all.
 
 use tantivy::{
-    DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED,
-    columnar::StrColumn,
+    DocAddress, DocId, DocSet, Score, Searcher, TERMINATED,
     query::{EnableScoring, Query, Weight},
 };
 
-use super::schema;
+use super::{
+    query::Compiled,
+    rank::{Candidate, Ranking, rescore},
+    schema,
+    totals::Totals,
+};
 
 /// The best documents, and how many match.
 pub(super) struct Matches {
@@ -20,47 +18,114 @@ pub(super) struct Matches {
     pub top: Vec<(Score, DocAddress)>,
 }
 
-/// The `limit` best documents after the first `offset`, and the exact number of all.
+/// The part of the matches that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Page {
+    pub offset: usize,
+    pub limit: usize,
+}
+
+impl Page {
+    /// How many of the best documents have to be known.
+    fn depth(self) -> usize {
+        if self.limit == 0 { 0 } else { self.offset + self.limit }
+    }
+}
+
+/// A page of the best documents, and the exact number of all.
 pub(super) fn collect(
     searcher: &Searcher,
-    query: &dyn Query,
-    is_scored: bool,
-    offset: usize,
-    limit: usize,
+    totals: &Totals,
+    compiled: &Compiled,
+    page: Page,
 ) -> tantivy::Result<Matches> {
-    if !is_scored {
-        return collect_unscored(searcher, query, offset, limit);
-    }
-    let top = if limit == 0 {
-        Vec::new()
+    let (total, candidates) = if compiled.is_scored {
+        (count(searcher, totals, compiled)?, best(searcher, compiled, page.depth())?)
     } else {
-        let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
-        let mut lists = Vec::with_capacity(searcher.segment_readers().len());
-        for segment in searcher.segment_readers() {
-            lists.push(best_of_segment(weight.as_ref(), segment, offset + limit)?);
-        }
-        merge(searcher, lists, offset, limit)?
+        first(searcher, compiled.query.as_ref(), page.depth())?
     };
-    let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
-    let mut total = 0;
-    for segment in searcher.segment_readers() {
-        total += u64::from(weight.count(segment)?);
-    }
+    let ordered = order(searcher, candidates, page.depth())?;
+    let top = ordered.into_iter().skip(page.offset).take(page.limit);
+    let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
     Ok(Matches { total, top })
 }
 
+fn count(searcher: &Searcher, totals: &Totals, compiled: &Compiled) -> tantivy::Result<u64> {
+    if let Some(union) = &compiled.union {
+        let segments = searcher.segment_readers().iter();
+        return segments.map(|segment| totals.count(segment, union.iter().map(|(term, _)| term))).sum();
+    }
+    let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(searcher))?;
+    searcher.segment_readers().iter().map(|segment| weight.count(segment).map(u64::from)).sum()
+}
+
+/// Candidates among which are the best `wanted` documents; those that score nearly alike are scored
+/// in a way that depends on nothing but the document.
+fn best(searcher: &Searcher, compiled: &Compiled, wanted: usize) -> tantivy::Result<Vec<Candidate>> {
+    if wanted == 0 {
+        return Ok(Vec::new());
+    }
+    let scoring = EnableScoring::enabled_from_searcher(searcher);
+    let weight = compiled.query.weight(scoring)?;
+    let terms =
+        compiled.order_dependent_terms().map(|query| query.weight(scoring)).collect::<tantivy::Result<Vec<_>>>()?;
+    let mut segments: Vec<u32> = (0..searcher.segment_readers().len() as u32).collect();
+    segments.sort_by_key(|&ord| std::cmp::Reverse(searcher.segment_reader(ord).num_docs()));
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut floor = Score::MIN;
+    for ord in segments {
+        let segment = searcher.segment_reader(ord);
+        let ranking = Ranking { weight: weight.as_ref(), terms: &terms, segment, ord, wanted };
+        candidates.extend(ranking.candidates(floor)?);
+        candidates.sort_unstable_by(Candidate::order);
+        if let Some(worst) = candidates.get(wanted - 1) {
+            // A document of another segment may have the same score and a lower id.
+            floor = ranking.below(worst.score).next_down();
+        }
+    }
+    settle_near_ties(searcher, &terms, &mut candidates, wanted)?;
+    Ok(candidates)
+}
+
+/// Scores again where sorted candidates up to `wanted` score nearly alike.
+fn settle_near_ties(
+    searcher: &Searcher,
+    terms: &[Box<dyn Weight>],
+    candidates: &mut [Candidate],
+    wanted: usize,
+) -> tantivy::Result<()> {
+    if terms.is_empty() {
+        return Ok(());
+    }
+    let mut from = 0;
+    for run in candidates.chunk_by_mut(Candidate::is_near) {
+        if from >= wanted {
+            break;
+        }
+        from += run.len();
+        if run.len() > 1 {
+            run.sort_unstable_by_key(|candidate| (candidate.segment, candidate.doc));
+            for of_segment in run.chunk_by_mut(|one, other| one.segment == other.segment) {
+                let Some(ord) = of_segment.first().map(|candidate| candidate.segment) else { continue };
+                rescore(searcher.segment_reader(ord), terms, of_segment)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Without scores the first documents are the best, and the rest is only counted.
-fn collect_unscored(searcher: &Searcher, query: &dyn Query, offset: usize, limit: usize) -> tantivy::Result<Matches> {
+fn first(searcher: &Searcher, query: &dyn Query, wanted: usize) -> tantivy::Result<(u64, Vec<Candidate>)> {
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
-    let wanted = if limit == 0 { 0 } else { offset + limit };
     let mut total = 0;
-    let mut lists = Vec::with_capacity(searcher.segment_readers().len());
-    for segment in searcher.segment_readers() {
-        let mut list = Vec::new();
+    let mut candidates = Vec::new();
+    for (ord, segment) in (0..).zip(searcher.segment_readers()) {
         let mut scorer = weight.scorer(segment, 1.0)?;
-        while list.len() < wanted && scorer.doc() != TERMINATED {
+        let mut taken = 0;
+        while taken < wanted && scorer.doc() != TERMINATED {
             if !segment.is_deleted(scorer.doc()) {
-                list.push((0.0, scorer.doc()));
+                candidates.push(Candidate { score: 0.0, segment: ord, doc: scorer.doc() });
+                taken += 1;
             }
             scorer.advance();
         }
@@ -69,174 +134,70 @@ fn collect_unscored(searcher: &Searcher, query: &dyn Query, offset: usize, limit
             Some(alive) => scorer.count(alive),
             None => scorer.count_including_deleted(),
         };
-        total += list.len() as u64 + u64::from(rest);
-        lists.push(list);
+        total += taken as u64 + u64::from(rest);
     }
-    Ok(Matches { total, top: merge(searcher, lists, offset, limit)? })
+    Ok((total, candidates))
 }
 
-/// A kept document; the greatest is the worst.
-#[derive(PartialEq)]
-struct Kept {
-    score: Score,
-    doc: DocId,
-}
-
-impl Eq for Kept {}
-
-impl Ord for Kept {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.doc.cmp(&other.doc))
-    }
-}
-
-impl PartialOrd for Kept {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The best documents of a segment, the best first.
-fn best_of_segment(
-    weight: &dyn Weight,
-    segment: &SegmentReader,
-    wanted: usize,
-) -> tantivy::Result<Vec<(Score, DocId)>> {
-    let mut heap: BinaryHeap<Kept> = BinaryHeap::with_capacity(wanted.min(segment.max_doc() as usize) + 1);
-    let mut threshold = Score::MIN;
-    weight.for_each_pruning(Score::MIN, segment, &mut |doc, score| {
-        if !segment.is_deleted(doc) {
-            heap.push(Kept { score, doc });
-            if heap.len() > wanted {
-                heap.pop();
-            }
-            if heap.len() == wanted {
-                threshold = heap.peek().map_or(Score::MIN, |worst| worst.score);
-            }
+/// The first `wanted` candidates by score; ids decide between segments where scores are equal.
+fn order(searcher: &Searcher, mut candidates: Vec<Candidate>, wanted: usize) -> tantivy::Result<Vec<Candidate>> {
+    candidates.sort_unstable_by(Candidate::order);
+    let mut ordered = Vec::with_capacity(wanted.min(candidates.len()));
+    for tied in candidates.chunk_by(|one, other| one.score == other.score) {
+        if ordered.len() >= wanted {
+            break;
         }
-        threshold
-    })?;
-    Ok(heap.into_sorted_vec().into_iter().map(|kept| (kept.score, kept.doc)).collect())
-}
-
-/// Merges the sorted lists of the segments.
-fn merge(
-    searcher: &Searcher,
-    lists: Vec<Vec<(Score, DocId)>>,
-    offset: usize,
-    limit: usize,
-) -> tantivy::Result<Vec<(Score, DocAddress)>> {
-    let mut heads: Vec<Head> = Vec::new();
-    for (ord, list) in lists.into_iter().enumerate() {
-        if !list.is_empty() {
-            heads.push(Head { ord: ord as u32, list, next: 0, column: None, id: None });
-        }
-    }
-    let mut merged = Vec::with_capacity(limit.min(heads.iter().map(|head| head.list.len()).sum()));
-    let mut passed = 0;
-    while merged.len() < limit && !heads.is_empty() {
-        let best = best_head(searcher, &mut heads)?;
-        let Some(head) = heads.get_mut(best) else { break };
-        let Some((score, doc)) = head.take() else { break };
-        if passed < offset {
-            passed += 1;
+        let is_in_order = tied.first().map(|first| first.segment) == tied.last().map(|last| last.segment);
+        if is_in_order {
+            ordered.extend_from_slice(tied);
         } else {
-            merged.push((score, DocAddress::new(head.ord, doc)));
-        }
-        if head.next == head.list.len() {
-            heads.swap_remove(best);
+            ordered.extend(order_by_id(searcher, tied)?);
         }
     }
-    Ok(merged)
+    ordered.truncate(wanted);
+    Ok(ordered)
 }
 
-/// A list during a merge, with the id of its first remaining document once it was asked for.
-struct Head {
-    ord: u32,
-    list: Vec<(Score, DocId)>,
-    next: usize,
-    column: Option<StrColumn>,
-    id: Option<String>,
+fn order_by_id(searcher: &Searcher, tied: &[Candidate]) -> tantivy::Result<Vec<Candidate>> {
+    let mut by_id: Vec<(String, Candidate)> = Vec::with_capacity(tied.len());
+    for of_segment in tied.chunk_by(|one, other| one.segment == other.segment) {
+        let Some(ord) = of_segment.first().map(|candidate| candidate.segment) else { continue };
+        let docs = of_segment.iter().map(|candidate| candidate.doc);
+        by_id.extend(ids_of(searcher, ord, docs)?.into_iter().zip(of_segment.iter().copied()));
+    }
+    by_id.sort_unstable_by(|(id, _), (other, _)| id.cmp(other));
+    Ok(by_id.into_iter().map(|(_, candidate)| candidate).collect())
 }
 
-impl Head {
-    fn score(&self) -> Score {
-        self.list.get(self.next).map_or(Score::MIN, |&(score, _)| score)
+/// The ids of documents of a segment, both ascending.
+fn ids_of(searcher: &Searcher, ord: u32, docs: impl Iterator<Item = DocId>) -> tantivy::Result<Vec<String>> {
+    let mut ids = Vec::new();
+    if let Some(column) = searcher.segment_reader(ord).fast_fields().str(schema::ID)? {
+        let ords: Vec<u64> = docs.filter_map(|doc| column.term_ords(doc).next()).collect();
+        ids.reserve(ords.len());
+        column.dictionary().sorted_ords_to_term_cb(&ords, |id| ids.push(String::from_utf8_lossy(id).into_owned()))?;
     }
-
-    fn take(&mut self) -> Option<(Score, DocId)> {
-        let taken = self.list.get(self.next).copied();
-        self.next += 1;
-        self.id = None;
-        taken
-    }
-
-    fn load_id(&mut self, searcher: &Searcher) -> tantivy::Result<()> {
-        if self.id.is_some() {
-            return Ok(());
-        }
-        if self.column.is_none() {
-            self.column = searcher.segment_reader(self.ord).fast_fields().str(schema::ID)?;
-        }
-        let mut id = String::new();
-        if let (Some(column), Some(&(_, doc))) = (&self.column, self.list.get(self.next))
-            && let Some(ord) = column.term_ords(doc).next()
-        {
-            column.ord_to_str(ord, &mut id)?;
-        }
-        self.id = Some(id);
-        Ok(())
-    }
-}
-
-fn best_head(searcher: &Searcher, heads: &mut [Head]) -> tantivy::Result<usize> {
-    let best_score = heads.iter().map(Head::score).fold(Score::MIN, Score::max);
-    let tied = heads.iter().filter(|head| head.score() == best_score).count();
-    let mut best: Option<usize> = None;
-    for at in 0..heads.len() {
-        let (before, rest) = heads.split_at_mut(at);
-        let Some(head) = rest.first_mut().filter(|head| head.score() == best_score) else { continue };
-        if tied > 1 {
-            head.load_id(searcher)?;
-        }
-        if best.and_then(|best| before.get(best)).is_none_or(|best| head.id < best.id) {
-            best = Some(at);
-        }
-    }
-    Ok(best.unwrap_or_default())
+    Ok(ids)
 }
 
 /// The ids of all matching documents, ascending.
 pub(super) fn ids(searcher: &Searcher, query: &dyn Query) -> tantivy::Result<Vec<String>> {
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     let mut ids = Vec::new();
-    for segment in searcher.segment_readers() {
-        let Some(column) = segment.fast_fields().str(schema::ID)? else { continue };
-        let mut ords = Vec::new();
-        weight.for_each_no_score(segment, &mut |docs| {
-            ords.extend(
-                docs.iter().filter(|&&doc| !segment.is_deleted(doc)).filter_map(|&doc| column.term_ords(doc).next()),
-            );
+    for (ord, segment) in (0..).zip(searcher.segment_readers()) {
+        let mut docs = Vec::new();
+        weight.for_each_no_score(segment, &mut |found| {
+            docs.extend(found.iter().copied().filter(|&doc| !segment.is_deleted(doc)));
         })?;
-        ids.reserve(ords.len());
-        column.dictionary().sorted_ords_to_term_cb(&ords, |id| {
-            ids.push(String::from_utf8_lossy(id).into_owned());
-        })?;
+        let of_segment = ids_of(searcher, ord, docs.into_iter())?;
+        if ids.is_empty() {
+            ids = of_segment;
+        } else {
+            ids.extend(of_segment);
+        }
     }
     if searcher.segment_readers().len() > 1 {
-        ids.sort_unstable();
+        ids.sort();
     }
     Ok(ids)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_greatest_kept_is_the_worst() {
-        let mut kept = [Kept { score: 1.0, doc: 1 }, Kept { score: 2.0, doc: 7 }, Kept { score: 2.0, doc: 3 }];
-        kept.sort();
-        assert_eq!(kept.map(|kept| kept.doc), [3, 7, 1]);
-    }
 }

@@ -10,7 +10,7 @@ use tantivy::{DocAddress, IndexReader, ReloadPolicy, Score, Searcher, TantivyDoc
 
 use super::{
     Filters, Hit, IndexWriter, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Request, Response,
-    collect::{self, Matches},
+    collect::{self, Matches, Page},
     directory, facets,
     query::{self, Compiled, Spelling},
     schema::{self, Fields},
@@ -18,6 +18,7 @@ use super::{
     suggest,
     summary::Summary,
     text,
+    totals::Totals,
 };
 use crate::{Error, Result, change::Cursor, error::BoxError};
 
@@ -28,6 +29,7 @@ pub struct Index {
     reader: IndexReader,
     fields: Fields,
     cursor: Arc<RwLock<Option<Cursor>>>,
+    totals: Arc<Totals>,
 }
 
 /// Says what the index was doing when it failed.
@@ -97,7 +99,8 @@ impl Index {
         cursor: Option<Cursor>,
     ) -> tantivy::Result<(Index, IndexWriter)> {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let index_side = Index { reader: reader.clone(), fields, cursor: Arc::new(RwLock::new(cursor)) };
+        let index_side =
+            Index { reader: reader.clone(), fields, cursor: Arc::new(RwLock::new(cursor)), totals: Arc::default() };
         let writer = IndexWriter::new(index, reader, fields, home, directory, index_side.cursor.clone())?;
         Ok((index_side, writer))
     }
@@ -105,6 +108,18 @@ impl Index {
     /// The last change whose effect can be searched.
     pub fn cursor(&self) -> Option<Cursor> {
         *self.cursor.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn searcher(&self) -> Searcher {
+        self.reader.searcher()
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub(super) fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// Searches; `expired` are ids that the index still has and that must not be found.
@@ -118,7 +133,8 @@ impl Index {
         if request.offset.saturating_add(limit) > MAX_DEPTH {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
-        let search = Search { searcher: self.reader.searcher(), fields: &self.fields, request, limit, expired };
+        let page = Page { offset: request.offset, limit };
+        let search = Search { index: self, searcher: self.reader.searcher(), request, page, expired };
         search.run()
     }
 
@@ -144,10 +160,10 @@ fn check_query(query: Option<&str>) -> Result<()> {
 
 /// One search on one state of the index.
 struct Search<'a> {
+    index: &'a Index,
     searcher: Searcher,
-    fields: &'a Fields,
     request: &'a Request,
-    limit: usize,
+    page: Page,
     expired: &'a [String],
 }
 
@@ -166,12 +182,11 @@ impl Search<'_> {
     }
 
     fn compile(&self, clauses: &[query::Clause], spelling: Spelling) -> Result<Compiled> {
-        query::compile(&self.searcher, self.fields, clauses, &self.request.filters, self.expired, spelling)
+        query::compile(&self.searcher, &self.index.fields, clauses, &self.request.filters, self.expired, spelling)
     }
 
     fn collect(&self, compiled: &Compiled) -> Result<Matches> {
-        collect::collect(&self.searcher, compiled.query.as_ref(), compiled.is_scored, self.request.offset, self.limit)
-            .map_err(index_error("searching"))
+        collect::collect(&self.searcher, &self.index.totals, compiled, self.page).map_err(index_error("searching"))
     }
 
     fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Response> {
@@ -199,7 +214,8 @@ impl Search<'_> {
 
     fn stored(&self, address: DocAddress) -> Result<Vec<u8>> {
         let document: TantivyDocument = self.searcher.doc(address).map_err(index_error("reading a hit"))?;
-        let summary = document.get_first(self.fields.summary).and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
+        let summary =
+            document.get_first(self.index.fields.summary).and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
         summary.ok_or_else(|| index_error("reading a hit")("the entry has no summary"))
     }
 }

@@ -10,12 +10,16 @@ mod entry;
 mod facets;
 mod forms;
 mod index;
+#[doc(hidden)]
+pub mod measure;
 mod query;
+mod rank;
 mod schema;
 mod snippet;
 mod suggest;
 mod summary;
 mod text;
+mod totals;
 mod writer;
 
 pub use index::Index;

@@ -5,7 +5,7 @@
 //! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet.
 //! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RawTokenizer, RemoveLongFilter, Stemmer, StopWordFilter, TextAnalyzer,
@@ -32,24 +32,30 @@ pub(super) fn analyzers() -> TokenizerManager {
 
 /// The analyzer of prose.
 pub(super) fn prose() -> TextAnalyzer {
-    let words = TextAnalyzer::builder(WordTokenizer::default())
-        .filter(RemoveLongFilter::limit(LONGEST_WORD + 1))
-        .filter(LowerCaser)
-        .filter(AsciiFoldingFilter);
-    match StopWordFilter::new(Language::English) {
-        Some(stop_words) => words.filter(stop_words).filter(Stemmer::new(Language::English)).build(),
-        None => words.filter(Stemmer::new(Language::English)).build(),
-    }
+    static PROSE: LazyLock<TextAnalyzer> = LazyLock::new(|| {
+        let stop_words = StopWordFilter::new(Language::English).unwrap_or_else(|| StopWordFilter::remove([]));
+        TextAnalyzer::builder(WordTokenizer::default())
+            .filter(RemoveLongFilter::limit(LONGEST_WORD + 1))
+            .filter(LowerCaser)
+            .filter(AsciiFoldingFilter)
+            .filter(stop_words)
+            .filter(Stemmer::new(Language::English))
+            .build()
+    });
+    PROSE.clone()
 }
 
 /// The analyzer of names.
 pub(super) fn names() -> TextAnalyzer {
-    TextAnalyzer::builder(WordTokenizer::default())
-        .filter(RemoveLongFilter::limit(LONGEST_WORD + 1))
-        .filter(LowerCaser)
-        .filter(AsciiFoldingFilter)
-        .filter(Stemmer::new(Language::English))
-        .build()
+    static NAMES: LazyLock<TextAnalyzer> = LazyLock::new(|| {
+        TextAnalyzer::builder(WordTokenizer::default())
+            .filter(RemoveLongFilter::limit(LONGEST_WORD + 1))
+            .filter(LowerCaser)
+            .filter(AsciiFoldingFilter)
+            .filter(Stemmer::new(Language::English))
+            .build()
+    });
+    NAMES.clone()
 }
 
 /// A text in lower case and ASCII, not taken apart.

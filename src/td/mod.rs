@@ -13,6 +13,7 @@ mod identity;
 mod lmos;
 mod members;
 pub mod merge_patch;
+pub mod model;
 mod registration;
 mod report;
 mod schema;

@@ -4,6 +4,7 @@ mod facets;
 mod index;
 mod language;
 mod ranking;
+mod relevance;
 
 use agentdex::{
     Cursor, Epoch, Seq,

@@ -3,6 +3,7 @@
 mod admission;
 mod corpus;
 mod merge_patch;
+mod model;
 mod reading;
 mod schemas;
 mod semantics;

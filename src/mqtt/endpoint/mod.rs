@@ -103,9 +103,16 @@ impl Endpoint {
         let mut builder = Builder::new_multi_thread();
         let builder = builder.worker_threads(threads).thread_name("agentdex-mqtt").enable_io().enable_time();
         let runtime = builder.build().map_err(failed)?;
-        let listener = {
-            let _inside = runtime.enter();
-            listen(&addresses).map_err(failed)?
+        let entered = runtime.enter();
+        let listener = listen(&addresses);
+        drop(entered);
+        let listener = match listener {
+            Ok(listener) => listener,
+            Err(error) => {
+                // Dropping it would panic if the caller is asynchronous.
+                runtime.shutdown_background();
+                return Err(failed(error));
+            }
         };
         let address = listener.local_addr().map_err(failed)?;
         let (stop, stopped) = watch::channel(false);

@@ -18,10 +18,12 @@ mod compile;
 mod exact;
 mod excluded;
 mod parse;
+mod words;
 
-pub(super) use compile::{Compiled, Spelling, compile};
+pub(super) use compile::{Compiled, compile};
 pub(super) use exact::ExactTerm;
 pub(super) use parse::parse;
+pub(super) use words::Spelling;
 
 use super::schema::ExactField;
 

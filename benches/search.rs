@@ -1,0 +1,281 @@
+//! What we claim about the speed of searches: ours beside the bare tantivy search of the same query.
+//!
+//! `cargo bench --bench search` measures 100,000 agents, `-- --million` 1,000,000 besides,
+//! `-- --agents N` another number. Everything is synthetic and the same in each run. Searches are
+//! interleaved, each figure is the median over all queries of the median over their repetitions.
+
+use std::time::{Duration, Instant};
+
+use agentdex::{
+    Cursor, Epoch, Seq,
+    search::{Entry, FacetField, Index, IndexWriter, Request, measure::Measured},
+};
+use serde_json::{Map, Value, json};
+
+const QUERIES: usize = 200;
+const REPETITIONS: usize = 9;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let number =
+        arguments.iter().position(|argument| argument == "--agents").and_then(|at| arguments.get(at + 1)?.parse().ok());
+    measure(number.unwrap_or(100_000));
+    if arguments.iter().any(|argument| argument == "--million") {
+        measure(1_000_000);
+    }
+}
+
+fn measure(agents: usize) {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let mut random = Random(42);
+    let vocabulary = Vocabulary::new(&mut random);
+    let started = Instant::now();
+    let (index, writer, bytes) = build(home.path(), agents, &vocabulary, &mut random);
+    let built = started.elapsed();
+    println!(
+        "\n{agents} agents of {} bytes indexed in {built:.1?} ({:.0}/s)",
+        bytes / agents,
+        agents as f64 / built.as_secs_f64()
+    );
+    println!("memory: {}", memory());
+
+    println!("\n| query | ours first | ours p50 | bare p50 | bare + count p50 | ours / bare | spread |");
+    println!("|---|---|---|---|---|---|---|");
+    for (name, kind) in KINDS {
+        let queries: Vec<String> = (0..QUERIES).map(|_| kind(&vocabulary, &mut random)).collect();
+        compare(&index, name, &queries);
+    }
+
+    println!("\n| in-process search with hits and snippets | p50 | p99 |");
+    println!("|---|---|---|");
+    for (name, facets, limit) in [
+        ("10 hits", vec![], 10),
+        ("100 hits", vec![], 100),
+        ("10 hits, facets vendor and tag", vec![FacetField::Vendor, FacetField::Tag], 10),
+    ] {
+        let requests = (0..QUERIES).map(|_| Request {
+            query: Some(words(&vocabulary, &mut random, 2)),
+            limit,
+            facets: facets.clone(),
+            ..Request::default()
+        });
+        let mut times: Vec<Duration> =
+            requests.map(|request| time(|| index.search(&request, &[]).expect("an answer").total)).collect();
+        times.sort_unstable();
+        println!("| {name} | {} | {} |", micros(times[QUERIES / 2]), micros(times[QUERIES * 99 / 100]));
+    }
+    println!("memory: {}", memory());
+    drop(writer);
+}
+
+type Kind = fn(&Vocabulary, &mut Random) -> String;
+
+const KINDS: [(&str, Kind); 5] = [
+    ("1 word", |vocabulary, random| words(vocabulary, random, 1)),
+    ("2 words", |vocabulary, random| words(vocabulary, random, 2)),
+    ("3 words", |vocabulary, random| words(vocabulary, random, 3)),
+    ("phrase", |vocabulary, random| format!("\"{}\"", words(vocabulary, random, 2))),
+    ("prefix", |vocabulary, random| {
+        let word = vocabulary.searched(random);
+        format!("{}*", &word[..word.len().min(5)])
+    }),
+];
+
+fn words(vocabulary: &Vocabulary, random: &mut Random, count: usize) -> String {
+    (0..count).map(|_| vocabulary.searched(random)).collect::<Vec<_>>().join(" ")
+}
+
+/// Measures queries of one kind, ours and the bare ones in turn.
+fn compare(index: &Index, name: &str, queries: &[String]) {
+    let (mut firsts, mut ours, mut bares, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for query in queries {
+        let request = Request { query: Some(query.clone()), limit: 10, ..Request::default() };
+        let measured = Measured::new(index, request).expect("a query");
+        measured.bare().expect("an answer");
+        firsts.push(time(|| measured.ours().expect("an answer").0));
+        let mut times: [Vec<Duration>; 3] = Default::default();
+        for _ in 0..REPETITIONS {
+            times[0].push(time(|| measured.ours().expect("an answer").0));
+            times[1].push(time(|| measured.bare().expect("an answer") as u64));
+            times[2].push(time(|| measured.bare_with_count().expect("an answer").0));
+        }
+        assert_eq!(measured.ours().expect("an answer"), measured.bare_with_count().expect("an answer"), "{query}");
+        let [our, bare, count] = times.map(median);
+        ours.push(our);
+        bares.push(bare);
+        counts.push(count);
+    }
+    let ratio = |(our, bare): (&Duration, &Duration)| our.as_secs_f64() / bare.as_secs_f64();
+    let mut ratios: Vec<f64> = ours.iter().zip(&bares).map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (first, our, bare, count) = (median(firsts), median(ours), median(bares), median(counts));
+    println!(
+        "| {name} | {} | {} | {} | {} | {:.2} | {:.2}–{:.2} |",
+        micros(first),
+        micros(our),
+        micros(bare),
+        micros(count),
+        our.as_secs_f64() / bare.as_secs_f64(),
+        ratios[ratios.len() / 10],
+        ratios[ratios.len() * 9 / 10],
+    );
+}
+
+fn time(work: impl FnOnce() -> u64) -> Duration {
+    let started = Instant::now();
+    std::hint::black_box(work());
+    started.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn micros(time: Duration) -> String {
+    format!("{:.1} µs", time.as_secs_f64() * 1e6)
+}
+
+/// Anonymous and file-backed resident memory of this process, where the system tells.
+fn memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let lines = status.lines().filter(|line| line.starts_with("RssAnon") || line.starts_with("RssFile"));
+    lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(", ")
+}
+
+fn build(
+    home: &std::path::Path,
+    agents: usize,
+    vocabulary: &Vocabulary,
+    random: &mut Random,
+) -> (Index, IndexWriter, usize) {
+    const COMMIT_EVERY: usize = 5_000;
+    let (index, mut writer) = Index::create(home).expect("a new index");
+    let mut bytes = 0;
+    for number in 1..=agents {
+        let agent = agent(number, vocabulary, random);
+        if number % 100 == 0 {
+            bytes += agent.to_string().len() * 100;
+        }
+        let id = agent["id"].as_str().expect("an id");
+        writer.put(Entry { id, thing: &agent, format: None }).expect("put");
+        if number % COMMIT_EVERY == 0 || number == agents {
+            writer.commit(Cursor { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
+        }
+    }
+    (index, writer, bytes)
+}
+
+/// An agent of about 3 KB.
+fn agent(number: usize, vocabulary: &Vocabulary, random: &mut Random) -> Value {
+    let mut actions = Map::new();
+    for _ in 0..3 + random.below(3) {
+        let name = format!("{}{}", vocabulary.written(random), capitalized(vocabulary.written(random)));
+        let inputs: Map<String, Value> = (0..3)
+            .map(|_| {
+                (
+                    vocabulary.written(random).to_owned(),
+                    json!({"type": "string", "description": vocabulary.sentence(random, 8)}),
+                )
+            })
+            .collect();
+        actions.insert(
+            name.clone(),
+            json!({
+                "title": vocabulary.sentence(random, 3),
+                "description": vocabulary.sentence(random, 18),
+                "input": {"type": "object", "properties": inputs},
+                "output": {"type": "string", "description": vocabulary.sentence(random, 8)},
+                "forms": [{"op": "invokeaction", "href": format!("https://agents.example/{number}/actions/{name}"), "contentType": "application/json"}]
+            }),
+        );
+    }
+    json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "@type": "lmos:Agent",
+        "id": format!("urn:uuid:{:08x}-{:04x}-4000-8000-{:012x}", random.next() as u32, random.next() as u16, number),
+        "title": format!("{} agent", vocabulary.sentence(random, 2)),
+        "description": vocabulary.sentence(random, 30),
+        "tags": [vocabulary.written(random), vocabulary.written(random)],
+        "lmos:metadata": {"lmos:vendor": {"lmos:name": format!("Vendor {}", random.below(500))}},
+        "securityDefinitions": {"bearer": {"scheme": "bearer"}},
+        "security": "bearer",
+        "actions": actions,
+    })
+}
+
+fn capitalized(word: &str) -> String {
+    word[..1].to_uppercase() + &word[1..]
+}
+
+/// A small generator, so that each run measures the same.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        ((self.next() >> 11) as usize) % limit
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Words by rank, written as often as words are: the one of rank r about once in r.
+struct Vocabulary {
+    words: Vec<String>,
+    /// How often the words up to a rank are written, out of one.
+    cumulated: Vec<f64>,
+}
+
+impl Vocabulary {
+    const WORDS: usize = 40_000;
+
+    fn new(random: &mut Random) -> Vocabulary {
+        const KNOWN: &str = "weather forecast travel flight hotel booking invoice payment billing order customer contract support \
+            ticket device sensor temperature humidity energy light camera motion alarm door vehicle battery charging route map traffic \
+            translation language document summary email calendar meeting reminder task report analysis data table chart image video audio \
+            speech recipe health patient doctor medicine insurance claim policy risk finance account balance transfer market price stock \
+            product catalog warehouse delivery shipment supplier recruitment candidate course student lesson code review test deployment";
+        const SYLLABLES: [&str; 24] = [
+            "ka", "to", "mi", "ren", "sol", "va", "der", "lin", "po", "gra", "ne", "tu", "bel", "cor", "shi", "pra",
+            "dol", "fen", "zu", "har", "qui", "ster", "mon", "wex",
+        ];
+        let mut words: Vec<String> = KNOWN.split_whitespace().map(str::to_owned).collect();
+        while words.len() < Self::WORDS {
+            let syllables = 2 + random.below(3);
+            words.push((0..syllables).map(|_| SYLLABLES[random.below(SYLLABLES.len())]).collect());
+        }
+        let mut sum = 0.0;
+        let mut cumulated: Vec<f64> = (0..words.len())
+            .map(|rank| {
+                sum += 1.0 / (rank as f64 + 10.0);
+                sum
+            })
+            .collect();
+        cumulated.iter_mut().for_each(|cumulated| *cumulated /= sum);
+        Vocabulary { words, cumulated }
+    }
+
+    /// A word as often as it is written.
+    fn written(&self, random: &mut Random) -> &str {
+        let at = random.unit();
+        &self.words[self.cumulated.partition_point(|&cumulated| cumulated < at).min(self.words.len() - 1)]
+    }
+
+    /// A word that people search for: neither the rarest nor much rather the most frequent.
+    fn searched(&self, random: &mut Random) -> &str {
+        &self.words[random.below(1_000)]
+    }
+
+    fn sentence(&self, random: &mut Random, words: usize) -> String {
+        (0..words).map(|_| self.written(random)).collect::<Vec<_>>().join(" ")
+    }
+}

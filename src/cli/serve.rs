@@ -1,0 +1,215 @@
+//! `agentdex serve`: the registry with its doors, until it is asked to stop.
+
+mod banner;
+mod logging;
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{examples, stop};
+use crate::{
+    Error, Registry,
+    config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
+    http, mqtt,
+    registry::{self, IndexStatus},
+};
+
+/// How long a rebuild of the search index is waited for before the server says that it is there.
+const SHORT_REBUILD: Duration = Duration::from_secs(1);
+
+/// Every flag can also be given as variable (`--mqtt-listen` is `AGENTDEX_MQTT_LISTEN`) and in
+/// `agentdex.toml` (`mqtt_listen = "…"`). Flags come before variables before the file.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Where the registry keeps what it knows [default: ./agentdex-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where to serve the REST API; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// Where to serve MQTT; port 0 takes a free one [default: 127.0.0.1:1883, unless it is taken]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    mqtt_listen: Option<String>,
+    /// Serve no MQTT
+    #[arg(long, conflicts_with = "mqtt_listen")]
+    no_mqtt: bool,
+    /// Also publish to this broker: mqtt://HOST:PORT or mqtts://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    mqtt_url: Option<String>,
+    /// First level of all MQTT topics [default: agentdex]
+    #[arg(long, value_name = "PREFIX")]
+    mqtt_prefix: Option<String>,
+    /// Register a few example agents
+    #[arg(long)]
+    examples: bool,
+    /// What to do with descriptions that have to be mended: lenient mends them, strict refuses them [default: lenient]
+    #[arg(long, value_name = "lenient|strict")]
+    validation: Option<Validation>,
+    /// Time to live of agents that ask for none [default: for ever]
+    #[arg(long, value_name = "SECONDS")]
+    default_ttl: Option<u64>,
+    /// Shortest time to live; a shorter one is raised
+    #[arg(long, value_name = "SECONDS")]
+    min_ttl: Option<u64>,
+    /// Longest time to live; a longer one is lowered
+    #[arg(long, value_name = "SECONDS")]
+    max_ttl: Option<u64>,
+    /// Web origin whose pages may call the API, * for all; can be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    cors_origin: Vec<String>,
+    /// How log lines look on standard error; RUST_LOG says which [default: text]
+    #[arg(long, value_name = "text|json")]
+    log_format: Option<LogFormat>,
+    /// URL that clients reach the REST API by, if it isn't the address above
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// File with settings [default: agentdex.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn into_layer(self) -> Layer {
+        Layer {
+            data: self.data,
+            listen: self.listen,
+            mqtt_listen: self.mqtt_listen,
+            no_mqtt: self.no_mqtt.then_some(true),
+            mqtt_url: self.mqtt_url,
+            mqtt_prefix: self.mqtt_prefix,
+            examples: self.examples.then_some(true),
+            validation: self.validation,
+            default_ttl: self.default_ttl,
+            min_ttl: self.min_ttl,
+            max_ttl: self.max_ttl,
+            cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
+            log_format: self.log_format,
+            public_url: self.public_url,
+        }
+    }
+}
+
+pub(super) fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let file = arguments.config.take();
+    let settings = Settings::load(arguments.into_layer(), file.as_deref(), &|name| std::env::var(name).ok())?;
+    logging::start(settings.log_format);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
+    runtime.block_on(serve(settings))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(settings: Settings) -> anyhow::Result<()> {
+    let stop = stop::signal().context("catching signals")?;
+    // The port first, so that a start that can't succeed changes nothing in the data directory.
+    let socket = listen(&settings.listen)?;
+    let registry = open(&settings)?;
+    let progress = tokio::spawn(show_rebuilding(registry.clone()));
+    let endpoint = start_endpoint(&settings, &registry)?;
+    let options = http::Options {
+        cors_origins: settings.cors_origins.clone(),
+        public_url: settings.public_url.clone(),
+        ..http::Options::default()
+    };
+    let server = http::Server::on_listener(socket, &registry, options)?;
+    if settings.examples {
+        examples::register(&registry).await?;
+    }
+    settle(registry.clone()).await?;
+    banner::print(&settings, server.local_addr(), endpoint.as_ref().map(mqtt::Endpoint::local_addr))?;
+    let served = server.run(stop).await;
+
+    tracing::info!("stopping");
+    progress.abort();
+    let close = move || {
+        if let Some(endpoint) = endpoint {
+            endpoint.stop();
+        }
+        registry.close();
+    };
+    tokio::task::spawn_blocking(close).await?;
+    Ok(served?)
+}
+
+fn listen(address: &str) -> anyhow::Result<TcpListener> {
+    let hint = "choose another address with --listen; port 0 takes a free one";
+    let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
+    socket.set_nonblocking(true)?;
+    warn_of_strangers(socket.local_addr()?);
+    Ok(socket)
+}
+
+/// A default port that is taken costs MQTT, one that was asked for costs the start.
+fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<mqtt::Endpoint>> {
+    let options = mqtt::EndpointOptions { prefix: settings.mqtt_prefix.clone(), ..mqtt::EndpointOptions::default() };
+    let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
+    let endpoint = match &settings.mqtt {
+        MqttDoor::Closed => return Ok(None),
+        MqttDoor::At(address) => mqtt::Endpoint::bind(address, registry.clone(), options)
+            .with_context(|| format!("no MQTT on {address} ({hint})"))?,
+        MqttDoor::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {
+            Err(error @ Error::Io { .. }) => {
+                tracing::warn!("running without MQTT: {error} ({hint})");
+                return Ok(None);
+            }
+            bound => bound?,
+        },
+    };
+    warn_of_strangers(endpoint.local_addr());
+    Ok(Some(endpoint))
+}
+
+fn warn_of_strangers(address: SocketAddr) {
+    if !address.ip().is_loopback() {
+        tracing::warn!("{address} is open to other machines, and agentdex asks nobody who they are: see SECURITY.md");
+    }
+}
+
+fn open(settings: &Settings) -> anyhow::Result<Registry> {
+    let options = registry::Options {
+        strictness: settings.validation.into(),
+        default_ttl: settings.default_ttl,
+        min_ttl: settings.min_ttl,
+        max_ttl: settings.max_ttl,
+        ..registry::Options::default()
+    };
+    Ok(Registry::builder(&settings.data).options(options).open()?)
+}
+
+/// Waits for a rebuild that takes no time, so that the first search finds what is there. A longer one
+/// goes on while everything else is served.
+async fn settle(registry: Registry) -> anyhow::Result<()> {
+    let deadline = Instant::now() + SHORT_REBUILD;
+    while matches!(registry.status().index, IndexStatus::Rebuilding { .. }) && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let refreshed = tokio::task::spawn_blocking(move || registry.refresh()).await?;
+    match refreshed {
+        Ok(_) | Err(Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A progress bar on a terminal while the search index is rebuilt; elsewhere the log tells.
+async fn show_rebuilding(registry: Registry) {
+    let mut bar: Option<ProgressBar> = None;
+    while let IndexStatus::Rebuilding { done, total } = registry.status().index {
+        let bar = bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("rebuilding the search index {bar:40} {pos}/{len} {eta} left");
+            ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        bar.set_length(total);
+        bar.set_position(done);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,40 @@
+//! What the server says once it is there: where it listens, and what to try.
+
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+};
+
+use crate::config::Settings;
+
+/// One line a bound address, in a form that programs can rely on; then what to try.
+pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> io::Result<()> {
+    let mut lines = vec![format!("HTTP on http://{http}")];
+    lines.extend(mqtt.map(|address| format!("MQTT on mqtt://{address}")));
+    let base = format!("http://{}", reachable(http));
+    lines.extend([
+        String::new(),
+        "Try".to_owned(),
+        format!("  curl '{base}/search?q=weather+forecast'"),
+        format!("  curl '{base}/things?view=summary'"),
+        format!("  curl -N {base}/events"),
+    ]);
+    if let Some(address) = mqtt.map(reachable) {
+        let (host, port, prefix) = (address.ip(), address.port(), &settings.mqtt_prefix);
+        lines.push(format!("  mosquitto_sub -h {host} -p {port} -v -t '{prefix}/#'"));
+    }
+    lines.extend([format!("  {base}/docs in a browser"), String::new()]);
+    let result = writeln!(io::stdout(), "{}", lines.join("\n"));
+    // A server whose standard output nobody reads goes on all the same.
+    result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+/// An address that a client on this machine can connect to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        other => other.ip(),
+    };
+    SocketAddr::new(ip, address.port())
+}

@@ -1,0 +1,258 @@
+//! Text patterns as parts of a tantivy query: words, phrases, prefixes, and words spelled alike.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use tantivy::{
+    Score, Searcher, Term,
+    query::{BooleanQuery, BoostQuery, ConstScoreQuery, PhrasePrefixQuery, PhraseQuery, Query, TermQuery},
+    schema::{Field, IndexRecordOption},
+    tokenizer::TextAnalyzer,
+};
+
+use super::{Occur, Pattern};
+use crate::{
+    Result,
+    search::{index::index_error, schema::Fields, snippet::Highlights, suggest, text},
+};
+
+/// The most terms that a prefix is taken apart into, so that matches are ranked; beyond, they are alike.
+const MOST_PREFIX_TERMS: usize = 64;
+/// What an id that is typed as text scores: it is what is meant.
+const ID_SCORE: Score = 100.0;
+/// How much the words that any request may have count beside others.
+const COMMON_WORD_WEIGHT: Score = 0.2;
+
+/// Words that say how something is asked rather than what. They match like others, but count little:
+/// "can you find me a flight" is about flights.
+static COMMON_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    const PRONOUNS: &str = "i me my mine we us our ours you your yours he him his she her hers they them it its one \
+        myself yourself itself someone something anyone anything everything some any all both each few more most other \
+        own same what which who whom whose when where why how there here";
+    const VERBS: &str = "am is are was were be been being do does did done doing have has had having can could would \
+        should shall may might must will let get give show tell find help know look need want like use provide make please";
+    const PARTICLES: &str = "about from out up over off down under again further once during before after above below \
+        between through while so than too very just also only than m ve re ll";
+    let mut analyzer = text::names();
+    let mut words = HashSet::new();
+    for list in [PRONOUNS, VERBS, PARTICLES] {
+        analyzer.token_stream(list).process(&mut |token| {
+            words.insert(token.text.clone());
+        });
+    }
+    words
+});
+
+/// Whether a word is common, a number or a single character.
+fn says_little(word: &str) -> bool {
+    COMMON_WORDS.contains(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether words are taken as they are written, or for others that are spelled alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::search) enum Spelling {
+    Exact,
+    Fuzzy,
+}
+
+/// A part of what is scored.
+pub(super) enum Part {
+    /// A term; a common word counts less than others.
+    Term { term: Term, boost: Score, is_common: bool },
+    /// Anything else.
+    Other(Box<dyn Query>),
+}
+
+impl Part {
+    fn term(field: Field, text: &str) -> Part {
+        Part::Term { term: Term::from_field_text(field, text), boost: 1.0, is_common: false }
+    }
+
+    /// The part as a query of its own.
+    pub fn into_query(self) -> Box<dyn Query> {
+        match self {
+            Part::Term { term, boost, .. } => term_query(term, boost),
+            Part::Other(query) => query,
+        }
+    }
+}
+
+/// A term that scores by its frequency, so that tantivy can prune.
+pub(super) fn term_query(term: Term, boost: Score) -> Box<dyn Query> {
+    let query = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
+    if boost == 1.0 { query } else { Box::new(BoostQuery::new(query, boost)) }
+}
+
+/// One query for any of several.
+pub(super) fn union(mut queries: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> {
+    match queries.len() {
+        0 => None,
+        1 => queries.pop(),
+        _ => Some(Box::new(BooleanQuery::union(queries))),
+    }
+}
+
+/// All terms that begin so, alike in rank.
+pub(super) fn prefix_query(field: Field, prefix: &str) -> Box<dyn Query> {
+    let mut query = PhrasePrefixQuery::new(vec![Term::from_field_text(field, prefix)]);
+    query.set_max_expansions(u32::MAX);
+    Box::new(query)
+}
+
+/// Lets words count less where there are others that say more.
+pub(super) fn weigh_common_words(parts: &mut [Part]) {
+    if parts.iter().all(|part| matches!(part, Part::Term { is_common: true, .. })) {
+        return;
+    }
+    for part in parts {
+        if let Part::Term { boost, is_common: true, .. } = part {
+            *boost *= COMMON_WORD_WEIGHT;
+        }
+    }
+}
+
+/// Reads text patterns of one query.
+pub(super) struct Words<'a> {
+    searcher: &'a Searcher,
+    fields: &'a Fields,
+    spelling: Spelling,
+    analyzer: TextAnalyzer,
+    /// What was looked for so far.
+    pub highlights: Highlights,
+}
+
+impl<'a> Words<'a> {
+    pub fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling) -> Words<'a> {
+        Words { searcher, fields, spelling, analyzer: text::prose(), highlights: Highlights::default() }
+    }
+
+    /// The parts of a pattern, any of which will do.
+    pub fn parts(&mut self, field: Field, pattern: &Pattern, occur: Occur) -> Result<Vec<Part>> {
+        match pattern {
+            Pattern::Word(word) => self.word(field, word, occur),
+            Pattern::Phrase(phrase) => self.phrase(field, phrase, occur),
+            Pattern::Prefix(prefix) => self.prefix(field, prefix, occur),
+        }
+    }
+
+    /// The words of a pattern in titles, where stop words count.
+    pub fn title_parts(&mut self, pattern: &Pattern) -> Vec<Part> {
+        let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words)) = pattern;
+        tokens(&mut text::names(), words).iter().map(|token| Part::term(self.fields.title, &token.text)).collect()
+    }
+
+    /// A word; one that is a name stands for its parts and its whole, or, where it must or must not be
+    /// there, for its whole or its parts side by side.
+    fn word(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
+        let (parts, wholes): (Vec<Token>, Vec<Token>) =
+            self.tokens(word).into_iter().partition(|token| !token.is_whole);
+        let is_phrase = parts.len() > 1
+            && self.spelling == Spelling::Exact
+            && (occur != Occur::Any || word.contains(text::is_ideographic));
+        let mut found = if is_phrase { vec![self.side_by_side(field, &parts, occur)] } else { Vec::new() };
+        for token in parts.iter().filter(|_| !is_phrase).chain(&wholes) {
+            found.extend(self.terms(field, token, occur)?);
+        }
+        if occur == Occur::Any && field == self.fields.text && word.contains(':') {
+            let id = TermQuery::new(Term::from_field_text(self.fields.id, word), IndexRecordOption::Basic);
+            found.push(Part::Other(Box::new(ConstScoreQuery::new(Box::new(id), ID_SCORE))));
+        }
+        Ok(found)
+    }
+
+    /// Words side by side; spelled wrongly, each of them may be the word it is most like.
+    fn phrase(&mut self, field: Field, phrase: &str, occur: Occur) -> Result<Vec<Part>> {
+        let mut parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole).collect();
+        match parts.as_slice() {
+            [] => return Ok(Vec::new()),
+            [word] => return self.terms(field, word, occur),
+            _ => {}
+        }
+        if self.spelling == Spelling::Fuzzy && occur != Occur::Not {
+            for part in &mut parts {
+                match self.alike(field, &part.text)?.into_iter().next() {
+                    Some((term, _)) => part.text = term,
+                    None => return Ok(Vec::new()),
+                }
+            }
+        }
+        Ok(vec![self.side_by_side(field, &parts, occur)])
+    }
+
+    fn side_by_side(&mut self, field: Field, parts: &[Token], occur: Occur) -> Part {
+        self.highlight(occur, parts);
+        let terms = parts.iter().map(|part| (part.position, Term::from_field_text(field, &part.text))).collect();
+        Part::Other(Box::new(PhraseQuery::new_with_offset(terms)))
+    }
+
+    /// The terms that begin so, and the stem that the beginning may be cut to; of a name its whole.
+    fn prefix(&mut self, field: Field, prefix: &str, occur: Occur) -> Result<Vec<Part>> {
+        let is_outside = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-');
+        let name_start = prefix.rfind(is_outside).map_or(0, |at| prefix.ceil_char_boundary(at + 1));
+        let (before, name) = prefix.split_at(name_start);
+        let begin: String = text::normalized(name).chars().filter(|c| c.is_alphanumeric()).collect();
+        if begin.is_empty() {
+            return self.word(field, prefix, occur);
+        }
+        let mut parts = Vec::new();
+        for token in self.tokens(before) {
+            parts.extend(self.terms(field, &token, occur)?);
+        }
+        let mut terms = suggest::terms_with_prefix(self.searcher, field, &begin, MOST_PREFIX_TERMS + 1)
+            .map_err(index_error("looking up a prefix"))?;
+        terms.extend(self.tokens(&begin).pop().map(|stem| stem.text).filter(|stem| !stem.starts_with(&begin)));
+        if terms.len() > MOST_PREFIX_TERMS {
+            parts.push(Part::Other(prefix_query(field, &begin)));
+        } else {
+            parts.extend(terms.iter().map(|term| Part::term(field, term)));
+        }
+        if occur != Occur::Not {
+            self.highlights.prefixes.push(begin);
+        }
+        Ok(parts)
+    }
+
+    /// A term, or those that are spelled alike.
+    fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
+        if self.spelling == Spelling::Exact || occur == Occur::Not {
+            self.highlight(occur, std::slice::from_ref(token));
+            let is_common = occur == Occur::Any && says_little(&token.text);
+            return Ok(vec![Part::Term { term: Term::from_field_text(field, &token.text), boost: 1.0, is_common }]);
+        }
+        let mut parts = Vec::new();
+        for (text, distance) in self.alike(field, &token.text)? {
+            let boost = 1.0 / (1.0 + Score::from(distance));
+            parts.push(Part::Term { term: Term::from_field_text(field, &text), boost, is_common: false });
+            self.highlights.terms.insert(text);
+        }
+        Ok(parts)
+    }
+
+    fn alike(&self, field: Field, term: &str) -> Result<Vec<(String, u8)>> {
+        suggest::terms_alike(self.searcher, field, term).map_err(index_error("looking up words that are spelled alike"))
+    }
+
+    fn highlight(&mut self, occur: Occur, tokens: &[Token]) {
+        if occur != Occur::Not {
+            self.highlights.terms.extend(tokens.iter().map(|token| token.text.clone()));
+        }
+    }
+
+    fn tokens(&mut self, text: &str) -> Vec<Token> {
+        tokens(&mut self.analyzer, text)
+    }
+}
+
+/// A word of the query as the index has it.
+struct Token {
+    text: String,
+    position: usize,
+    is_whole: bool,
+}
+
+fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    analyzer.token_stream(text).process(&mut |token| {
+        tokens.push(Token { text: token.text.clone(), position: token.position, is_whole: token.position_length > 1 });
+    });
+    tokens
+}

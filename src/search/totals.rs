@@ -1,0 +1,168 @@
+//! How many documents have one of several terms, exactly and cheaply.
+//!
+//! Ranking skips most documents of frequent terms, so that counting them one by one would cost more
+//! than the search itself. Of frequent terms the documents are kept as bits, segment by segment
+//! (segments never change): a union of such terms is a few instructions for 64 documents.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tantivy::{
+    SegmentReader, Term,
+    index::{InvertedIndexReader, SegmentId},
+    postings::TermInfo,
+    schema::IndexRecordOption,
+};
+
+/// What is kept at most, in bytes.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// A term is frequent if one of so many documents has it.
+const FREQUENT: u32 = 64;
+
+/// One bit a document.
+type Bits = Arc<[u64]>;
+
+/// Counts unions of terms.
+#[derive(Default)]
+pub(super) struct Totals {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    bits: HashMap<Key, (Bits, u64)>,
+    bytes: usize,
+    clock: u64,
+}
+
+/// Whose bits these are.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    /// The documents of a segment that have a term.
+    Term(SegmentId, Term),
+    /// The documents of a segment that aren't deleted, as of a deletion.
+    Alive(SegmentId, Option<u64>),
+}
+
+impl Totals {
+    /// How many documents of a segment have one of the terms.
+    pub fn count<'t>(&self, segment: &SegmentReader, terms: impl Iterator<Item = &'t Term>) -> tantivy::Result<u64> {
+        let mut present = Vec::new();
+        for term in terms {
+            let index = segment.inverted_index(term.field())?;
+            if let Some(info) = index.get_term_info(term)? {
+                present.push((term, index, info));
+            }
+        }
+        match present.as_slice() {
+            [] => return Ok(0),
+            [(_, _, info)] if !segment.has_deletes() => return Ok(u64::from(info.doc_freq)),
+            _ => {}
+        }
+        let mut union = vec![0; words(segment)];
+        for (term, index, info) in present {
+            if info.doc_freq >= segment.max_doc() / FREQUENT {
+                let key = Key::Term(segment.segment_id(), term.clone());
+                let bits = self.kept(key, || bits_of_term(segment, &index, &info))?;
+                union.iter_mut().zip(bits.iter()).for_each(|(union, bits)| *union |= bits);
+            } else {
+                for_each_doc(&index, &info, |doc| set(&mut union, doc))?;
+            }
+        }
+        if segment.has_deletes() {
+            let key = Key::Alive(segment.segment_id(), segment.delete_opstamp());
+            let alive = self.kept(key, || Ok(bits_of_alive(segment)))?;
+            union.iter_mut().zip(alive.iter()).for_each(|(union, alive)| *union &= alive);
+        }
+        Ok(union.iter().map(|bits| u64::from(bits.count_ones())).sum())
+    }
+
+    fn kept(&self, key: Key, make: impl FnOnce() -> tantivy::Result<Vec<u64>>) -> tantivy::Result<Bits> {
+        if let Some(bits) = self.lock().find(&key) {
+            return Ok(bits);
+        }
+        let bits: Bits = make()?.into();
+        self.lock().keep(key, bits.clone());
+        Ok(bits)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn find(&mut self, key: &Key) -> Option<Bits> {
+        self.clock += 1;
+        let (bits, used) = self.bits.get_mut(key)?;
+        *used = self.clock;
+        Some(bits.clone())
+    }
+
+    fn keep(&mut self, key: Key, bits: Bits) {
+        self.bytes += size_of_val(bits.as_ref());
+        self.bits.insert(key, (bits, self.clock));
+        if self.bytes > MOST_BYTES {
+            self.drop_older_half();
+        }
+    }
+
+    /// Drops what was not used for longest; that of merged segments goes with it.
+    fn drop_older_half(&mut self) {
+        let mut used: Vec<u64> = self.bits.values().map(|&(_, used)| used).collect();
+        let middle = used.len() / 2;
+        let oldest_kept = *used.select_nth_unstable(middle).1;
+        self.bits.retain(|_, (_, used)| *used > oldest_kept);
+        self.bytes = self.bits.values().map(|(bits, _)| size_of_val(bits.as_ref())).sum();
+    }
+}
+
+fn words(segment: &SegmentReader) -> usize {
+    segment.max_doc().div_ceil(u64::BITS) as usize
+}
+
+fn set(bits: &mut [u64], doc: u32) {
+    if let Some(word) = bits.get_mut((doc / u64::BITS) as usize) {
+        *word |= 1 << (doc % u64::BITS);
+    }
+}
+
+fn bits_of_term(segment: &SegmentReader, index: &InvertedIndexReader, info: &TermInfo) -> tantivy::Result<Vec<u64>> {
+    let mut bits = vec![0; words(segment)];
+    for_each_doc(index, info, |doc| set(&mut bits, doc))?;
+    Ok(bits)
+}
+
+fn bits_of_alive(segment: &SegmentReader) -> Vec<u64> {
+    let mut bits = vec![0; words(segment)];
+    segment.doc_ids_alive().for_each(|doc| set(&mut bits, doc));
+    bits
+}
+
+fn for_each_doc(index: &InvertedIndexReader, info: &TermInfo, mut each: impl FnMut(u32)) -> tantivy::Result<()> {
+    let mut postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+    while !postings.docs().is_empty() {
+        postings.docs().iter().for_each(|&doc| each(doc));
+        postings.advance();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_stays_within_its_bound() {
+        let totals = Totals::default();
+        let key = |number| Key::Alive(SegmentId::generate_random(), Some(number));
+        for number in 0..300 {
+            assert!(totals.kept(key(number), || Ok(vec![1; 16 * 1024])).is_ok());
+        }
+        let kept = totals.lock();
+        assert!(kept.bytes <= MOST_BYTES && !kept.bits.is_empty());
+        assert_eq!(kept.bytes, kept.bits.len() * 16 * 1024 * 8);
+    }
+}

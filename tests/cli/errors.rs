@@ -1,0 +1,31 @@
+//! What the command line says when something is wrong, and what needs no registry.
+
+use super::{run, stderr, stdout};
+
+#[test]
+fn registry_that_is_not_there_is_explained() {
+    let output = run(&["list", "--url", "http://127.0.0.1:1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("Connection refused"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is `agentdex serve` running"), "{}", stderr(&output));
+}
+
+#[test]
+fn url_that_is_none_is_explained() {
+    let output = run(&["list", "--url", "127.0.0.1:8080"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("http://"), "{}", stderr(&output));
+}
+
+#[test]
+fn unknown_flag_is_a_usage_error() {
+    assert_eq!(run(&["list", "--frobnicate"]).status.code(), Some(2));
+}
+
+#[test]
+fn completions_name_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&run(&["completions", shell]));
+        assert!(script.contains("validate") && script.contains("keep-alive"), "{shell}: {script}");
+    }
+}

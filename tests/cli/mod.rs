@@ -1,0 +1,52 @@
+//! The command line, run as users run it: in processes of its own.
+
+mod errors;
+mod remote;
+mod serve;
+mod validate;
+
+use std::{
+    io::Write,
+    process::{Output, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::process::agentdex;
+
+/// Runs a command to its end.
+fn run(arguments: &[&str]) -> Output {
+    agentdex().args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Runs a command with something on its standard input.
+fn run_with_input(arguments: &[&str], input: &str) -> Output {
+    let mut command = agentdex();
+    let mut child =
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The lines of standard output as JSON.
+fn json_lines(output: &Output) -> Vec<Value> {
+    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A valid description of an agent.
+fn agent(id: &str, title: &str) -> String {
+    format!(
+        r#"{{"@context": ["https://www.w3.org/2022/wot/td/v1.1", {{"lmos": "https://eclipse.dev/lmos/protocol/v1"}}],
+            "@type": "lmos:Agent", "id": "{id}", "title": "{title}", "security": "none",
+            "securityDefinitions": {{"none": {{"scheme": "nosec"}}}},
+            "lmos:capabilities": [{{"id": "greet", "name": "Greet people"}}]}}"#
+    )
+}

@@ -1,0 +1,112 @@
+//! `agentdex serve`: start, settings, ports, stop.
+
+use std::{fs, net::TcpListener, time::Duration};
+
+use serde_json::Value;
+
+use super::{run, stderr, stdout};
+use crate::process::{ServerProcess, agentdex};
+
+#[test]
+fn examples_are_there_and_a_restart_adds_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let last_event = || {
+        let server = ServerProcess::start(data.path(), &["--examples"]);
+        let list = run(&["list", "--json", "--url", server.url()]);
+        let things: Vec<Value> = serde_json::from_str(&stdout(&list)).unwrap();
+        assert!(things.len() >= 6, "{} examples", things.len());
+        let search = run(&["search", "weather", "forecast", "--consistent", "--json", "--url", server.url()]);
+        let answer: Value = serde_json::from_str(&stdout(&search)).unwrap();
+        assert_eq!(answer["hits"][0]["id"], "urn:example:agents:weather");
+        assert_eq!(server.stop().code(), Some(0));
+        (things.len(), answer["seq"].clone())
+    };
+    assert_eq!(last_event(), last_event());
+}
+
+#[test]
+fn asked_to_stop_it_stops_with_open_event_streams() {
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &[]);
+    let mut watch = agentdex().args(["watch", "--url", server.url()]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let status = server.stop();
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn taken_port_ends_the_start() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().join("data");
+    let output = run(&["serve", "--data", data.to_str().unwrap(), "--no-mqtt", "--listen", &address]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains(&address) && stderr(&output).contains("--listen"), "{}", stderr(&output));
+    assert!(!data.exists(), "a start that failed left something behind");
+}
+
+#[test]
+fn taken_mqtt_port_that_was_asked_for_ends_the_start() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    let output = run(&["serve", "--data", data, "--listen", "127.0.0.1:0", "--mqtt-listen", &address]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains(&address) && stderr(&output).contains("--mqtt-listen"), "{}", stderr(&output));
+}
+
+#[test]
+fn taken_default_mqtt_port_costs_mqtt_only() {
+    // Taken by this test, or by whoever has it already.
+    let _taken = TcpListener::bind("127.0.0.1:1883");
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &["--mqtt-prefix", "agentdex"]);
+    assert_eq!(server.mqtt(), None);
+    assert!(server.log().contains("running without MQTT"), "{}", server.log());
+    assert!(run(&["list", "--url", server.url()]).status.success());
+}
+
+#[test]
+fn free_mqtt_port_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &["--mqtt-listen", "127.0.0.1:0"]);
+    let address = server.mqtt().expect("a line with the MQTT address");
+    assert!(std::net::TcpStream::connect(address).is_ok());
+    assert_eq!(server.stop().code(), Some(0));
+    assert!(std::net::TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn directory_in_use_is_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let _first = ServerProcess::start(data.path(), &[]);
+    let path = data.path().to_str().unwrap();
+    let second = run(&["serve", "--data", path, "--listen", "127.0.0.1:0", "--no-mqtt"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("in use by another agentdex"), "{}", stderr(&second));
+}
+
+#[test]
+fn settings_come_from_file_and_variables() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("settings.toml");
+    fs::write(&file, "validation = \"lenient\"\nmax_ttl = 60\nlog_format = \"json\"").unwrap();
+    let file = file.to_str().unwrap();
+    let data = directory.path().join("data");
+    let server = ServerProcess::start(&data, &["--config", file, "--validation", "strict"]);
+    let text = r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "@type": "lmos:Agent", "title": "No security"}"#;
+    let refused = super::run_with_input(&["register", "-", "--url", server.url()], text);
+    assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
+    let log = server.log();
+    assert!(!log.is_empty());
+    log.lines().for_each(|line| assert!(serde_json::from_str::<Value>(line).is_ok(), "no JSON: {line}"));
+
+    fs::write(file, "lisen = \"127.0.0.1:0\"").unwrap();
+    let output = agentdex().arg("serve").env("AGENTDEX_CONFIG", file).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("`lisen`") && stderr(&output).contains("`listen`"), "{}", stderr(&output));
+}

@@ -1,0 +1,97 @@
+//! A real `agentdex serve` in a process of its own, to be stopped or killed.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// The binary under test, blind to the settings of whoever runs the tests.
+pub fn agentdex() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentdex"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AGENTDEX_")) {
+        command.env_remove(name);
+    }
+    command.env_remove("RUST_LOG");
+    command
+}
+
+/// A server that runs; killed when it is dropped.
+pub struct ServerProcess {
+    child: Child,
+    url: String,
+    mqtt: Option<SocketAddr>,
+    log: PathBuf,
+    _directory: TempDir,
+}
+
+impl ServerProcess {
+    /// Starts a server on free ports over the data directory, without MQTT unless `arguments` ask for it.
+    pub fn start(data: &Path, arguments: &[&str]) -> ServerProcess {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("log");
+        let mut command = agentdex();
+        command.current_dir(directory.path()).arg("serve").arg("--data").arg(data);
+        if !arguments.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        if !arguments.iter().any(|argument| argument.contains("mqtt")) {
+            command.arg("--no-mqtt");
+        }
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (mut url, mut mqtt) = (None, None);
+        // An empty line ends the addresses; the end of the stream means that it didn't start.
+        for line in lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+            if let Some(address) = line.strip_prefix("HTTP on ") {
+                url = Some(address.to_owned());
+            }
+            if let Some(address) = line.strip_prefix("MQTT on mqtt://") {
+                mqtt = Some(address.parse().unwrap());
+            }
+        }
+        let Some(url) = url else { panic!("no server: {}", std::fs::read_to_string(&log).unwrap()) };
+        std::thread::spawn(move || lines.for_each(drop));
+        ServerProcess { child, url, mqtt, log, _directory: directory }
+    }
+
+    /// Where it serves HTTP, such as `http://127.0.0.1:40123`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where it serves MQTT.
+    pub fn mqtt(&self) -> Option<SocketAddr> {
+        self.mqtt
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub fn stop(mut self) -> ExitStatus {
+        let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(asked.success());
+        self.child.wait().unwrap()
+    }
+
+    /// Ends it as a power cut would end it, files aside: SIGKILL.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
