@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::td::{self, Document, Identity, Layers, Registration, Strictness};
 use agentdex::Timestamp;
+use agentdex::td::{self, Document, Identity, Layers, Registration, Strictness};
 
 const ROUNDS: usize = 15;
 const ROUND: Duration = Duration::from_millis(200);
@@ -64,7 +64,9 @@ fn main() {
     }
     let ours = median(&mut rows[0].1);
     match rows.iter_mut().find(|(name, _)| *name == PYTHON_TEXT) {
-        Some((_, theirs)) => println!("\nfrom text, agentdex is {:.2} × as fast as jsonschema-rs", ours / median(theirs)),
+        Some((_, theirs)) => {
+            println!("\nfrom text, agentdex is {:.2} × as fast as jsonschema-rs", ours / median(theirs))
+        }
         None => println!("\nskipped: the comparison, since no python3 with jsonschema_rs was found"),
     }
 }
@@ -168,9 +170,7 @@ fn agent(number: usize) -> String {
     let topics = ["weather", "billing", "travel", "news", "music", "maps", "health", "law"];
     let topic = topics[number % topics.len()];
     let base = format!("https://agents.example.com/{topic}/{number}");
-    let form = |op: &str, path: &str| {
-        serde_json::json!([{"op": op, "href": format!("{base}/{path}"), "contentType": "application/json"}])
-    };
+    let form = |op: &str, path: &str| serde_json::json!([{"op": op, "href": format!("{base}/{path}"), "contentType": "application/json"}]);
     let answer = serde_json::json!({
         "type": "object",
         "properties": {

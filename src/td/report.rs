@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use super::Version;
 
+/// More than anybody reads: of a document that is this wrong, a layer lists no more.
+pub(super) const MAX_FINDINGS: usize = 1000;
+
 /// One thing that is wrong with a document, or worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {

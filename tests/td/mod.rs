@@ -4,6 +4,7 @@ mod admission;
 mod corpus;
 mod merge_patch;
 mod model;
+mod mutations;
 mod reading;
 mod schemas;
 mod semantics;

@@ -50,3 +50,14 @@ fn extension_schemes_need_a_prefix_and_version_1_1() {
     let document = THING.replace("\"x\": X", definitions).replace("2022/wot/td/v1.1", "2019/wot/td/v1");
     assert!(!validate(&Document::parse(document.as_bytes()).unwrap(), Layers::Schema).is_valid());
 }
+
+#[test]
+fn a_document_that_is_wrong_everywhere_is_reported_in_bounds() {
+    let forms: Vec<_> = (0..20_000).map(|n| format!(r#"{{"security":["s{n}"],"op":{n}}}"#)).collect();
+    let definitions: Vec<_> =
+        (0..5_000).map(|n| format!(r#""d{n}":{{"scheme":"apikey","in":"uri","name":"{n}"}}"#)).collect();
+    let document = format!(r#"{{"forms":[{}],"securityDefinitions":{{{}}}}}"#, forms.join(","), definitions.join(","));
+    let report = validate(&Document::parse(document.as_bytes()).unwrap(), Layers::All);
+    assert!((1000..=3000).contains(&report.violations.len()), "{}", report.violations.len());
+    assert!(report.violations.iter().all(|found| found.message.len() < 1000));
+}

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What `error` means; `schema` is the schema that it comes from.
 pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
-    let found = shortened(error.instance());
+    let found = quoted(error.instance());
     if let Some(advice) = find_advice(schema, error.schema_path().as_str()) {
         return match error.instance().as_ref() {
             Value::Object(_) | Value::Array(_) => advice.to_owned(),
@@ -19,9 +19,12 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
     }
     match error.kind() {
         ValidationErrorKind::Required { property } => format!("`{}` is missing", plain(property)),
-        ValidationErrorKind::Type { kind } => {
-            format!("found {found}, which is {}; expected {}", type_of(error.instance()), expected_types(kind))
-        }
+        ValidationErrorKind::Type { kind } => match error.instance().as_ref() {
+            Value::Object(_) | Value::Array(_) | Value::Null => {
+                format!("found {found}; expected {}", expected_types(kind))
+            }
+            scalar => format!("found {found}, which is {}; expected {}", type_of(scalar), expected_types(kind)),
+        },
         ValidationErrorKind::Enum { options } => {
             let options: Vec<_> = options.as_array().into_iter().flatten().map(plain).collect();
             format!("{found} is not allowed here; choose one of {}", options.join(", "))
@@ -34,7 +37,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         ValidationErrorKind::Minimum { limit } => format!("{found} is too small; at least {limit} needed"),
         ValidationErrorKind::ExclusiveMinimum { limit } => format!("{found} is too small; more than {limit} needed"),
         ValidationErrorKind::UniqueItems => "some entries are equal; each may be there only once".to_owned(),
-        _ => error.to_string(),
+        _ => error.masked().to_string(),
     }
 }
 
@@ -50,12 +53,16 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn shortened(value: &Value) -> String {
+/// A value as far as a message quotes it.
+fn quoted(value: &Value) -> String {
     const LONGEST: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    match value {
+        Value::Object(_) | Value::Array(_) => type_of(value).to_owned(),
+        Value::String(text) => match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{:?}…", &text[..end]),
+            None => format!("{text:?}"),
+        },
+        other => other.to_string(),
     }
 }
 

@@ -10,10 +10,7 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
-use super::{Version, Violation};
-
-/// More violations than anybody reads; the rest of a document that is this wrong isn't listed.
-const MAX_VIOLATIONS: usize = 1000;
+use super::{Version, Violation, report::MAX_FINDINGS};
 
 static TD_1_0: LazyLock<Schema> = LazyLock::new(|| Schema::compile(include_str!("../../../schemas/td-1.0.json")));
 static TD_1_1: LazyLock<Schema> = LazyLock::new(|| Schema::compile(include_str!("../../../schemas/td-1.1.json")));
@@ -41,7 +38,7 @@ impl Schema {
             return;
         }
         let first = findings.len();
-        for error in self.validator.iter_errors(thing).take(MAX_VIOLATIONS) {
+        for error in self.validator.iter_errors(thing).take(MAX_FINDINGS) {
             let pointer = error.instance_path().as_str();
             let rule = format!("{prefix}/{}", error.kind().keyword());
             let message = explain::message(&error, &self.source);

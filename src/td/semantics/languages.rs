@@ -3,7 +3,7 @@
 use oxilangtag::LanguageTag;
 use serde_json::Value;
 
-use super::{Object, Path, Walk};
+use super::{Object, Path, Walk, listed};
 
 /// The first multi-language map of a description, which all others are compared with.
 #[derive(Default)]
@@ -35,8 +35,8 @@ impl<'a> Walk<'a> {
         if !reference.keys().eq(translations.keys()) {
             let message = format!(
                 "the languages {} differ from {}, which other texts of this description are in",
-                names(translations),
-                names(reference)
+                listed(translations),
+                listed(reference)
             );
             self.warning(&path, "languages-differ", message);
         }
@@ -47,12 +47,5 @@ impl<'a> Walk<'a> {
             let message = format!("{tag:?} is no language tag (BCP 47), such as en or de-AT");
             self.warning(path, "language-tag", message);
         }
-    }
-}
-
-fn names(translations: &Object) -> String {
-    match translations.is_empty() {
-        true => "(none)".into(),
-        false => translations.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
     }
 }

@@ -22,6 +22,7 @@
 //! | `languages-differ` | multi-language maps with different sets of languages | 6.3.2 | SHOULD |
 //! | `title-not-in-titles`, `description-not-in-descriptions` | a default text that isn't among the translations | 6.3.2 | SHOULD |
 //! | `language-tag` | a language that is no BCP 47 tag | 5.3.1.7, 6.3.2 | MUST; harmless to readers, so a warning |
+//! | `oauth2-flow` | an OAuth 2.0 flow without the endpoints that it needs | 5.3.3.10 | MUST; common, and what is there may do |
 //! | `relative-without-base` | a relative `href` in a description that has no `base` | 5.3.1.1 (`base`) | its meaning depends on where it is read |
 //! | `schema-undefined` | an additional response whose `schema` isn't defined | 5.3.4.4 | MUST; harmless to readers, so a warning |
 
@@ -36,6 +37,7 @@ use serde_json::{Map, Value};
 use self::{languages::Languages, path::Path};
 use super::{
     CONTEXT_1_0, CONTEXT_1_1, MAX_ID_BYTES, RegistrationRequest, Report, Violation, identity::is_absolute_uri,
+    report::MAX_FINDINGS,
 };
 
 type Object = Map<String, Value>;
@@ -45,7 +47,7 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
     let Value::Object(members) = thing else {
         return;
     };
-    report.violations.extend(duplicates.iter().map(|pointer| {
+    report.violations.extend(duplicates.iter().take(MAX_FINDINGS).map(|pointer| {
         let message = "the name is there more than once in its object; keep one of the members";
         Violation::new(pointer.clone(), "duplicate-member", message)
     }));
@@ -61,6 +63,23 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
     walk.check_affordances();
 }
 
+fn add(findings: &mut Vec<Violation>, path: &Path<'_>, rule: &'static str, message: String) {
+    if findings.len() < 2 * MAX_FINDINGS {
+        findings.push(Violation::new(path.to_pointer(), rule, message));
+    }
+}
+
+/// Names in a message; beyond some, only how many more.
+fn listed(names: &Object) -> String {
+    const MOST: usize = 10;
+    let first: Vec<_> = names.keys().take(MOST).map(String::as_str).collect();
+    match names.len() {
+        0 => "none".into(),
+        count if count > MOST => format!("{} and {} more", first.join(", "), count - MOST),
+        _ => first.join(", "),
+    }
+}
+
 /// One pass over a description.
 struct Walk<'a> {
     thing: &'a Object,
@@ -70,11 +89,11 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn violation(&mut self, path: &Path<'_>, rule: &'static str, message: String) {
-        self.report.violations.push(Violation::new(path.to_pointer(), rule, message));
+        add(&mut self.report.violations, path, rule, message);
     }
 
     fn warning(&mut self, path: &Path<'_>, rule: &'static str, message: String) {
-        self.report.warnings.push(Violation::new(path.to_pointer(), rule, message));
+        add(&mut self.report.warnings, path, rule, message);
     }
 
     /// Takes back what the schema said of something that is said better here.

@@ -1,8 +1,10 @@
 //! Security names and the variables that API keys bring.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
-use super::{Object, Path, Walk};
+use super::{Object, Path, Walk, listed};
 
 impl<'a> Walk<'a> {
     pub(super) fn check_security(&mut self) {
@@ -17,12 +19,16 @@ impl<'a> Walk<'a> {
             let Value::Object(definition) = definition else { continue };
             let path = path.member(name);
             self.check_translations(definition, &path, "descriptions");
-            if definition.get("scheme").and_then(Value::as_str) == Some("combo") {
-                for kind in ["oneOf", "allOf"] {
-                    if let Some(names) = definition.get(kind) {
-                        self.check_security_names(names, &path.member(kind));
+            match definition.get("scheme").and_then(Value::as_str) {
+                Some("combo") => {
+                    for kind in ["oneOf", "allOf"] {
+                        if let Some(names) = definition.get(kind) {
+                            self.check_security_names(names, &path.member(kind));
+                        }
                     }
                 }
+                Some("oauth2") => self.check_flow(definition, &path),
+                _ => {}
             }
         }
     }
@@ -47,9 +53,20 @@ impl<'a> Walk<'a> {
             return;
         };
         if !definitions.contains_key(name) {
-            let defined: Vec<_> = definitions.keys().map(String::as_str).collect();
-            let message = format!("{name:?} isn't defined in `securityDefinitions`; defined: {}", defined.join(", "));
+            let message = format!("{name:?} isn't defined in `securityDefinitions`; defined: {}", listed(definitions));
             self.violation(path, "security-undefined", message);
+        }
+    }
+
+    /// What a flow needs: `code` and `device` both endpoints, `client` the one for tokens only.
+    fn check_flow(&mut self, definition: &Object, path: &Path<'_>) {
+        let needed: &[&str] = match definition.get("flow").and_then(Value::as_str) {
+            Some("code" | "device") => &["authorization", "token"],
+            Some("client") => &["token"],
+            _ => &[],
+        };
+        for name in needed.iter().filter(|name| !definition.contains_key(**name)) {
+            self.warning(path, "oauth2-flow", format!("`{name}` is missing, which this flow needs"));
         }
     }
 
@@ -58,36 +75,41 @@ impl<'a> Walk<'a> {
         let Some(Value::Object(definitions)) = self.thing.get("securityDefinitions") else {
             return;
         };
-        for (definition, scheme) in definitions {
-            if scheme.get("scheme").and_then(Value::as_str) != Some("apikey")
-                || scheme.get("in").and_then(Value::as_str) != Some("uri")
-            {
-                continue;
-            }
-            if let Some(Value::String(variable)) = scheme.get("name") {
-                self.check_variable_is_free(variable, definition);
-            }
+        let is_in_uri = |scheme: &Value| {
+            scheme.get("scheme").and_then(Value::as_str) == Some("apikey")
+                && scheme.get("in").and_then(Value::as_str) == Some("uri")
+        };
+        let keys: HashMap<_, _> = definitions
+            .iter()
+            .filter(|(_, scheme)| is_in_uri(scheme))
+            .filter_map(|(definition, scheme)| Some((scheme.get("name")?.as_str()?, definition.as_str())))
+            .collect();
+        if keys.is_empty() {
+            return;
         }
-    }
-
-    fn check_variable_is_free(&mut self, variable: &str, definition: &str) {
-        self.check_declarations(self.thing, &Path::ROOT, variable, definition);
+        self.check_declarations(self.thing, &Path::ROOT, &keys);
         for kind in ["properties", "actions", "events"] {
             let Some(Value::Object(affordances)) = self.thing.get(kind) else { continue };
             let path = Path::ROOT.member(kind);
             for (name, affordance) in affordances {
                 if let Value::Object(affordance) = affordance {
-                    self.check_declarations(affordance, &path.member(name), variable, definition);
+                    self.check_declarations(affordance, &path.member(name), &keys);
                 }
             }
         }
     }
 
-    fn check_declarations(&mut self, owner: &Object, path: &Path<'_>, variable: &str, definition: &str) {
-        if owner.get("uriVariables").is_some_and(|variables| variables.get(variable).is_some()) {
-            let message = format!("{variable:?} is the API key of the security definition {definition:?}; rename one");
-            let path = path.member("uriVariables");
-            self.violation(&path.member(variable), "uri-variable-clash", message);
+    fn check_declarations(&mut self, owner: &Object, path: &Path<'_>, keys: &HashMap<&str, &str>) {
+        let Some(Value::Object(variables)) = owner.get("uriVariables") else {
+            return;
+        };
+        let path = path.member("uriVariables");
+        for variable in variables.keys() {
+            if let Some(definition) = keys.get(variable.as_str()) {
+                let message =
+                    format!("{variable:?} is the API key of the security definition {definition:?}; rename one");
+                self.violation(&path.member(variable), "uri-variable-clash", message);
+            }
         }
     }
 }
