@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use actix_web::HttpRequest;
+use actix_web::{HttpRequest, http::header::HOST};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::Options;
@@ -23,16 +23,24 @@ pub(super) fn base_path<'a>(request: &'a HttpRequest, options: &'a Options, path
     }
 }
 
-#[expect(dead_code, reason = "its own description uses it, which comes next")]
 /// The URL of the API's root as clients see it, without a slash at the end.
 pub(super) fn base_url(request: &HttpRequest, options: &Options, path: &str) -> String {
     match &options.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => {
-            let connection = request.connection_info();
-            format!("{}://{}{}", connection.scheme(), connection.host(), base_path(request, options, path))
+            let scheme = if request.app_config().secure() { "https" } else { "http" };
+            format!("{scheme}://{}{}", host(request), base_path(request, options, path))
         }
     }
+}
+
+/// The host as the client names it; headers that only a proxy should set are not looked at.
+fn host(request: &HttpRequest) -> String {
+    let named = request.headers().get(HOST).and_then(|host| host.to_str().ok()).or_else(|| request.uri().host());
+    let is_sane = |host: &&str| {
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+    };
+    named.filter(is_sane).map_or_else(|| request.app_config().local_addr().to_string(), str::to_owned)
 }
 
 fn path_of(url: &str) -> &str {

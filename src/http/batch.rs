@@ -25,6 +25,21 @@ use crate::{
 const IN_FLIGHT: usize = 128;
 
 /// `POST /things/batch`
+#[utoipa::path(
+    post,
+    path = "/things/batch",
+    tag = "things",
+    summary = "Register many descriptions, one a line",
+    params(
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+    ),
+    request_body(content((super::schemas::ThingDescription = "application/x-ndjson"))),
+    responses(
+        (status = 200, description = "One line for each line, in its order", body = super::schemas::BatchResult, content_type = "application/x-ndjson"),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
 pub(super) async fn write(
     context: Data<Context>,
     request: HttpRequest,

@@ -30,6 +30,21 @@ struct Page {
 }
 
 /// `GET /changes`
+#[utoipa::path(
+    get,
+    path = "/changes",
+    tag = "changes",
+    summary = "Read the change log",
+    params(
+        ("since" = Option<String>, Query, description = "A position, or `<epoch>-<position>`: only changes after it"),
+        ("limit" = Option<u64>, Query, description = "At most so many; 100 unless given, 1,000 at most"),
+        ("wait" = Option<u64>, Query, description = "Where there is none, wait so many seconds for one; 60 at most"),
+    ),
+    responses(
+        (status = 200, description = "In order, without gaps", body = super::schemas::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link" = String, description = "`next`"))),
+        super::schemas::Refusals,
+    )
+)]
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
     let (epoch, since) = match parameters.text("since") {

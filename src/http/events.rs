@@ -35,11 +35,43 @@ const CHUNK: usize = 64 * 1024;
 const RETRY: Duration = Duration::from_secs(2);
 
 /// `GET /events`
+#[utoipa::path(
+    get,
+    path = "/events",
+    tag = "changes",
+    summary = "Hear of changes",
+    params(
+        ("diff" = Option<bool>, Query, description = "With what changed"),
+        ("last_event_id" = Option<String>, Query, description = "For clients that cannot set the header"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event"),
+    ),
+    responses(
+        (status = 200, description = "Server-Sent Events", body = String, content_type = "text/event-stream"),
+        super::schemas::Refusals,
+    )
+)]
 pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     answer(&context, &request, None)
 }
 
 /// `GET /events/{type}`
+#[utoipa::path(
+    get,
+    path = "/events/{type}",
+    tag = "changes",
+    summary = "Hear of changes of one kind",
+    params(
+        ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`"),
+        ("diff" = Option<bool>, Query, description = "With what changed"),
+        ("last_event_id" = Option<String>, Query, description = "For clients that cannot set the header"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event"),
+    ),
+    responses(
+        (status = 200, description = "Server-Sent Events", body = String, content_type = "text/event-stream"),
+        super::schemas::Refusals,
+        (status = 404, description = "No such kind", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
 pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let name = request.match_info().get("type").unwrap_or_default();
     let kind = ChangeKind::from_name(name).ok_or_else(|| {

@@ -11,12 +11,31 @@ use super::{Context, parameters::Parameters, problem::Problem};
 use crate::registry::IndexStatus;
 
 /// `GET /health/live`
+#[utoipa::path(
+    get,
+    path = "/health/live",
+    tag = "about",
+    summary = "Say whether the process is alive",
+    responses(
+        (status = 200, description = "It is"),
+        super::schemas::Refusals,
+    )
+)]
 pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     Ok(HttpResponse::Ok().json(json!({"status": "live"})))
 }
 
 /// `GET /health/ready`
+#[utoipa::path(
+    get,
+    path = "/health/ready",
+    tag = "about",
+    summary = "Say whether search answers and writes are taken",
+    responses(
+        (status = 200, description = "Both"), super::schemas::Refusals,
+    )
+)]
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let status = context.registry.status();

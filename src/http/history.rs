@@ -15,6 +15,22 @@ const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1000;
 
 /// `GET /things/{id}/history`
+#[utoipa::path(
+    get,
+    path = "/things/{id}/history",
+    tag = "changes",
+    summary = "List the changes of a Thing that the log still holds",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("since" = Option<u64>, Query, description = "Only changes after this position"),
+        ("limit" = Option<u64>, Query, description = "At most so many; 100 unless given, 1,000 at most"),
+    ),
+    responses(
+        (status = 200, description = "Oldest first", body = super::schemas::History),
+        super::schemas::Refusals,
+        super::schemas::ThingRefusals,
+    )
+)]
 pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
     let since = Seq(parameters.number("since", 0)?.unwrap_or_default());

@@ -6,6 +6,15 @@ use serde_json::json;
 use super::{Context, address::base_path, parameters::Parameters, problem::Problem};
 
 /// `GET /`
+#[utoipa::path(
+    get,
+    path = "/",
+    tag = "about",
+    summary = "Say what this is, with links",
+    responses(
+        (status = 200, description = "Name, version and links"), super::schemas::Refusals,
+    )
+)]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let base = base_path(&request, &context.options, "/");

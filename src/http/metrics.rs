@@ -139,6 +139,15 @@ impl Drop for Subscriber {
 }
 
 /// `GET /metrics`
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "about",
+    summary = "Give numbers to Prometheus",
+    responses(
+        (status = 200, description = "Text exposition format", body = String, content_type = "text/plain"), super::schemas::Refusals,
+    )
+)]
 pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let mut text = String::new();

@@ -19,10 +19,14 @@ mod metrics;
 #[cfg(feature = "mqtt")]
 mod mqtt;
 mod observe;
+mod openapi;
+mod own_description;
 mod parameters;
 mod problem;
 mod query_languages;
+mod schemas;
 mod search;
+mod selection;
 mod server;
 mod stop;
 mod thing;
@@ -40,7 +44,7 @@ use actix_web::{
 };
 
 use self::{feed::Feed, metrics::Metrics, observe::Observe, problem::Problem};
-pub use self::{server::Server, stop::Stop};
+pub use self::{openapi::openapi, server::Server, stop::Stop};
 use crate::{Registry, td};
 
 /// How the API behaves. The default suits a server on one machine.
@@ -204,6 +208,10 @@ impl Mount<'_> {
         self.resource(config, "/metrics", "/metrics", vec![read(metrics::exposition)]);
         #[cfg(feature = "mqtt")]
         self.resource(config, "/mqtt", "/mqtt", vec![(&[Method::GET], web::get().to(mqtt::connect))]);
+        self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
+        self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
+        self.resource(config, "/docs", "/docs", vec![read(openapi::docs_redirect)]);
+        self.resource(config, "/docs/{file}", "/docs/{file:.*}", vec![read(openapi::docs)]);
         self.resource(config, "/", "/", vec![read(home::page)]);
     }
 

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::{
     Context,
-    address::{base_path, escape, thing_path},
+    address::{base_path, thing_path},
     parameters::Parameters,
     problem::Problem,
-    things::SEQ,
+    things::{SEQ, page_url},
 };
 use crate::{
     Error, Seq,
@@ -72,6 +72,30 @@ struct Link {
 }
 
 /// `GET /search`
+#[utoipa::path(
+    get,
+    path = "/search",
+    tag = "search",
+    summary = "Find Things by what they can do",
+    params(
+        ("q" = Option<String>, Query, description = "Words (any), \"phrases\", +must, -not, field:value, prefix*"),
+        ("limit" = Option<u64>, Query, description = "At most so many; 10 unless given, 1,000 at most"),
+        ("offset" = Option<u64>, Query, description = "Pass so many over; with `limit` at most 10,000"),
+        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities; repeated: one of them"),
+        ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),
+        ("tag" = Option<Vec<String>>, Query, description = "Tags"),
+        ("vendor" = Option<Vec<String>>, Query, description = "Vendors"),
+        ("protocol" = Option<Vec<String>>, Query, description = "Protocols of the forms"),
+        ("security" = Option<Vec<String>>, Query, description = "Security schemes"),
+        ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
+        ("facets" = Option<Vec<String>>, Query, description = "Fields to count, one by one or with commas"),
+        ("consistent" = Option<bool>, Query, description = "See everything acknowledged so far"),
+    ),
+    responses(
+        (status = 200, description = "The best first", body = super::schemas::SearchResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"), ("Link" = String, description = "`next`"))),
+        super::schemas::Refusals,
+    )
+)]
 pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &KNOWN)?;
     let consistent = parameters.flag("consistent")?;
@@ -98,7 +122,7 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     answer.insert_header((SEQ, seq.0));
     let end = offset.saturating_add(limit);
     if u64::try_from(end).is_ok_and(|end| end < page.total) {
-        let next = next_page(base, &parameters, end, limit);
+        let next = page_url(&format!("{base}/search"), &parameters, end, Some(limit));
         answer.insert_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
     Ok(answer.json(page))
@@ -131,12 +155,4 @@ fn facets(parameters: &Parameters) -> Result<Vec<FacetField>, Problem> {
         }
     }
     Ok(facets)
-}
-
-fn next_page(base: &str, parameters: &Parameters, offset: usize, limit: usize) -> String {
-    let mut url = format!("{base}/search?offset={offset}&limit={limit}");
-    for (name, value) in parameters.pairs().filter(|(name, _)| !["offset", "limit"].contains(name)) {
-        url.push_str(&format!("&{name}={}", escape(value)));
-    }
-    url
 }

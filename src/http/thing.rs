@@ -26,6 +26,23 @@ const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
 pub(super) const LARGE: usize = 32 * 1024;
 
 /// `GET /things/{id}`
+#[utoipa::path(
+    get,
+    path = "/things/{id}",
+    tag = "things",
+    summary = "Read a description",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+    ),
+    responses(
+        (status = 200, description = "The description with `registration`", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json")), headers(("ETag" = String, description = "The entity tag"))),
+        (status = 304, description = "Not modified"),
+        super::schemas::Refusals,
+        super::schemas::ThingRefusals,
+    )
+)]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
@@ -38,6 +55,28 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// `PUT /things/{id}`
+#[utoipa::path(
+    put,
+    path = "/things/{id}",
+    tag = "things",
+    summary = "Register a description under its id, or replace it",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
+    ),
+    request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
+    responses(
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
+        (status = 204, description = "Replaced", headers(("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", body = super::schemas::ThingDescription, content_type = "application/td+json"),
+        super::schemas::Refusals,
+        (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
+        super::schemas::BodyRefusals,
+    )
+)]
 pub(super) async fn put(
     context: Data<Context>,
     request: HttpRequest,
@@ -58,6 +97,27 @@ pub(super) async fn put(
 }
 
 /// `PATCH /things/{id}`
+#[utoipa::path(
+    patch,
+    path = "/things/{id}",
+    tag = "things",
+    summary = "Change a description, or renew its expiry",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
+    ),
+    request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
+    responses(
+        (status = 204, description = "Changed", headers(("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", body = super::schemas::ThingDescription, content_type = "application/td+json"),
+        super::schemas::Refusals,
+        super::schemas::ThingRefusals,
+        super::schemas::BodyRefusals,
+    )
+)]
 pub(super) async fn patch(
     context: Data<Context>,
     request: HttpRequest,
@@ -75,6 +135,24 @@ pub(super) async fn patch(
 }
 
 /// `DELETE /things/{id}`
+#[utoipa::path(
+    delete,
+    path = "/things/{id}",
+    tag = "things",
+    summary = "Remove a description",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+    ),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 200, description = "What a dry run would do"),
+        super::schemas::Refusals,
+        super::schemas::ThingRefusals,
+    )
+)]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
     let id = thing_id(&request, &context.options)?;

@@ -17,22 +17,21 @@ use super::{
     listing::{Empty, Form, Listing, View},
     parameters::Parameters,
     problem::Problem,
+    selection::Selection,
     thing,
 };
-use crate::{
-    Error, Registry, Seq,
-    registry::{IndexStatus, Write},
-    search::{Filters, MAX_LIMIT},
-};
+use crate::{Error, Registry, registry::Write};
 
 /// The log position that an answer shows at least.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 15] = [
     "limit",
     "offset",
     "format",
     "view",
+    "sort_by",
+    "sort_order",
     "q",
     "consistent",
     "capability",
@@ -46,6 +45,22 @@ const KNOWN: [&str; 13] = [
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
 /// `POST /things`
+#[utoipa::path(
+    post,
+    path = "/things",
+    tag = "things",
+    summary = "Register a description that has no id",
+    params(
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+    ),
+    request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
+    responses(
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "What a dry run would do"),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
 pub(super) async fn create(
     context: Data<Context>,
     request: HttpRequest,
@@ -59,81 +74,62 @@ pub(super) async fn create(
     thing::answer(&context, &request, &written, dry_run)
 }
 
-/// What a client asks of the list.
-struct Asked {
-    limit: Option<usize>,
-    offset: usize,
-    form: Form,
-    view: View,
-    query: Option<String>,
-    filters: Filters,
-    consistent: bool,
-}
-
-impl Asked {
-    fn of(parameters: &Parameters) -> Result<Asked, Problem> {
-        let limit = parameters.number("limit", 1)?.map(|limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
-        let offset = parameters.number("offset", 0)?.unwrap_or_default();
-        Ok(Asked {
-            limit: limit.map(|limit| limit.min(MAX_LIMIT)),
-            offset: usize::try_from(offset).unwrap_or(usize::MAX),
-            form: parameters
-                .choice("format", &[("array", Form::Array), ("collection", Form::Collection)])?
-                .unwrap_or_default(),
-            view: parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default(),
-            query: parameters.text("q").map(str::to_owned).filter(|query| !query.trim().is_empty()),
-            filters: parameters.filters("source_format"),
-            consistent: parameters.flag("consistent")?,
-        })
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.query.is_some() || !self.filters.is_empty()
-    }
-
-    /// The URL of a page of what was asked for.
-    fn page(&self, path: &str, parameters: &Parameters, offset: usize) -> String {
-        let mut url = format!("{path}?offset={offset}");
-        if let Some(limit) = self.limit {
-            url.push_str(&format!("&limit={limit}"));
-        }
-        for (name, value) in parameters.pairs().filter(|(name, _)| !["offset", "limit"].contains(name)) {
-            url.push_str(&format!("&{name}={}", escape(value)));
-        }
-        url
-    }
-}
-
 /// `GET /things`
+#[utoipa::path(
+    get,
+    path = "/things",
+    tag = "things",
+    summary = "List descriptions",
+    params(
+        ("limit" = Option<u64>, Query, description = "At most so many; over 1,000 is served as 1,000; without it everything is sent"),
+        ("offset" = Option<u64>, Query, description = "Pass so many over"),
+        ("format" = Option<String>, Query, description = "`array` or `collection`"),
+        ("view" = Option<String>, Query, description = "`full` or `summary`: id, title, description, capabilities"),
+        ("sort_by" = Option<String>, Query, description = "`id`, or with a `limit`: `title`, `created`, `modified`"),
+        ("sort_order" = Option<String>, Query, description = "`asc` or `desc`"),
+        ("q" = Option<String>, Query, description = "Only what matches the words, as in `/search`"),
+        ("consistent" = Option<bool>, Query, description = "Filter by everything acknowledged so far"),
+        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities; repeated: one of them"),
+        ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),
+        ("tag" = Option<Vec<String>>, Query, description = "Tags"),
+        ("vendor" = Option<Vec<String>>, Query, description = "Vendors"),
+        ("protocol" = Option<Vec<String>>, Query, description = "Protocols of the forms"),
+        ("security" = Option<Vec<String>>, Query, description = "Security schemes"),
+        ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
+    ),
+    responses(
+        (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
+        (status = 304, description = "Not modified"),
+        super::schemas::Refusals,
+    )
+)]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &KNOWN)?;
-    let asked = Asked::of(&parameters)?;
-    let tag = collection_tag(&context.registry)?;
+    let selection = Selection::of(&parameters)?;
+    let forms = [("array", Form::Array), ("collection", Form::Collection)];
+    let form = parameters.choice("format", &forms)?.unwrap_or_default();
+    let view = parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default();
     let path = format!("{}/things", base_path(&request, &context.options, "/things"));
-    let canonical = format!("<{path}>; rel=\"canonical\"; etag=\"{tag}\"");
-    if !asked.is_filtered() {
-        match Conditions::of(&request)?.verdict(&tag) {
-            Verdict::Proceed => {}
-            Verdict::NotModified => {
-                let mut unmodified = HttpResponse::NotModified();
-                return Ok(unmodified
-                    .insert_header((ETAG, format!("\"{tag}\"")))
-                    .insert_header((LINK, canonical))
-                    .finish());
-            }
-            Verdict::Failed => return Err(Problem::precondition_failed(&format!("\"{tag}\""))),
-        }
-    }
-
-    let found = find(&context.registry, &asked).await?;
-    let end = asked.limit.map(|limit| asked.offset.saturating_add(limit));
-    let next = end.filter(|end| *end < found.total).map(|end| asked.page(&path, &parameters, end));
+    let tag = collection_tag(&context.registry)?;
+    let etag = (ETAG, format!("\"{tag}\""));
+    let canonical = (LINK, format!("<{path}>; rel=\"canonical\"; etag=\"{tag}\""));
 
     let mut response = HttpResponse::Ok();
-    response.insert_header((SEQ, found.seq.0)).insert_header((VARY, "accept")).insert_header((LINK, canonical));
-    if !asked.is_filtered() {
-        response.insert_header((ETAG, format!("\"{tag}\"")));
+    // What the filters choose depends on the search index, which the tag knows nothing of.
+    if !selection.is_filtered() {
+        match Conditions::of(&request)?.verdict(&tag) {
+            Verdict::Proceed => response.insert_header(etag),
+            Verdict::NotModified => {
+                return Ok(HttpResponse::NotModified().insert_header(etag).insert_header(canonical).finish());
+            }
+            Verdict::Failed => return Err(Problem::precondition_failed(&etag.1)),
+        };
     }
+    let page = |offset| page_url(&path, &parameters, offset, selection.limit);
+    let found = selection.clone().find(&context.registry).await?;
+    let next = selection.end().filter(|end| *end < found.total).map(page);
+
+    response.insert_header((SEQ, found.seq.0)).insert_header((VARY, "accept")).insert_header(canonical);
     if let Some(next) = &next {
         response.append_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
@@ -141,41 +137,20 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    let this = asked.page(&path, &parameters, asked.offset);
-    let things = found.things.skip(asked.offset).take(asked.limit.unwrap_or(usize::MAX));
-    let listing = Listing::new(things, asked.view, asked.form.frame(found.total, &this, next.as_deref()));
-    Ok(response.streaming(listing.into_stream()))
+    let frame = form.frame(found.total, &page(selection.offset), next.as_deref());
+    Ok(response.streaming(Listing::new(found.things, view, frame).into_stream()))
 }
 
-/// What the list is made from, and the log position from before it was looked for.
-struct Found {
-    seq: Seq,
-    total: usize,
-    things: Box<dyn Iterator<Item = crate::Result<crate::registry::Thing>> + Send>,
-}
-
-async fn find(registry: &Registry, asked: &Asked) -> Result<Found, Error> {
-    if !asked.is_filtered() {
-        let seq = registry.last_seq();
-        let total = usize::try_from(registry.len()).unwrap_or(usize::MAX);
-        return Ok(Found { seq, total, things: Box::new(registry.list()) });
+/// The URL of a page with everything else that was asked for.
+pub(super) fn page_url(path: &str, parameters: &Parameters, offset: usize, limit: Option<usize>) -> String {
+    let mut url = format!("{path}?offset={offset}");
+    if let Some(limit) = limit {
+        url.push_str(&format!("&limit={limit}"));
     }
-    let (query, filters, consistent) = (asked.query.clone(), asked.filters.clone(), asked.consistent);
-    let registry = registry.clone();
-    let search = move || {
-        if consistent {
-            registry.refresh()?;
-        }
-        let seq = match registry.status().index {
-            IndexStatus::Ready { seq } => seq,
-            IndexStatus::Rebuilding { .. } => Seq::ZERO,
-        };
-        let ids = registry.ids_matching(query.as_deref(), &filters, false)?;
-        let total = ids.len();
-        let things = ids.into_iter().filter_map(move |id| registry.find_by_id(&id).transpose());
-        Ok(Found { seq, total, things: Box::new(things) })
-    };
-    web::block(search).await.unwrap_or(Err(Error::ShuttingDown))
+    for (name, value) in parameters.pairs().filter(|(name, _)| !["offset", "limit"].contains(name)) {
+        url.push_str(&format!("&{name}={}", escape(value)));
+    }
+    url
 }
 
 /// The entity tag of the collection, without quotes.

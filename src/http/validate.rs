@@ -10,6 +10,18 @@ use super::{Context, body, parameters::Parameters, problem::Problem};
 use crate::Error;
 
 /// `POST /validate`
+#[utoipa::path(
+    post,
+    path = "/validate",
+    tag = "things",
+    summary = "Say what is wrong with a description, without registering it",
+    request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
+    responses(
+        (status = 200, description = "What was found; also if it is invalid", body = super::schemas::Report),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
 pub(super) async fn document(
     context: Data<Context>,
     request: HttpRequest,

@@ -1,0 +1,80 @@
+//! The OpenAPI document, made from the handlers, and Swagger UI to read it with.
+
+use std::sync::{Arc, LazyLock};
+
+use actix_web::{HttpRequest, HttpResponse, http::header::LOCATION, web::Bytes};
+use utoipa::OpenApi;
+use utoipa_swagger_ui::Config;
+
+use super::{
+    batch, changes, events, health, history, home, metrics, own_description, parameters::Parameters, problem::Problem,
+    query_languages, search, thing, things, validate,
+};
+use crate::Error;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "agentdex",
+        description = "An agent discovery registry. Agents describe themselves as LMOS agents, that is as W3C Thing \
+            Descriptions; the registry validates, keeps and indexes the descriptions, answers who can do what, and \
+            tells everyone who listens what changed. The Things, Events and Search APIs are those of W3C WoT \
+            Discovery. HEAD works wherever GET does. Every failure is a problem document (RFC 9457).",
+    ),
+    paths(
+        things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
+        batch::write, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
+        events::of_type, health::live, health::ready, metrics::exposition, own_description::page, home::page, document,
+    ),
+    tags(
+        (name = "things", description = "Register, read, change and remove descriptions"),
+        (name = "search", description = "Who can do what"),
+        (name = "changes", description = "What happened, as a log and as events"),
+        (name = "about", description = "The registry itself"),
+    ),
+)]
+struct Document;
+
+/// The OpenAPI document of the API: what `GET /openapi.json` answers and `openapi/agentdex.json` is.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    Document::openapi()
+}
+
+/// `GET /openapi.json`
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    tag = "about",
+    summary = "Describe the API",
+    responses((status = 200, description = "An OpenAPI document", content_type = "application/json"), super::schemas::Refusals)
+)]
+pub(super) async fn document(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    static TEXT: LazyLock<Result<Bytes, String>> =
+        LazyLock::new(|| openapi().to_json().map(Bytes::from).map_err(|error| error.to_string()));
+    Parameters::parse(&request, &[])?;
+    match &*TEXT {
+        Ok(text) => Ok(HttpResponse::Ok().content_type("application/json").body(text.clone())),
+        Err(error) => Err(failed(error.clone().into())),
+    }
+}
+
+/// `GET /docs`: to where its relative links hold.
+pub(super) async fn docs_redirect(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let path = format!("{}/", request.uri().path());
+    Ok(HttpResponse::PermanentRedirect().insert_header((LOCATION, path)).finish())
+}
+
+/// `GET /docs/{file}`: Swagger UI, from the program itself.
+pub(super) async fn docs(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from("../openapi.json")));
+    let file = request.match_info().get("file").unwrap_or_default();
+    let served = utoipa_swagger_ui::serve(file, CONFIG.clone()).map_err(|error| failed(error.to_string().into()))?;
+    let served = served.ok_or_else(|| Problem::unknown_path(request.path()))?;
+    Ok(HttpResponse::Ok().content_type(served.content_type).body(served.bytes.into_owned()))
+}
+
+fn failed(source: crate::error::BoxError) -> Problem {
+    let source = std::io::Error::other(source);
+    Error::Io { doing: "writing the documentation of the API".to_owned(), source }.into()
+}

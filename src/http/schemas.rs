@@ -1,0 +1,242 @@
+//! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
+#![expect(dead_code, reason = "read by utoipa's derives alone")]
+
+use utoipa::{IntoResponses, ToSchema};
+
+/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are kept as they are.
+#[derive(ToSchema)]
+#[schema(example = json!({
+    "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+    "@type": "lmos:Agent",
+    "id": "urn:example:weather",
+    "title": "Weather agent",
+    "lmos:capabilities": [{"id": "forecast", "name": "Weather forecast"}],
+}))]
+pub(super) struct ThingDescription {
+    /// An absolute URI.
+    id: Option<String>,
+    title: String,
+    description: Option<String>,
+    registration: Option<Registration>,
+}
+
+/// What the registry knows of a Thing; clients may set `ttl` or `expires`.
+#[derive(ToSchema)]
+pub(super) struct Registration {
+    /// When it was created (RFC 3339).
+    created: Option<String>,
+    /// When its description last changed (RFC 3339).
+    modified: Option<String>,
+    /// When it was read (RFC 3339).
+    retrieved: Option<String>,
+    /// When it expires (RFC 3339); ignored from clients that give a `ttl`.
+    expires: Option<String>,
+    /// Time to live in seconds.
+    ttl: Option<u64>,
+}
+
+/// A list of whole descriptions, or with `view=summary` of summaries.
+#[derive(ToSchema)]
+#[schema(value_type = Vec<ThingDescription>)]
+pub(super) struct ThingList(Vec<ThingDescription>);
+
+/// A merge patch (RFC 7396). `{}` changes nothing and renews the expiry.
+#[derive(ToSchema)]
+pub(super) struct MergePatch {}
+
+/// What became of a Thing that is new.
+#[derive(ToSchema)]
+pub(super) struct Created {
+    id: String,
+    warnings: Vec<Violation>,
+}
+
+/// Something that is wrong, was mended, or is odd.
+#[derive(ToSchema)]
+pub(super) struct Violation {
+    /// JSON Pointer (RFC 6901).
+    pointer: String,
+    /// A stable code.
+    rule: String,
+    message: String,
+}
+
+/// One line for each line of the batch, in its order.
+#[derive(ToSchema)]
+pub(super) struct BatchResult {
+    /// From 1.
+    line: u64,
+    /// What the line alone would have been answered with: 201, 204 or that of a problem.
+    status: u16,
+    id: Option<String>,
+    etag: Option<String>,
+    warnings: Option<Vec<Violation>>,
+    problem: Option<Problem>,
+}
+
+/// What validation found.
+#[derive(ToSchema)]
+pub(super) struct Report {
+    valid: bool,
+    /// `1.0` or `1.1`, by the document's `@context`.
+    version: Option<String>,
+    violations: Vec<Violation>,
+    warnings: Vec<Violation>,
+}
+
+/// A part of the change log.
+#[derive(ToSchema)]
+pub(super) struct Changes {
+    /// Tells one life of the store from another: positions of another epoch mean nothing.
+    epoch: String,
+    changes: Vec<Change>,
+    /// The end of the log.
+    last: u64,
+    /// The oldest change that is left.
+    oldest: u64,
+    /// Whether changes after `since` are gone, or it lies beyond the end: read `/things` anew.
+    truncated: bool,
+}
+
+/// The changes of one Thing.
+#[derive(ToSchema)]
+pub(super) struct History {
+    epoch: String,
+    changes: Vec<Change>,
+}
+
+/// One entry of the log.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct Change {
+    epoch: String,
+    seq: u64,
+    /// `thing_created`, `thing_updated` or `thing_deleted`.
+    kind: String,
+    id: String,
+    /// When (RFC 3339).
+    at: String,
+    /// Who; absent without authentication.
+    actor: Option<String>,
+    /// `thing_created`: the description as stored.
+    #[schema(value_type = Option<Object>)]
+    td: Option<()>,
+    /// `thing_updated`: the merge patch.
+    #[schema(value_type = Option<Object>)]
+    patch: Option<()>,
+    capabilities_before: Option<Vec<String>>,
+    capabilities_after: Option<Vec<String>>,
+}
+
+/// What was found.
+#[derive(ToSchema)]
+pub(super) struct SearchResult {
+    /// How many Things match.
+    total: u64,
+    hits: Vec<Hit>,
+    /// For each field asked for, the most frequent value first.
+    #[schema(value_type = std::collections::BTreeMap<String, Vec<FacetCount>>)]
+    facets: (),
+    /// Words that the index has and that were perhaps meant.
+    suggestions: Vec<String>,
+    /// Whether nothing matched exactly and the hits match words that are spelled alike.
+    fuzzy: bool,
+    /// Every change up to this one is taken into account.
+    seq: u64,
+}
+
+/// A Thing that matches.
+#[derive(ToSchema)]
+pub(super) struct Hit {
+    id: String,
+    title: Option<String>,
+    description: Option<String>,
+    /// Raw BM25.
+    score: f32,
+    capabilities: Vec<CapabilityHit>,
+    links: Vec<Link>,
+}
+
+/// What a hit can do, the best match first.
+#[derive(ToSchema)]
+pub(super) struct CapabilityHit {
+    name: String,
+    /// HTML, escaped, with matches in `<b>`.
+    snippet: String,
+}
+
+/// A link as TDs write them.
+#[derive(ToSchema)]
+pub(super) struct Link {
+    rel: String,
+    href: String,
+    r#type: String,
+}
+
+/// How often a value occurs among the matches.
+#[derive(ToSchema)]
+pub(super) struct FacetCount {
+    value: String,
+    count: u64,
+}
+
+/// A problem document (RFC 9457).
+#[derive(ToSchema)]
+pub(super) struct Problem {
+    /// `urn:agentdex:problem:<code>`, or `about:blank`.
+    r#type: String,
+    title: String,
+    status: u16,
+    detail: Option<String>,
+    /// A stable code for programs.
+    code: Option<String>,
+    /// Everything that is wrong with a description.
+    #[schema(rename = "validationErrors")]
+    validation_errors: Option<Vec<ValidationError>>,
+}
+
+/// One thing that is wrong with a description.
+#[derive(ToSchema)]
+pub(super) struct ValidationError {
+    /// `(root)`, or a path such as `properties.status.forms.0.href`.
+    field: String,
+    description: String,
+    pointer: String,
+    rule: String,
+}
+
+/// What every operation may answer instead.
+#[derive(IntoResponses)]
+pub(super) enum Refusals {
+    /// The request isn't understood: a parameter, a header, the body.
+    #[response(status = 400, content_type = "application/problem+json")]
+    BadRequest(#[to_schema] Problem),
+    /// The registry failed; its log says why.
+    #[response(status = 500, content_type = "application/problem+json")]
+    Failed(#[to_schema] Problem),
+    /// Not now: the search index is being rebuilt, writes are closed, or the server stops.
+    #[response(status = 503, content_type = "application/problem+json")]
+    Unavailable(#[to_schema] Problem),
+}
+
+/// What operations on one Thing may answer instead.
+#[derive(IntoResponses)]
+pub(super) enum ThingRefusals {
+    /// There is no such Thing, or it has expired.
+    #[response(status = 404, content_type = "application/problem+json")]
+    NotFound(#[to_schema] Problem),
+    /// `If-Match` or `If-None-Match` doesn't hold.
+    #[response(status = 412, content_type = "application/problem+json")]
+    PreconditionFailed(#[to_schema] Problem),
+}
+
+/// What operations that take a body may answer instead.
+#[derive(IntoResponses)]
+pub(super) enum BodyRefusals {
+    /// The body is larger than the limit.
+    #[response(status = 413, content_type = "application/problem+json")]
+    TooLarge(#[to_schema] Problem),
+    /// The body is of a type, or in a content coding, that isn't taken.
+    #[response(status = 415, content_type = "application/problem+json")]
+    UnsupportedMediaType(#[to_schema] Problem),
+}
