@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentdex::{http, registry, store};
+use agentdex::{Registry, Seq, Timestamp, http, store};
 use serde_json::json;
 
 use crate::support::{TestRegistry, agent};
@@ -101,20 +101,25 @@ fn ids_that_cannot_be_served_resync_once_then_go_on_live() {
 
 #[test]
 fn who_fell_out_of_the_log_is_told_the_oldest_id() {
-    let options =
-        registry::Options { store: store::Options { retained_changes: 5, ..Default::default() }, ..Default::default() };
-    let registry = TestRegistry::start_with(options, http::Options::default());
-    (0..50).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
-    let epoch = registry.registry().epoch();
-    let deadline = std::time::Instant::now() + Duration::from_secs(60);
-    while registry.registry().changes(agentdex::Seq(1), 1).is_ok_and(|changes| !changes.truncated) {
-        assert!(std::time::Instant::now() < deadline, "the log was not trimmed");
-        std::thread::sleep(Duration::from_millis(100));
+    let directory = tempfile::tempdir().unwrap();
+    {
+        let registry = Registry::builder(directory.path()).open().unwrap();
+        (0..50).for_each(|number| drop(registry.put(&agent(&format!("urn:example:{number}"), "A")).unwrap()));
+        registry.close();
     }
+    {
+        let options = store::Options { retained_changes: 5, ..Default::default() };
+        let store = store::Store::open(directory.path(), options).unwrap();
+        store.trim_log(Timestamp::now()).unwrap();
+        store.close();
+    }
+    let registry = TestRegistry::start_in(directory, Default::default(), http::Options::default());
+    let epoch = registry.registry().epoch();
     let mut events = registry.events("/events", Some(&format!("{epoch}-1")));
     let resync = events.next().unwrap();
     assert_eq!(resync.kind, "resync");
-    let oldest = registry.registry().changes(agentdex::Seq::ZERO, 1).unwrap().oldest;
+    let oldest = registry.registry().changes(Seq::ZERO, 1).unwrap().oldest;
+    assert!(oldest > Seq(1));
     assert_eq!(resync.json()["oldest"], format!("{epoch}-{oldest}"));
     put(&registry, "urn:example:live", "A");
     assert_eq!(events.next().unwrap().json()["id"], "urn:example:live");

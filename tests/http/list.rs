@@ -145,3 +145,32 @@ fn head_has_the_headers_of_get_and_no_body() {
     }
     registry.head("/things/urn:example:none").expect(404);
 }
+
+#[test]
+fn other_orders_are_listed_in_pages() {
+    let registry = TestRegistry::start();
+    for (id, title) in [("a", "Zebra"), ("b", "Ant"), ("c", "Mole"), ("d", "Ant")] {
+        registry.registry().put(&agent(&format!("urn:example:{id}"), title)).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(3));
+    }
+    registry.registry().patch("urn:example:b", r#"{"description": "changed"}"#).unwrap();
+    let list = |query: &str| {
+        let page = registry.get(&format!("/things?limit=10&{query}")).expect(200).json();
+        ids(&page).iter().map(|id| id.trim_start_matches("urn:example:")).collect::<String>()
+    };
+    assert_eq!(list("sort_by=title"), "bdca");
+    assert_eq!(list("sort_by=title&sort_order=desc"), "acbd");
+    assert_eq!(list("sort_order=desc"), "dcba");
+    assert_eq!(list("sort_by=created&sort_order=desc"), "dcba");
+    assert_eq!(list("sort_by=modified"), "acdb");
+    assert_eq!(list("sort_by=title&capability=forecast&consistent=true"), "bdca");
+
+    let first = registry.get("/things?sort_by=title&limit=2").expect(200);
+    let link = next(&first).unwrap();
+    assert!(link.contains("sort_by=title"), "{link}");
+    assert_eq!(ids(&registry.get(&link).json()), ["urn:example:c", "urn:example:a"]);
+
+    registry.get("/things?sort_by=title").problem(400, "invalid-parameter");
+    registry.get("/things?sort_by=colour&limit=1").problem(400, "invalid-parameter");
+    registry.get("/things?sort_by=title&limit=1&offset=10000").problem(400, "invalid-parameter");
+}

@@ -1,8 +1,12 @@
 //! The REST API, one module a resource.
 
+mod about;
+mod batch;
 mod changes;
 mod events;
 mod list;
 mod problems;
 mod search;
+mod server;
 mod thing;
+mod validate;

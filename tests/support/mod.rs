@@ -31,7 +31,11 @@ impl TestRegistry {
 
     /// Starts an empty one.
     pub fn start_with(options: registry::Options, http_options: http::Options) -> TestRegistry {
-        let directory = tempfile::tempdir().unwrap();
+        TestRegistry::start_in(tempfile::tempdir().unwrap(), options, http_options)
+    }
+
+    /// Starts one on what a directory has already.
+    pub fn start_in(directory: TempDir, options: registry::Options, http_options: http::Options) -> TestRegistry {
         let registry = Registry::builder(directory.path()).options(options).open().unwrap();
         let server = http::Server::bind("127.0.0.1:0", &registry, http_options).unwrap();
         let address = server.local_addr();

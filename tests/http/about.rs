@@ -1,0 +1,139 @@
+//! What the registry says of itself: its own description, the OpenAPI document, health, metrics.
+
+use agentdex::{http, td};
+use serde_json::{Value, json};
+
+use crate::support::{TestRegistry, agent};
+
+#[test]
+fn own_description_is_a_valid_directory_whose_links_resolve() {
+    let registry = TestRegistry::start();
+    let answer = registry.get("/.well-known/wot").expect(200);
+    assert_eq!(answer.header("content-type"), "application/td+json");
+    let report = td::validate(&td::Document::parse(&answer.body).unwrap(), td::Layers::All);
+    assert!(report.is_valid(), "{report:?}");
+
+    let description = answer.json();
+    assert_eq!(description["@type"], "ThingDirectory");
+    let base = description["base"].as_str().unwrap();
+    assert_eq!(base, registry.url("/"));
+    let href = description["properties"]["things"]["forms"][0]["href"].as_str().unwrap();
+    let things = format!("/{}", href.split('{').next().unwrap());
+    assert_eq!(registry.get(&things).expect(200).json(), json!([]));
+    for (name, event) in description["events"].as_object().unwrap() {
+        let href = event["forms"][0]["href"].as_str().unwrap().split('{').next().unwrap();
+        let head = registry.head(&format!("/{href}")).expect(200);
+        assert_eq!(head.header("content-type"), "text/event-stream", "{name}");
+    }
+    let again = registry.call("GET", "/.well-known/wot").header("if-none-match", &answer.header("etag")).send();
+    again.expect(304);
+}
+
+#[test]
+fn own_description_names_the_public_url() {
+    let options =
+        http::Options { public_url: Some("https://agents.example.org/registry/".into()), ..Default::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    assert_eq!(registry.get("/.well-known/wot").json()["base"], "https://agents.example.org/registry/");
+    let created = registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    let location = created.header("location");
+    assert_eq!(location, "/registry/things/urn:example:a");
+    registry.get(&format!("/things/{location}")).expect(200);
+}
+
+#[test]
+fn home_links_lead_somewhere() {
+    let registry = TestRegistry::start();
+    let home = registry.get("/").expect(200).json();
+    assert_eq!(home["name"], "agentdex");
+    for (name, path) in home["links"].as_object().unwrap() {
+        let path = path.as_str().unwrap().replace("{words}", "weather");
+        let status = registry.head(&path).status;
+        assert!(status == 200 || (name == "validate" && status == 405), "{name}: {status}");
+    }
+}
+
+#[test]
+fn checked_in_openapi_document_is_the_one_of_the_handlers() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi/agentdex.json");
+    let made = format!("{}\n", http::openapi().to_pretty_json().unwrap());
+    if std::env::var_os("AGENTDEX_UPDATE_OPENAPI").is_some() {
+        std::fs::write(path, &made).unwrap();
+    }
+    let checked_in = std::fs::read_to_string(path).unwrap();
+    assert!(checked_in == made, "openapi/agentdex.json is out of date: run the tests with AGENTDEX_UPDATE_OPENAPI=1");
+}
+
+#[test]
+fn documented_operations_are_served_with_the_documented_parameters() {
+    let registry = TestRegistry::start();
+    let document = registry.get("/openapi.json").expect(200).json();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let path =
+            path.replace("{id}", "urn:example:a").replace("{type}", "thing_created").replace("{language}", "xpath");
+        let operations = operations.as_object().unwrap();
+        let allowed = registry.call("BREW", &path).send().expect(405).header("allow").to_lowercase();
+        for (method, operation) in operations {
+            assert!(allowed.split(", ").any(|allowed| allowed == method), "{method} {path}: {allowed}");
+            let documented: Vec<&Value> = operation["parameters"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|parameter| parameter["in"] == "query")
+                .map(|parameter| &parameter["name"])
+                .collect();
+            if operation["responses"].get("501").is_some() {
+                continue;
+            }
+            let refused = registry.call(&method.to_uppercase(), &format!("{path}?nonsense=1")).send();
+            let problem = refused.problem(400, "invalid-parameter");
+            let mut known: Vec<&Value> = problem["known"].as_array().unwrap().iter().collect();
+            let mut documented = documented;
+            known.sort_by_key(|name| name.to_string());
+            documented.sort_by_key(|name| name.to_string());
+            assert_eq!(known, documented, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn documentation_is_served_from_the_program() {
+    let registry = TestRegistry::start();
+    let page = registry.get("/docs").expect(200);
+    assert!(page.header("content-type").starts_with("text/html"));
+    assert!(page.text().contains("swagger-ui"));
+    assert!(registry.get("/docs/swagger-initializer.js").expect(200).text().contains("../openapi.json"));
+    registry.get("/docs/none.js").problem(404, "unknown-path");
+}
+
+#[test]
+fn health_and_metrics_tell_how_it_is() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    registry.get("/things/urn:example:none").expect(404);
+    registry.get("/nowhere").expect(404);
+    assert_eq!(registry.get("/health/live").expect(200).json()["status"], "live");
+    assert_eq!(registry.get("/health/ready").expect(200).json()["things"], 1);
+    let _events = registry.events("/events", None);
+    let metrics = registry.get("/metrics").expect(200);
+    for line in [
+        "agentdex_things 1",
+        "agentdex_log_seq 1",
+        "agentdex_event_streams 1",
+        "agentdex_http_requests_total{path=\"/things/{id}\",method=\"PUT\",status=\"2xx\"} 1",
+        "agentdex_http_requests_total{path=\"/things/{id}\",method=\"GET\",status=\"4xx\"} 1",
+        "agentdex_http_requests_total{path=\"other\",method=\"GET\",status=\"4xx\"} 1",
+        "agentdex_http_request_duration_seconds_count{path=\"/things/{id}\"} 2",
+    ] {
+        assert!(metrics.text().lines().any(|other| other == line), "{line} is not in\n{}", metrics.text());
+    }
+}
+
+#[test]
+fn a_registry_that_stops_is_not_ready_and_says_nothing_of_its_inside() {
+    let registry = TestRegistry::start();
+    registry.registry().close();
+    let refused = registry.put("/things/urn:example:a", agent("urn:example:a", "A"));
+    refused.problem(503, "shutting-down");
+    assert_eq!(refused.header("retry-after"), "1");
+}

@@ -1,0 +1,92 @@
+//! `POST /things/batch`: lines in, results out.
+
+use std::io::{Read, Write};
+
+use serde_json::Value;
+
+use crate::support::{Answer, TestRegistry, agent, anonymous_agent};
+
+fn line(td: &str) -> String {
+    td.replace('\n', " ") + "\n"
+}
+
+fn post(registry: &TestRegistry, query: &str, lines: String) -> Answer {
+    registry.call("POST", &format!("/things/batch{query}")).body("application/x-ndjson", lines).send()
+}
+
+fn results(answer: &Answer) -> Vec<Value> {
+    answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn each_line_has_a_result_in_order() {
+    let registry = TestRegistry::start();
+    let lines: String = (0..300).map(|number| line(&agent(&format!("urn:example:{number}"), "A"))).collect();
+    let answer = post(&registry, "", lines).expect(200);
+    assert_eq!(answer.header("content-type"), "application/x-ndjson");
+    let results = results(&answer);
+    assert_eq!(results.len(), 300);
+    for (result, number) in results.iter().zip(0..) {
+        assert_eq!((&result["line"], &result["status"]), (&Value::from(number + 1), &Value::from(201)));
+        assert_eq!(result["id"], format!("urn:example:{number}"));
+    }
+    assert_eq!(registry.registry().len(), 300);
+}
+
+#[test]
+fn bad_lines_spoil_nothing_but_themselves() {
+    let registry = TestRegistry::start();
+    let too_long = line(&agent("urn:example:long", &"x".repeat(1024 * 1024)));
+    let lines = [
+        line(&agent("urn:example:a", "A")),
+        "{\"id\": \n".to_owned(),
+        "\n".to_owned(),
+        too_long,
+        line(&anonymous_agent("B")),
+        line(&agent("urn:example:a", "C")),
+        line("{}"),
+        line(&agent("urn:example:last", "D")).trim_end().to_owned(),
+    ];
+    let results = results(&post(&registry, "", lines.concat()).expect(200));
+    let told: Vec<_> = results.iter().map(|result| (result["line"].as_u64(), result["status"].as_u64())).collect();
+    let wanted = [(1, 201), (2, 400), (4, 413), (5, 201), (6, 204), (7, 400), (8, 201)];
+    assert_eq!(told, wanted.map(|(line, status)| (Some(line), Some(status))));
+    assert_eq!(results[1]["problem"]["code"], "malformed-json");
+    assert!(results[3]["id"].as_str().unwrap().starts_with("urn:uuid:"));
+    assert_eq!(registry.get("/things/urn:example:a").json()["title"], "C");
+    assert_eq!(registry.registry().len(), 3);
+}
+
+#[test]
+fn dry_batch_writes_nothing() {
+    let registry = TestRegistry::start();
+    let results = results(&post(&registry, "?dry_run=true", line(&agent("urn:example:a", "A"))).expect(200));
+    assert_eq!(results[0]["status"], 201);
+    assert!(registry.registry().is_empty());
+}
+
+#[test]
+fn results_come_while_lines_are_sent() {
+    let registry = TestRegistry::start();
+    let mut socket = std::net::TcpStream::connect(registry.address()).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    let head = "POST /things/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut received = String::new();
+    let mut buffer = [0; 4096];
+    for number in 1..=3 {
+        let line = line(&agent(&format!("urn:example:{number}"), "A"));
+        socket.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes()).unwrap();
+        while !received.contains(&format!("\"line\":{number},")) {
+            let read = socket.read(&mut buffer).unwrap();
+            assert_ne!(read, 0, "the answer ended");
+            received.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+        }
+    }
+}
+
+#[test]
+fn other_types_are_refused() {
+    let registry = TestRegistry::start();
+    registry.post("/things/batch", "{}").problem(415, "unsupported-media-type");
+}

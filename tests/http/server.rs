@@ -1,0 +1,125 @@
+//! The server around the resources: compression, CORS, mounting, stopping.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use actix_web::{App, test as actix, web};
+use agentdex::{Registry, http};
+
+use crate::support::{TestRegistry, agent};
+
+#[test]
+fn answers_are_compressed_for_those_who_accept_it() {
+    let registry = TestRegistry::start();
+    for number in 0..50 {
+        registry.registry().put(&agent(&format!("urn:example:{number}"), "A")).unwrap();
+    }
+    let plain = registry.get("/things");
+    assert_eq!(plain.header("content-encoding"), "");
+    for coding in ["gzip", "br"] {
+        let coded = registry.call("GET", "/things").header("accept-encoding", coding).send().expect(200);
+        assert_eq!(coded.header("content-encoding"), coding);
+        assert!(coded.body.len() * 5 < plain.body.len(), "{} of {}", coded.body.len(), plain.body.len());
+        assert_eq!(coded.header("etag"), plain.header("etag"));
+        assert!(coded.header("vary").contains("accept-encoding"));
+    }
+}
+
+#[test]
+fn pages_of_allowed_origins_may_call() {
+    let options = http::Options { cors_origins: vec!["https://example.org".into()], ..Default::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    let from = |origin: &str| registry.call("GET", "/things").header("origin", origin).send();
+    let allowed = from("https://example.org").expect(200);
+    assert_eq!(allowed.header("access-control-allow-origin"), "https://example.org");
+    assert!(allowed.header("access-control-expose-headers").contains("agentdex-seq"));
+    assert_eq!(from("https://evil.example").header("access-control-allow-origin"), "");
+    let preflight = registry
+        .call("OPTIONS", "/things/urn:example:a")
+        .header("origin", "https://example.org")
+        .header("access-control-request-method", "PUT")
+        .header("access-control-request-headers", "content-type, if-match")
+        .send()
+        .expect(200);
+    assert!(preflight.header("access-control-allow-methods").contains("PUT"), "{preflight:?}");
+
+    let closed = TestRegistry::start();
+    let plain = closed.call("GET", "/things").header("origin", "https://example.org").send().expect(200);
+    assert_eq!(plain.header("access-control-allow-origin"), "");
+}
+
+#[actix_web::test]
+async fn mounted_in_a_scope_it_knows_its_prefix() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    let api = http::configure(&registry, http::Options::default());
+    let own = web::resource("/own").to(|| async { "own" });
+    let app = actix::init_service(App::new().service(web::scope("/registry").configure(api)).service(own)).await;
+
+    let put = actix::TestRequest::put()
+        .uri("/registry/things/urn:example:a%2Fb")
+        .set_payload(agent("urn:example:a/b", "A"))
+        .to_request();
+    let created = actix::call_service(&app, put).await;
+    assert_eq!(created.status(), 201);
+    let location: String = created.headers().get("location").unwrap().to_str().unwrap().to_owned();
+    assert_eq!(location, "/registry/things/urn:example:a%2Fb");
+    for path in [location.clone(), format!("/registry/things/{location}")] {
+        let get = actix::TestRequest::get().uri(&path).to_request();
+        assert_eq!(actix::call_service(&app, get).await.status(), 200, "{path}");
+    }
+    let own = actix::TestRequest::get().uri("/own").to_request();
+    assert_eq!(actix::call_and_read_body(&app, own).await, "own");
+    registry.close();
+}
+
+#[test]
+fn requests_in_flight_finish_when_the_server_stops() {
+    let mut registry = TestRegistry::start();
+    let body = agent("urn:example:a", "A");
+    let mut socket = TcpStream::connect(registry.address()).unwrap();
+    let head = format!(
+        "PUT /things/urn:example:a HTTP/1.1\r\nHost: x\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let (first, second) = body.split_at(10);
+    socket.write_all(format!("{head}{first}").as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let second = second.to_owned();
+    let client = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        socket.write_all(second.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    registry.stop();
+    assert!(client.join().unwrap().starts_with("HTTP/1.1 201 "));
+    assert_eq!(registry.registry().len(), 1);
+}
+
+#[test]
+fn idle_connections_and_open_streams_do_not_hold_up_the_end() {
+    let mut registry = TestRegistry::start();
+    let mut idle = TcpStream::connect(registry.address()).unwrap();
+    idle.write_all(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert_ne!(idle.read(&mut [0; 4096]).unwrap(), 0);
+    let _events = registry.events("/events", None);
+    let poll = registry.call("GET", "/changes?wait=60");
+    let poll = std::thread::spawn(move || poll.send());
+    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    registry.stop();
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    poll.join().unwrap().expect(200);
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let registry = TestRegistry::start();
+    let refused = http::Server::bind(registry.address(), registry.registry(), http::Options::default());
+    assert!(matches!(refused, Err(agentdex::Error::Io { .. })), "{refused:?}");
+}
