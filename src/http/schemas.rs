@@ -210,13 +210,13 @@ pub(super) struct ValidationError {
 pub(super) enum Refusals {
     /// The request isn't understood: a parameter, a header, the body.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// The registry failed; its log says why.
     #[response(status = 500, content_type = "application/problem+json")]
-    Failed(#[to_schema] Problem),
+    Failed(Problem),
     /// Not now: the search index is being rebuilt, writes are closed, or the server stops.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }
 
 /// What operations on one Thing may answer instead.
@@ -224,10 +224,10 @@ pub(super) enum Refusals {
 pub(super) enum ThingRefusals {
     /// There is no such Thing, or it has expired.
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(#[to_schema] Problem),
+    NotFound(Problem),
     /// `If-Match` or `If-None-Match` doesn't hold.
     #[response(status = 412, content_type = "application/problem+json")]
-    PreconditionFailed(#[to_schema] Problem),
+    PreconditionFailed(Problem),
 }
 
 /// What operations that take a body may answer instead.
@@ -235,8 +235,8 @@ pub(super) enum ThingRefusals {
 pub(super) enum BodyRefusals {
     /// The body is larger than the limit.
     #[response(status = 413, content_type = "application/problem+json")]
-    TooLarge(#[to_schema] Problem),
+    TooLarge(Problem),
     /// The body is of a type, or in a content coding, that isn't taken.
     #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(#[to_schema] Problem),
+    UnsupportedMediaType(Problem),
 }

@@ -24,6 +24,7 @@ fn validation_errors_name_fields() {
     let errors = problem["validationErrors"].as_array().unwrap();
     let fields: Vec<_> = errors.iter().map(|error| error["field"].as_str().unwrap()).collect();
     assert!(fields.contains(&"title"), "{problem}");
+    assert!(fields.contains(&"properties.status.forms.0.href"), "{problem}");
     assert!(errors.iter().all(|error| error["description"].is_string()));
 
     let td = agent("urn:example:a", "A").replace("\"title\": \"A\",", "");
