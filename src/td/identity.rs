@@ -46,7 +46,11 @@ pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
     }
     let normal = match is_absolute_uri(id) {
         true => Cow::Borrowed(id),
-        false => Cow::Owned(format!("{MENDED_ID_PREFIX}{}", utf8_percent_encode(id, RESERVED))),
+        false => {
+            // A mended id whose encoding was undone, as servers do with paths, is still meant.
+            let word = id.strip_prefix(MENDED_ID_PREFIX).unwrap_or(id);
+            Cow::Owned(format!("{MENDED_ID_PREFIX}{}", utf8_percent_encode(word, RESERVED)))
+        }
     };
     if normal.len() > MAX_ID_BYTES {
         return Err(Error::LimitExceeded { what: "length of the id in bytes", maximum: MAX_ID_BYTES as u64 });

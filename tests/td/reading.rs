@@ -83,6 +83,8 @@ fn absolute_uris_stay_ids_and_others_are_encoded() {
         ("urn:a b", "urn:agentdex:urn%3Aa%20b"),
         ("100%", "urn:agentdex:100%25"),
         ("ä", "urn:agentdex:%C3%A4"),
+        ("urn:agentdex:my agent", "urn:agentdex:my%20agent"),
+        ("urn:agentdex:100%", "urn:agentdex:100%25"),
     ] {
         assert_eq!(normalize_id(id).unwrap(), normal);
         assert_eq!(normalize_id(normal).unwrap(), normal, "the mend of {id:?} isn't stable");

@@ -32,7 +32,7 @@ impl<'a> Walk<'a> {
             self.check_language_tag(&path.member(tag), tag);
         }
         let reference = *self.languages.reference.get_or_insert(translations);
-        if !reference.keys().eq(translations.keys()) {
+        if reference.len() != translations.len() || !reference.keys().all(|tag| translations.contains_key(tag)) {
             let message = format!(
                 "the languages {} differ from {}, which other texts of this description are in",
                 listed(translations),
