@@ -38,6 +38,8 @@ pub struct Layer {
     pub no_mqtt: Option<bool>,
     /// An existing broker that changes are published to as well.
     pub mqtt_url: Option<String>,
+    /// A PEM file with the certificates that a `mqtts` broker is trusted by.
+    pub mqtt_ca: Option<PathBuf>,
     /// The first level of all MQTT topics.
     pub mqtt_prefix: Option<String>,
     /// Whether to register the example agents.
@@ -137,6 +139,7 @@ impl Layer {
             mqtt_listen: variables.parse("AGENTDEX_MQTT_LISTEN")?,
             no_mqtt: variables.switch("AGENTDEX_NO_MQTT")?,
             mqtt_url: variables.parse("AGENTDEX_MQTT_URL")?,
+            mqtt_ca: variables.parse("AGENTDEX_MQTT_CA")?,
             mqtt_prefix: variables.parse("AGENTDEX_MQTT_PREFIX")?,
             examples: variables.switch("AGENTDEX_EXAMPLES")?,
             validation: variables.parse("AGENTDEX_VALIDATION")?,
@@ -159,6 +162,7 @@ impl Layer {
             mqtt_listen: self.mqtt_listen.or(lower.mqtt_listen),
             no_mqtt: self.no_mqtt.or(lower.no_mqtt),
             mqtt_url: self.mqtt_url.or(lower.mqtt_url),
+            mqtt_ca: self.mqtt_ca.or(lower.mqtt_ca),
             mqtt_prefix: self.mqtt_prefix.or(lower.mqtt_prefix),
             examples: self.examples.or(lower.examples),
             validation: self.validation.or(lower.validation),
@@ -213,6 +217,8 @@ pub struct Settings {
     pub mqtt: MqttDoor,
     /// An existing broker that changes are published to as well.
     pub mqtt_url: Option<String>,
+    /// A PEM file with the certificates that a `mqtts` broker is trusted by; none: those of the system.
+    pub mqtt_ca: Option<PathBuf>,
     /// The first level of all MQTT topics.
     pub mqtt_prefix: String,
     /// Whether to register the example agents.
@@ -286,6 +292,7 @@ impl Settings {
                 (_, None) => MqttDoor::Default,
             },
             mqtt_url: layer.mqtt_url,
+            mqtt_ca: layer.mqtt_ca,
             mqtt_prefix: layer.mqtt_prefix.unwrap_or_else(|| DEFAULT_MQTT_PREFIX.into()),
             examples: layer.examples.unwrap_or(false),
             validation: layer.validation.unwrap_or_default(),

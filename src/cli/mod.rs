@@ -5,6 +5,7 @@ mod document;
 mod examples;
 mod get;
 mod list;
+mod mqtt;
 mod output;
 mod register;
 mod remote;
@@ -49,6 +50,8 @@ enum Command {
     Remove(remove::Arguments),
     /// Print what changes, as it changes.
     Watch(watch::Arguments),
+    /// Look after the topics on an existing MQTT broker.
+    Mqtt(mqtt::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
 }
@@ -64,6 +67,7 @@ pub fn run() -> ExitCode {
         Command::Search(arguments) => search::run(&arguments),
         Command::Remove(arguments) => remove::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     };
     outcome.unwrap_or_else(|error| report(&error))

@@ -7,6 +7,7 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::PathBuf,
     process::ExitCode,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,7 +15,7 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{examples, stop};
+use super::{examples, mqtt as resync, stop};
 use crate::{
     Error, Registry,
     config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
@@ -44,6 +45,9 @@ pub(super) struct Arguments {
     /// Also publish to this broker: mqtt://HOST:PORT or mqtts://HOST:PORT
     #[arg(long, value_name = "URL")]
     mqtt_url: Option<String>,
+    /// PEM file with the certificates that an mqtts broker is trusted by [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    mqtt_ca: Option<PathBuf>,
     /// First level of all MQTT topics [default: agentdex]
     #[arg(long, value_name = "PREFIX")]
     mqtt_prefix: Option<String>,
@@ -84,6 +88,7 @@ impl Arguments {
             mqtt_listen: self.mqtt_listen,
             no_mqtt: self.no_mqtt.then_some(true),
             mqtt_url: self.mqtt_url,
+            mqtt_ca: self.mqtt_ca,
             mqtt_prefix: self.mqtt_prefix,
             examples: self.examples.then_some(true),
             validation: self.validation,
@@ -113,9 +118,12 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let registry = open(&settings)?;
     let progress = tokio::spawn(show_rebuilding(registry.clone()));
     let endpoint = start_endpoint(&settings, &registry)?;
+    let publisher = start_publisher(&settings, &registry)?;
+    let requests = publisher.clone().map(|publisher| tokio::spawn(resync::serve(settings.data.clone(), publisher)));
     let options = http::Options {
         cors_origins: settings.cors_origins.clone(),
         public_url: settings.public_url.clone(),
+        mqtt: endpoint.as_ref().map(mqtt::Endpoint::door),
         ..http::Options::default()
     };
     let server = http::Server::on_listener(socket, &registry, options)?;
@@ -128,7 +136,13 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 
     tracing::info!("stopping");
     progress.abort();
+    if let Some(requests) = requests {
+        requests.abort();
+    }
     let close = move || {
+        if let Some(publisher) = publisher {
+            publisher.stop();
+        }
         if let Some(endpoint) = endpoint {
             endpoint.stop();
         }
@@ -181,6 +195,11 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         ..registry::Options::default()
     };
     Ok(Registry::builder(&settings.data).options(options).open()?)
+}
+
+fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Arc<mqtt::Publisher>>> {
+    let Some(url) = &settings.mqtt_url else { return Ok(None) };
+    Ok(Some(Arc::new(mqtt::Publisher::start(url, registry.clone(), resync::options(settings))?)))
 }
 
 /// Waits for a rebuild that takes no time, so that the first search finds what is there. A longer one

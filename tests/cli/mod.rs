@@ -2,6 +2,7 @@
 
 mod errors;
 mod remote;
+mod resync;
 mod serve;
 mod validate;
 

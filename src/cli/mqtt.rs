@@ -1,0 +1,123 @@
+//! `agentdex mqtt`: looks after the topics on an existing broker.
+//!
+//! A data directory belongs to one process. Where a server has it open, that server is asked to do
+//! what is to be done, by a file in the directory: who may write there may ask.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use crate::{
+    Error, Registry,
+    config::{Layer, Settings},
+    mqtt::{self, Publisher, PublisherOptions, Resynced},
+};
+
+/// The file that asks a server to resync; it removes the file when it begins.
+const REQUEST: &str = "mqtt-resync.request";
+/// How often a server looks for the file.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a server may take to notice the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Publish all descriptions anew and clear those of agents that are gone.
+    ///
+    /// For a broker that lost what it retained. A server that runs over the same data directory is
+    /// asked to do it.
+    Resync(Resync),
+}
+
+#[derive(Debug, Args)]
+struct Resync {
+    /// Where the registry keeps what it knows [default: ./agentdex-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The broker: mqtt://HOST:PORT or mqtts://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    mqtt_url: Option<String>,
+    /// PEM file with the certificates that an mqtts broker is trusted by [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    mqtt_ca: Option<PathBuf>,
+    /// First level of all MQTT topics [default: agentdex]
+    #[arg(long, value_name = "PREFIX")]
+    mqtt_prefix: Option<String>,
+    /// File with settings [default: agentdex.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let Command::Resync(Resync { data, mqtt_url, mqtt_ca, mqtt_prefix, config }) = arguments.command;
+    let flags = Layer { data, mqtt_url, mqtt_ca, mqtt_prefix, ..Layer::default() };
+    let settings = Settings::load(flags, config.as_deref(), &|name| std::env::var(name).ok())?;
+    // An empty registry would clear everything that the broker retains.
+    if !settings.data.exists() {
+        bail!("there is no registry in {}: name its directory with --data", settings.data.display());
+    }
+    let line = match Registry::builder(&settings.data).open() {
+        Ok(registry) => resync(&settings, &registry)?,
+        Err(Error::StoreInUse { .. }) => ask_server(&settings.data)?,
+        Err(error) => return Err(error.into()),
+    };
+    writeln!(io::stdout(), "{line}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How a publisher is to be opened by these settings.
+pub(super) fn options(settings: &Settings) -> PublisherOptions {
+    PublisherOptions {
+        prefix: settings.mqtt_prefix.clone(),
+        trusted_certificates: settings.mqtt_ca.clone(),
+        ..PublisherOptions::default()
+    }
+}
+
+fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<String> {
+    let url = settings.mqtt_url.as_deref().context("which broker? Name it with --mqtt-url mqtt://HOST:PORT")?;
+    let Resynced { published, cleared } = mqtt::resync(url, registry.clone(), options(settings))?;
+    registry.close();
+    Ok(format!("{published} descriptions published, {cleared} cleared"))
+}
+
+fn ask_server(data: &Path) -> anyhow::Result<String> {
+    let request = data.join(REQUEST);
+    fs::write(&request, "").with_context(|| format!("asking the server by {}", request.display()))?;
+    let asked = Instant::now();
+    while request.exists() {
+        if asked.elapsed() > PATIENCE {
+            // Nobody is to find it tomorrow.
+            let _ = fs::remove_file(&request);
+            bail!("the server that has {} open publishes to no broker: start it with --mqtt-url", data.display());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok("the running server does it; its log says when it is done".into())
+}
+
+/// Does what is asked for by [`REQUEST`], for as long as a server runs.
+pub(super) async fn serve(data: PathBuf, publisher: Arc<Publisher>) {
+    let request = data.join(REQUEST);
+    loop {
+        if fs::remove_file(&request).is_ok() {
+            tracing::info!("resync of the MQTT broker asked for");
+            publisher.resync();
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
