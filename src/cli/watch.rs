@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// Only this kind: created, updated or deleted
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
     type_: Option<ChangeKind>,
-    /// Only agents that have, or had, this capability (id or name)
+    /// Only agents that have, or had, this capability (its id; its name if it has none)
     #[arg(long, value_name = "CAPABILITY")]
     capability: Option<String>,
     /// Start after this event instead of now

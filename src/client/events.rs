@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct EventFilter {
     /// Only this kind; none: all.
     pub kind: Option<ChangeKind>,
-    /// Only Things that have, or had, this capability; none: all.
+    /// Only Things that have, or had, the capability with this key; none: all.
     pub capability: Option<String>,
     /// Whether the data carry what was created (the TD) and what was updated (the merge patch).
     pub diff: bool,

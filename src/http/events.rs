@@ -27,7 +27,7 @@ use super::{
     problem::Problem,
     stop::Stopped,
 };
-use crate::{ChangeKind, Cursor, Seq};
+use crate::{Change, ChangeKind, Cursor, Seq};
 
 /// How much is sent at once.
 const CHUNK: usize = 64 * 1024;
@@ -42,6 +42,7 @@ const RETRY: Duration = Duration::from_secs(2);
     summary = "Hear of changes",
     params(
         ("diff" = Option<bool>, Query, description = "With what changed"),
+        ("capability" = Option<Vec<String>>, Query, description = "Only of Things that have, or had, one of these capabilities"),
         ("last_event_id" = Option<String>, Query, description = "For clients that cannot set the header"),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event"),
     ),
@@ -63,6 +64,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     params(
         ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`"),
         ("diff" = Option<bool>, Query, description = "With what changed"),
+        ("capability" = Option<Vec<String>>, Query, description = "Only of Things that have, or had, one of these capabilities"),
         ("last_event_id" = Option<String>, Query, description = "For clients that cannot set the header"),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event"),
     ),
@@ -81,9 +83,25 @@ pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Res
     answer(&context, &request, Some(kind))
 }
 
+/// Which changes a client wants to hear of.
+struct Wanted {
+    kind: Option<ChangeKind>,
+    /// Keys of capabilities before or after the change; none: all.
+    capabilities: Vec<String>,
+}
+
+impl Wanted {
+    fn includes(&self, change: &Change) -> bool {
+        let concerns = |wanted: &String| change.capability_keys().any(|key| key == wanted);
+        self.kind.is_none_or(|kind| kind == change.kind)
+            && (self.capabilities.is_empty() || self.capabilities.iter().any(concerns))
+    }
+}
+
 fn answer(context: &Data<Context>, request: &HttpRequest, kind: Option<ChangeKind>) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(request, &["diff", "last_event_id"])?;
+    let parameters = Parameters::parse(request, &["diff", "capability", "last_event_id"])?;
     let diff = parameters.flag("diff")?;
+    let wanted = Wanted { kind, capabilities: parameters.values("capability").map(str::to_owned).collect() };
     let mut response = HttpResponse::Ok();
     response
         .content_type("text/event-stream")
@@ -95,7 +113,7 @@ fn answer(context: &Data<Context>, request: &HttpRequest, kind: Option<ChangeKin
     }
     let last_event_id = request.headers().get("last-event-id").map(|id| String::from_utf8_lossy(id.as_bytes()));
     let given = last_event_id.as_deref().or_else(|| parameters.text("last_event_id")).filter(|id| !id.is_empty());
-    Ok(response.streaming(Subscription::new(context, kind, diff, given).into_stream()))
+    Ok(response.streaming(Subscription::new(context, wanted, diff, given).into_stream()))
 }
 
 /// An event stream that is open.
@@ -103,7 +121,7 @@ struct Subscription {
     context: Data<Context>,
     durable: watch::Receiver<Seq>,
     stopped: Stopped,
-    kind: Option<ChangeKind>,
+    wanted: Wanted,
     diff: bool,
     position: Seq,
     /// What is sent before the next look at the log.
@@ -112,13 +130,13 @@ struct Subscription {
 }
 
 impl Subscription {
-    fn new(context: &Data<Context>, kind: Option<ChangeKind>, diff: bool, given: Option<&str>) -> Subscription {
+    fn new(context: &Data<Context>, wanted: Wanted, diff: bool, given: Option<&str>) -> Subscription {
         let mut durable = context.registry.durable();
         let end = *durable.borrow_and_update();
         let mut subscription = Subscription {
             durable,
             stopped: context.options.stop.listener(),
-            kind,
+            wanted,
             diff,
             position: end,
             pending: VecDeque::new(),
@@ -176,8 +194,7 @@ impl Subscription {
             };
             let Some(last) = events.last() else { break };
             self.position = last.change.seq;
-            let wanted: Vec<_> =
-                events.iter().filter(|event| self.kind.is_none_or(|kind| kind == event.change.kind)).collect();
+            let wanted: Vec<_> = events.iter().filter(|event| self.wanted.includes(&event.change)).collect();
             if let ([event], true) = (wanted.as_slice(), chunk.is_empty()) {
                 return Ok(Some(event.encoded(self.diff).clone()));
             }

@@ -168,6 +168,24 @@ fn watch_prints_what_happens_and_survives_a_restart_of_the_server() {
     watch.wait().unwrap();
 }
 
+#[test]
+fn watch_can_be_about_one_capability_and_one_kind() {
+    let (_data, server) = server();
+    let before = last_event(&server);
+    let mut command = agentdex();
+    command.args(["watch", "--since", &before, "--type", "deleted", "--capability", "greet", "--url", server.url()]);
+    let mut watch = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let register =
+        |text: &str| assert!(run_with_input(&["register", "-", "--url", server.url()], text).status.success());
+    register(&agent("urn:test:rude", "Rude").replace("greet", "ignore"));
+    register(&agent("urn:test:kind", "Kind"));
+    assert!(run(&["remove", "urn:test:rude", "urn:test:kind", "--url", server.url()]).status.success());
+    let line = BufReader::new(watch.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(line.starts_with("deleted urn:test:kind"), "{line}");
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
 /// The id of the last event of a server.
 fn last_event(server: &ServerProcess) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -55,6 +55,25 @@ fn type_filters_events() {
 }
 
 #[test]
+fn capability_filters_events_also_where_it_was_lost() {
+    let registry = TestRegistry::start();
+    let mut events = registry.events("/events?capability=forecast&capability=greet", None);
+    let with = |id: &str, capability: &str| {
+        let id_of_capability = format!(r#""id": "{capability}""#);
+        registry.registry().put(&agent(id, "A").replace(r#""id": "forecast""#, &id_of_capability)).unwrap();
+    };
+    with("urn:example:a", "forecast");
+    with("urn:example:b", "translate");
+    with("urn:example:a", "translate");
+    registry.registry().remove("urn:example:a").unwrap();
+    with("urn:example:c", "greet");
+    let events = events.take(3);
+    let told: Vec<_> = events.iter().map(|event| (event.kind.as_str(), event.json()["id"].clone())).collect();
+    let expected = [("thing_created", "a"), ("thing_updated", "a"), ("thing_created", "c")];
+    assert_eq!(told, expected.map(|(kind, name)| (kind, json!(format!("urn:example:{name}")))));
+}
+
+#[test]
 fn who_comes_back_gets_what_was_missed() {
     let registry = TestRegistry::start();
     let mut events = registry.events("/events", None);
