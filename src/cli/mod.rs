@@ -6,6 +6,7 @@ mod examples;
 mod get;
 mod list;
 mod mqtt;
+mod openapi;
 mod output;
 mod register;
 mod remote;
@@ -52,6 +53,8 @@ enum Command {
     Watch(watch::Arguments),
     /// Look after the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
+    /// Print the OpenAPI description of the REST API.
+    Openapi,
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
 }
@@ -68,6 +71,7 @@ pub fn run() -> ExitCode {
         Command::Remove(arguments) => remove::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
+        Command::Openapi => openapi::run(),
         Command::Completions(arguments) => completions::run(&arguments),
     };
     outcome.unwrap_or_else(|error| report(&error))

@@ -1,5 +1,7 @@
 //! What the command line says when something is wrong, and what needs no registry.
 
+use serde_json::Value;
+
 use super::{run, stderr, stdout};
 
 #[test]
@@ -20,6 +22,13 @@ fn url_that_is_none_is_explained() {
 #[test]
 fn unknown_flag_is_a_usage_error() {
     assert_eq!(run(&["list", "--frobnicate"]).status.code(), Some(2));
+}
+
+#[test]
+fn openapi_is_json() {
+    let document: Value = serde_json::from_str(&stdout(&run(&["openapi"]))).unwrap();
+    assert!(document["openapi"].as_str().unwrap().starts_with('3'), "{document}");
+    assert!(document["paths"].as_object().unwrap().contains_key("/things"));
 }
 
 #[test]
