@@ -18,8 +18,14 @@ impl View {
 
     /// Records that have not expired.
     pub fn live_records(&self) -> Result<u64> {
-        let expired = self.due(Timestamp::now(), usize::MAX)?.len();
-        Ok(self.records().saturating_sub(expired as u64))
+        loop {
+            let (generation, records) = (self.generation(), self.records());
+            let expired = self.due(Timestamp::now(), usize::MAX)?.len();
+            // Else a purge may have been counted in one of the two.
+            if generation == self.generation() {
+                return Ok(records.saturating_sub(expired as u64));
+            }
+        }
     }
 
     fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<(IVec, IVec)>> {

@@ -6,6 +6,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
+mod crash;
 mod expiry;
 mod flush;
 mod log;
