@@ -82,7 +82,7 @@ fn memory(directory: &Path, things: usize) -> Outcome {
     println!("RssAnon after registering: {} MB", rss_anon()?);
     let started = Instant::now();
     for index in 0..1000 {
-        registry.search(&Request::words(&format!("{} {}", word(index), word(index * 7 + 1))), false)?;
+        registry.search(&Request::words(format!("{} {}", word(index), word(index * 7 + 1))), false)?;
     }
     println!("1000 searches of two words in {:.1?}", started.elapsed());
     println!("RssAnon after 1000 searches: {} MB (goal 500 MB)", rss_anon()?);
@@ -159,7 +159,7 @@ impl Ids {
 }
 
 fn document(number: usize) -> (String, String) {
-    let mut words = (0..).map(|index| word(number.wrapping_mul(31) ^ index * 17));
+    let mut words = (0..).map(|index| word(number.wrapping_mul(31) ^ (index * 17)));
     let mut sentence = |count: usize| words.by_ref().take(count).collect::<Vec<_>>().join(" ");
     let id = format!("urn:example:agent:{:016x}", (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let actions: Vec<String> = (0..4)

@@ -1,6 +1,7 @@
 //! All integration tests: one binary, one module a resource or promise.
 
 mod cli;
+mod crash;
 mod http;
 mod layers;
 mod mqtt;
