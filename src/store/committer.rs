@@ -14,12 +14,13 @@ use std::{
     time::Instant,
 };
 
+use sled::IVec;
 use tokio::sync::oneshot;
 
 use super::{
     cursors::WRITE_AFTER,
     group::{Group, Staged},
-    layout::State,
+    layout::{self, State},
     sync::DataFiles,
     view::{View, write},
     write::{Operation, Outcome, Write},
@@ -28,6 +29,9 @@ use crate::{Error, Result, change::Timestamp};
 
 /// The most bytes of descriptions and originals that are gathered into a group.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
+
+/// The expiries that get their grace at a time, so that writes don't wait long for it.
+const GRACE_STEP: usize = 256;
 
 /// What the committer is asked for.
 pub(super) enum Message {
@@ -70,11 +74,14 @@ pub(super) struct Committer {
     /// When cursors that moved are written at the latest.
     cursors_due: Option<Instant>,
     trims: VecDeque<(Timestamp, oneshot::Sender<Result<()>>)>,
+    /// The first expiry that may still need the grace after the start; none: none does.
+    next_grace: Option<IVec>,
     closing: bool,
 }
 
 impl Committer {
     pub fn new(view: Arc<View>, files: DataFiles, messages: Receiver<Message>, state: State) -> Committer {
+        let next_grace = (!view.grace.is_granted()).then(|| IVec::from(layout::EXPIRIES));
         Committer {
             view,
             files,
@@ -83,6 +90,7 @@ impl Committer {
             now: Timestamp(0),
             cursors_due: None,
             trims: VecDeque::new(),
+            next_grace,
             closing: false,
         }
     }
@@ -104,6 +112,9 @@ impl Committer {
                 self.commit(transactions);
             }
             self.trim();
+            if let Some(start) = self.next_grace.take() {
+                self.grant_grace(&start);
+            }
         }
     }
 
@@ -132,7 +143,7 @@ impl Committer {
     }
 
     fn wait(&mut self) -> Option<Message> {
-        if !self.trims.is_empty() {
+        if !self.trims.is_empty() || self.next_grace.is_some() {
             return match self.messages.try_recv() {
                 Err(TryRecvError::Disconnected) => Some(Message::Close),
                 message => message.ok(),
@@ -193,6 +204,31 @@ impl Committer {
         }
         self.view.tree.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())
+    }
+
+    /// Writes the grace after the start into some expiries.
+    fn grant_grace(&mut self, start: &IVec) {
+        if self.view.closed.get().is_some() {
+            return;
+        }
+        let view = self.view.clone();
+        let mut group = Group::new(&view, self.state, self.now);
+        let staged = view.expiries(start, GRACE_STEP).and_then(|expiries| {
+            expiries.iter().try_for_each(|(id, _)| group.grant_grace(id))?;
+            Ok(expiries)
+        });
+        let expiries = match staged {
+            Ok(expiries) => expiries,
+            // Readers go on reckoning with it.
+            Err(error) => return tracing::error!(%error, "the grace after the start can't be written"),
+        };
+        if let Err(reason) = self.make_durable(group.finish()) {
+            return view.close(reason);
+        }
+        match expiries.last() {
+            Some((_, last)) if expiries.len() == GRACE_STEP => self.next_grace = Some(layout::key_after(last)),
+            _ => view.grace.grant(),
+        }
     }
 
     /// Takes one step of the oldest trim.

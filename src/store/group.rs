@@ -85,6 +85,12 @@ impl<'a> Group<'a> {
         outcomes
     }
 
+    /// Writes the grace after a start into the tree.
+    pub fn grant_grace(&mut self, id: &str) -> Result<()> {
+        let extended = self.expiry(id).map(|expiry| self.view.grace.extend(expiry))?;
+        self.move_expiry(id, true, extended)
+    }
+
     /// Stages something that is no write to a record.
     pub fn set(&mut self, key: IVec, value: Option<IVec>) {
         let replaced = self.staged.insert(key.clone(), value);
@@ -296,9 +302,10 @@ impl<'a> Group<'a> {
     fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
         let record = StoredRecord::decode(bytes)?;
         let expiry = if record.has_expiry { self.expiry(id)? } else { Expiry::default() };
-        Ok(Found { record, expiry })
+        Ok(Found { record, expiry: self.view.grace.extend(expiry) })
     }
 
+    /// What the tree, or what is staged, says of an expiry.
     fn expiry(&mut self, id: &str) -> Result<Expiry> {
         let bytes = self.get(&layout::expiry_key(id))?;
         bytes.map_or(Ok(Expiry::default()), |bytes| layout::decode_expiry(&bytes))

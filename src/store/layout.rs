@@ -43,6 +43,8 @@ pub(super) const RECORDS: &[u8] = b"r/";
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
 pub(super) const ORIGINALS: &[u8] = b"o/";
 pub(super) const EXPIRIES: &[u8] = b"e/";
+/// The first key after all expiries.
+pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const CURSORS: &[u8] = b"c/";
@@ -97,6 +99,11 @@ pub(super) fn cursor_key(follower: &str) -> IVec {
 
 pub(super) fn session_key(name: &str) -> IVec {
     join(&[SESSIONS, name.as_bytes()])
+}
+
+/// The smallest key after another.
+pub(super) fn key_after(key: &[u8]) -> IVec {
+    join(&[key, &[0]])
 }
 
 fn join(parts: &[&[u8]]) -> IVec {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     cursors::Cursors,
-    expiry,
+    expiry::Grace,
     layout::{self, FORMAT_VERSION, State},
     options::Options,
     sync::DataFiles,
@@ -53,10 +53,10 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         None => state.last.next(),
     };
     let cursors = Cursors::load(&tree)?;
-    expiry::grant_grace(&tree, Timestamp::now())?;
+    let grace = Grace::new(&tree, Timestamp::now());
     let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join("store")));
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
-    Ok((View::new(tree, (epoch, registry_id), options, state, oldest, cursors), files, state))
+    Ok((View::new(tree, (epoch, registry_id), options, state, oldest, cursors, grace), files, state))
 }
 
 fn create_directory(directory: &Path) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use sled::IVec;
+
 use super::{
     layout::{self, StoredRecord},
     view::View,
@@ -82,18 +84,13 @@ impl View {
         }
         self.get(&layout::original_key(id))?.map(|bytes| layout::decode_original(&bytes)).transpose()
     }
-
-    fn expiry(&self, id: &str) -> Result<Expiry> {
-        let bytes = self.get(&layout::expiry_key(id))?;
-        bytes.map_or(Ok(Expiry::default()), |bytes| layout::decode_expiry(&bytes))
-    }
 }
 
 /// Iterates over records, a small chunk in memory at a time.
 pub struct Records {
     view: Arc<View>,
     /// Where the next chunk starts; none after the last.
-    next: Option<Vec<u8>>,
+    next: Option<IVec>,
     chunk: VecDeque<Record>,
     /// Whether records that have expired are among them.
     unpurged: bool,
@@ -104,7 +101,7 @@ impl Records {
     const CHUNK_BYTES: usize = 256 * 1024;
 
     pub(super) fn new(view: Arc<View>, start: Option<&str>, unpurged: bool) -> Records {
-        let next = layout::record_key(start.unwrap_or_default()).to_vec();
+        let next = layout::record_key(start.unwrap_or_default());
         Records { view, next: Some(next), chunk: VecDeque::new(), unpurged }
     }
 
@@ -116,8 +113,7 @@ impl Records {
             bytes += value.len();
             records >= Self::CHUNK_RECORDS || bytes >= Self::CHUNK_BYTES
         })?;
-        // The smallest key after it.
-        self.next = stopped_at.map(|last| [&last, &[0][..]].concat());
+        self.next = stopped_at.map(|last| layout::key_after(&last));
         for (key, value) in pairs {
             let id = key.get(layout::RECORDS.len()..).unwrap_or_default();
             let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
