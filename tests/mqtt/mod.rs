@@ -2,4 +2,7 @@
 
 mod broker;
 mod events;
+mod lifecycle;
+mod protocol;
 mod support;
+mod wire;

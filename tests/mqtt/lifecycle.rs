@@ -1,0 +1,72 @@
+//! Starting and stopping.
+
+use std::{net::TcpListener, time::Instant};
+
+use agentdex::{
+    Error,
+    mqtt::{Endpoint, EndpointOptions},
+};
+
+use super::{
+    support::{PATIENCE, Server},
+    wire::{Client, Hello, Version::V5},
+};
+
+#[test]
+fn address_that_is_taken_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let server = Server::start();
+    let error = Endpoint::bind(&address, server.registry.clone(), EndpointOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }));
+    let text = error.to_string();
+    assert!(text.contains(&address) && text.contains("in use"), "{text}");
+}
+
+#[test]
+fn address_that_is_none_is_an_error() {
+    let server = Server::start();
+    for address in ["", "localhost", "localhost:port", "999.0.0.1:1883"] {
+        let bound = Endpoint::bind(address, server.registry.clone(), EndpointOptions::default());
+        assert!(matches!(bound, Err(Error::Io { .. })), "{address:?} was bound");
+    }
+}
+
+#[test]
+fn prefix_that_cannot_start_a_topic_is_an_error() {
+    let server = Server::start();
+    let options = EndpointOptions { prefix: "a/+".into(), ..EndpointOptions::default() };
+    assert!(matches!(
+        Endpoint::bind("127.0.0.1:0", server.registry.clone(), options),
+        Err(Error::InvalidSetting { .. })
+    ));
+}
+
+#[test]
+fn port_0_takes_a_free_one() {
+    let (one, other) = (Server::start(), Server::start());
+    assert_ne!(one.port(), 0);
+    assert_ne!(one.port(), other.port());
+}
+
+#[test]
+fn stop_waits_for_nobody_who_takes_nothing() {
+    let server = Server::start();
+    server.put_many(3000);
+    let mut clients: Vec<Client> = (0..5).map(|_| Client::connect(server.port(), V5, &Hello::default()).0).collect();
+    for client in &mut clients {
+        client.subscribe(&[("agentdex/things/#", 0)]);
+    }
+    let begun = Instant::now();
+    server.endpoint.stop();
+    assert!(begun.elapsed() < PATIENCE / 6);
+    // Once more does no harm.
+    server.endpoint.stop();
+}
+
+#[test]
+fn endpoint_can_be_stopped_inside_a_runtime() {
+    let server = Server::start();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async move { drop(server) });
+}
