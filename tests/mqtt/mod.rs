@@ -2,7 +2,11 @@
 
 mod broker;
 mod events;
+mod groups;
 mod lifecycle;
 mod protocol;
+mod retained;
+mod sessions;
+mod stalled;
 mod support;
 mod wire;

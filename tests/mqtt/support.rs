@@ -1,6 +1,7 @@
 //! A registry with an endpoint on a free port, and `mosquitto_sub` as a client that others wrote.
 
 use std::{
+    collections::VecDeque,
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
@@ -131,6 +132,8 @@ impl Message {
 pub struct Subscriber {
     child: Child,
     lines: Receiver<String>,
+    /// Messages that came before the subscription was acknowledged, as those of a session do.
+    early: VecDeque<Message>,
 }
 
 impl Subscriber {
@@ -158,7 +161,7 @@ impl Subscriber {
                 }
             }
         });
-        Subscriber { child, lines }
+        Subscriber { child, lines, early: VecDeque::new() }
     }
 
     pub fn wait_for_line(&mut self, matches: impl Fn(&str) -> bool) -> String {
@@ -166,6 +169,9 @@ impl Subscriber {
         loop {
             let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
             let line = line.expect("mosquitto_sub did not print the line that was waited for");
+            if line.starts_with('{') {
+                self.early.push_back(read_message(&line));
+            }
             if matches(&line) {
                 return line;
             }
@@ -174,6 +180,9 @@ impl Subscriber {
 
     /// The next message; none if there is none for a while, or it has ended.
     fn next_within(&mut self, patience: Duration) -> Option<Message> {
+        if let Some(message) = self.early.pop_front() {
+            return Some(message);
+        }
         let deadline = Instant::now() + patience;
         loop {
             let line = match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

@@ -1,0 +1,95 @@
+//! Shared subscriptions: one reader of a group a message.
+
+use std::collections::BTreeSet;
+
+use super::{
+    support::{Server, Subscriber, agent, has_mosquitto},
+    wire::{
+        Client, Hello,
+        Version::{V3, V5},
+    },
+};
+
+#[test]
+fn each_message_goes_to_one_reader_of_a_group() {
+    if !has_mosquitto() {
+        return;
+    }
+    let server = Server::start();
+    server.put("urn:before", "before");
+    let shared = ["-q", "1", "-t", "$share/readers/agentdex/events/#"];
+    let mut readers: Vec<Subscriber> = ["mqttv311", "mqttv5", "mqttv5"]
+        .iter()
+        .map(|version| Subscriber::start(server.port(), &[&["-V", version], &shared[..]].concat()))
+        .collect();
+    let mut other = Subscriber::start(server.port(), &["-q", "1", "-t", "$share/others/agentdex/events/#"]);
+    server.put_many(600);
+    let mut seqs: Vec<u64> = Vec::new();
+    for reader in &mut readers {
+        let taken = reader.rest();
+        seqs.extend(taken.iter().map(super::support::Message::seq));
+    }
+    assert_eq!(seqs.len(), 600);
+    assert_eq!(seqs.into_iter().collect::<BTreeSet<_>>(), (2..=601).collect());
+    assert_eq!(other.take(600).len(), 600);
+}
+
+#[test]
+fn what_a_reader_leaves_behind_goes_to_another() {
+    let server = Server::start();
+    let filter = [("$share/readers/agentdex/events/#", 1)];
+    let (mut first, _) = Client::connect(server.port(), V5, &Hello::default());
+    assert_eq!(first.subscribe(&filter), [1]);
+    for number in 0..3 {
+        server.registry.put(&agent(&format!("urn:{number}"), "A", &[])).unwrap();
+    }
+    let taken: Vec<_> = (0..3).map(|_| first.receive()).collect();
+    first.acknowledge(taken[1].publish_id());
+    let (mut second, _) = Client::connect(server.port(), V3, &Hello::default());
+    second.subscribe(&filter);
+    assert!(second.is_quiet());
+    drop(first);
+    let topics = [second.receive(), second.receive()].map(|message| message.topic().to_owned());
+    assert_eq!(topics, ["agentdex/events/thing_created/urn:0", "agentdex/events/thing_created/urn:2"]);
+    assert!(second.is_quiet());
+}
+
+#[test]
+fn group_of_a_session_waits_for_it() {
+    let server = Server::start();
+    let hello = Hello { client_id: "reader", clean: false, ..Hello::default() };
+    let (mut client, _) = Client::connect(server.port(), V3, &hello);
+    client.subscribe(&[("$share/readers/agentdex/events/#", 1)]);
+    server.put("urn:0", "A");
+    let message = client.receive();
+    client.acknowledge(message.publish_id());
+    drop(client);
+    server.put("urn:1", "A");
+    let server = server.restart();
+    server.put("urn:2", "A");
+    let (mut client, _) = Client::connect(server.port(), V3, &hello);
+    let topics = [client.receive(), client.receive()].map(|message| message.topic().to_owned());
+    assert_eq!(topics, ["agentdex/events/thing_created/urn:1", "agentdex/events/thing_created/urn:2"]);
+    assert!(client.is_quiet());
+}
+
+#[test]
+fn group_ends_with_its_last_reader() {
+    let server = Server::start();
+    let filter = "$share/readers/agentdex/events/#";
+    let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
+    client.subscribe(&[(filter, 1)]);
+    assert_eq!(client.unsubscribe(&[filter]), [0]);
+    server.put("urn:missed", "A");
+    client.subscribe(&[(filter, 1)]);
+    assert!(client.is_quiet());
+}
+
+#[test]
+fn no_local_cannot_be_asked_of_a_group() {
+    let server = Server::start();
+    let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
+    client.send(&super::wire::packet(0x82, b"\x00\x07\x00\x00\x0a$share/g/a\x05"));
+    let disconnect = client.receive();
+    assert_eq!((disconnect.kind, disconnect.body[0]), (super::wire::DISCONNECT, 0x82));
+}
