@@ -112,7 +112,6 @@ pub struct Message {
     pub retain: bool,
     pub qos: u64,
     pub payload: String,
-    pub identifier: Option<u64>,
 }
 
 impl Message {
@@ -240,7 +239,6 @@ fn read_message(line: &str) -> Message {
         retain: message["retain"] == 1,
         qos: message["qos"].as_u64().unwrap(),
         payload: message["payload"].as_str().unwrap_or_default().into(),
-        identifier: message["properties"]["subscription-identifier"].as_u64(),
     }
 }
 

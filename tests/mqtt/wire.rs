@@ -3,7 +3,6 @@
 use std::{
     io::{ErrorKind, Read, Write},
     net::TcpStream,
-    time::Duration,
 };
 
 use super::support::{PATIENCE, QUIET};
@@ -128,10 +127,6 @@ impl Client {
         let result = self.stream.peek(&mut [0]);
         self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
         result.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
-    }
-
-    pub fn set_patience(&self, patience: Duration) {
-        self.stream.set_read_timeout(Some(patience)).unwrap();
     }
 
     /// Subscribes, and returns the reason codes. `options`: the byte after each filter.
