@@ -1,0 +1,266 @@
+//! What the HTTP API costs: a read against a bare actix handler, and how soon a change is heard of.
+//!
+//! `cargo bench --no-default-features --features server --bench http` prints a table; nothing is
+//! asserted. The servers are processes of their own, pinned to one core with `taskset` where that
+//! is there; what counts is their CPU time, so that the load's own doesn't. They take turns, so that
+//! a noisy machine is noisy for both; medians are compared. `-- --small` does a tenth.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use actix_web::{App, HttpResponse, HttpServer, web};
+use agentdex::{Registry, http};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+const ROUNDS: usize = 15;
+const REQUESTS: usize = 20_000;
+const CONNECTIONS: usize = 32;
+const PATH: &str = "/things/urn:example:bench";
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["serve-registry", directory, ..] => return serve_registry(Path::new(directory)),
+        ["serve-bare", file, ..] => return serve_bare(Path::new(file)),
+        _ => {}
+    }
+    let scale = if words.contains(&"--small") { 10 } else { 1 };
+    let directory = tempfile::tempdir_in(std::env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
+    compare_reads(directory.path(), REQUESTS / scale)?;
+    event_latency(&directory.path().join("events"), 1000 / scale)
+}
+
+/// `GET /things/{id}`, and the same bytes from memory.
+fn compare_reads(directory: &Path, requests: usize) -> Outcome {
+    let data = directory.join("registry");
+    let registry = Registry::builder(&data).open()?;
+    registry.put(&description(3000))?;
+    let body = registry.find_by_id("urn:example:bench")?.map(|thing| thing.enriched()).unwrap_or_default();
+    registry.close();
+    drop(registry);
+    let file = directory.join("body.json");
+    fs::write(&file, &body)?;
+
+    let servers = [
+        Server::start("bare actix handler", "serve-bare", &file)?,
+        Server::start("GET /things/{id}", "serve-registry", &data)?,
+    ];
+    let mut costs = [Vec::new(), Vec::new()];
+    for server in &servers {
+        server.load(requests)?;
+    }
+    for _ in 0..ROUNDS {
+        for (server, costs) in servers.iter().zip(&mut costs) {
+            costs.push(server.load(requests)?);
+        }
+    }
+    println!("CPU time a request, {} bytes, {CONNECTIONS} connections, {requests} requests a round\n", body.len());
+    let [bare, read] = costs.map(|mut costs| {
+        costs.sort_by(f64::total_cmp);
+        costs
+    });
+    for (name, costs) in [(servers[0].name, &bare), (servers[1].name, &read)] {
+        println!("{name:24} {:6.2} µs  ({:.2} … {:.2})", median(costs), costs[0], costs[costs.len() - 1]);
+    }
+    println!("{:24} {:6.2}     (goal: at most 1.40)\n", "ratio", median(&read) / median(&bare));
+    Ok(())
+}
+
+/// From an acknowledged write to the event that a subscriber has read.
+fn event_latency(data: &Path, changes: usize) -> Outcome {
+    let registry = Registry::builder(data).open()?;
+    let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
+    let address = server.local_addr();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(server.run(async { drop(stopped.await) })).map_err(std::io::Error::other)
+    });
+    let heard = listen(address)?;
+    let (mut since_call, mut since_durable) = (Vec::new(), Vec::new());
+    for number in 0..changes {
+        thread::sleep(Duration::from_millis(3));
+        let td = description(3000).replace("\"A\"", &format!("\"A {number}\""));
+        let called = Instant::now();
+        registry.put(&td)?;
+        let durable = Instant::now();
+        let heard = heard.recv_timeout(Duration::from_secs(5))?;
+        since_call.push((heard - called).as_secs_f64() * 1000.0);
+        // The event can be there before the writer has woken up.
+        since_durable.push(heard.saturating_duration_since(durable).as_secs_f64() * 1000.0);
+    }
+    println!("a change to one SSE subscriber, {changes} changes\n");
+    for (name, times) in [("from the call", &mut since_call), ("from the acknowledgement", &mut since_durable)] {
+        times.sort_by(f64::total_cmp);
+        let late = times[times.len() * 99 / 100];
+        println!("{name:24} {:6.3} ms p50  {late:.3} ms p99", median(times));
+    }
+    println!("(goal: durable change to SSE, p50 at most 1 ms)");
+    let _ = stop.send(());
+    serving.join().map_err(|_| "the server panicked")??;
+    registry.close();
+    Ok(())
+}
+
+/// The moments at which events arrive.
+fn listen(address: SocketAddr) -> Outcome<Receiver<Instant>> {
+    let mut socket = TcpStream::connect(address)?;
+    socket.write_all(b"GET /events HTTP/1.1\r\nHost: bench\r\n\r\n")?;
+    let mut lines = BufReader::new(socket).lines();
+    while lines.next().transpose()?.is_some_and(|line| !line.starts_with(": alive")) {}
+    let (events, heard) = channel();
+    thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            if line.starts_with("data: ") && events.send(Instant::now()).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(heard)
+}
+
+/// A server in a process of its own.
+struct Server {
+    name: &'static str,
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(name: &'static str, role: &str, argument: &Path) -> Outcome<Server> {
+        let program = std::env::current_exe()?;
+        let pinned = Command::new("taskset").args(["-c", "0", "true"]).status().is_ok_and(|status| status.success());
+        let mut command = match pinned {
+            true => Command::new("taskset"),
+            false => Command::new(&program),
+        };
+        if pinned {
+            command.args(["-c", "0"]).arg(&program);
+        }
+        let mut process = command.arg(role).arg(argument).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+        Ok(Server { name, process, address: line.trim().parse()? })
+    }
+
+    /// Sends requests over many connections; gives the CPU time of each in microseconds.
+    fn load(&self, requests: usize) -> Outcome<f64> {
+        let before = cpu_nanoseconds(self.process.id())?;
+        let address = self.address;
+        let each = requests / CONNECTIONS;
+        let clients: Vec<_> = (0..CONNECTIONS).map(|_| thread::spawn(move || request(address, each).is_ok())).collect();
+        for client in clients {
+            if !client.join().is_ok_and(|done| done) {
+                return Err("a client failed".into());
+            }
+        }
+        let spent = cpu_nanoseconds(self.process.id())? - before;
+        Ok(spent as f64 / 1000.0 / (each * CONNECTIONS) as f64)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Sends requests one after the other over one connection.
+fn request(address: SocketAddr, count: usize) -> Outcome {
+    let mut socket = TcpStream::connect(address)?;
+    socket.set_nodelay(true)?;
+    let head = format!("GET {PATH} HTTP/1.1\r\nHost: bench\r\nAccept: */*\r\n\r\n");
+    let mut answer = Vec::new();
+    for _ in 0..count {
+        socket.write_all(head.as_bytes())?;
+        answer.clear();
+        read_answer(&mut socket, &mut answer)?;
+    }
+    Ok(())
+}
+
+fn read_answer(socket: &mut TcpStream, answer: &mut Vec<u8>) -> Outcome {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let read = socket.read(&mut buffer)?;
+        if read == 0 {
+            return Err("the connection ended".into());
+        }
+        answer.extend_from_slice(&buffer[..read]);
+        let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+        let head = std::str::from_utf8(&answer[..end])?;
+        if !head.starts_with("HTTP/1.1 200 ") {
+            return Err(head.to_owned().into());
+        }
+        let length = head.split("content-length: ").nth(1).ok_or("no length")?;
+        let length: usize = length.split("\r\n").next().unwrap_or_default().parse()?;
+        if answer.len() >= end + 4 + length {
+            return Ok(());
+        }
+    }
+}
+
+/// The time that all threads of a process have run.
+fn cpu_nanoseconds(process: u32) -> Outcome<u64> {
+    let mut sum = 0;
+    for task in fs::read_dir(format!("/proc/{process}/task"))? {
+        let run = fs::read_to_string(task?.path().join("schedstat"))?;
+        sum += run.split(' ').next().ok_or("no schedstat")?.parse::<u64>()?;
+    }
+    Ok(sum)
+}
+
+fn serve_registry(data: &Path) -> Outcome {
+    let registry = Registry::builder(data).open()?;
+    let options = http::Options { workers: Some(1), ..Default::default() };
+    let server = http::Server::bind("127.0.0.1:0", &registry, options)?;
+    println!("{}", server.local_addr());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(server.run(std::future::pending()))?)
+}
+
+fn serve_bare(file: &Path) -> Outcome {
+    let body = web::Bytes::from(fs::read(file)?);
+    let handler = move || {
+        let body = body.clone();
+        async move { HttpResponse::Ok().content_type("application/td+json").body(body) }
+    };
+    let factory = move || App::new().route("/things/{id:.*}", web::get().to(handler.clone()));
+    let server = HttpServer::new(factory).workers(1).tcp_nodelay(true).bind("127.0.0.1:0")?;
+    println!("{}", server.addrs()[0]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(server.run())?)
+}
+
+/// A description of about so many bytes.
+fn description(bytes: usize) -> String {
+    let capability = |number| {
+        format!(
+            r#"{{"id": "capability-{number}", "name": "Capability {number}", "description": "{}"}}"#,
+            "Answers questions about the weather of the coming days. ".repeat(3)
+        )
+    };
+    let capabilities: Vec<_> = (0..bytes / 260).map(capability).collect();
+    format!(
+        r#"{{"@context": ["https://www.w3.org/2022/wot/td/v1.1", {{"lmos": "https://eclipse.dev/lmos/protocol/v1"}}],
+        "@type": "lmos:Agent", "id": "urn:example:bench", "title": "A",
+        "securityDefinitions": {{"nosec_sc": {{"scheme": "nosec"}}}}, "security": ["nosec_sc"],
+        "lmos:capabilities": [{}]}}"#,
+        capabilities.join(", ")
+    )
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}
