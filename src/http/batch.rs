@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How many writes are in flight at once.
-const IN_FLIGHT: usize = 128;
+const IN_FLIGHT: usize = 64;
 
 /// `POST /things/batch`
 #[utoipa::path(

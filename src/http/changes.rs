@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
-use super::{Context, address::base_path, parameters::Parameters, problem::Problem, things::SEQ};
+use super::{Context, address::base_path, feed::payload_bytes, parameters::Parameters, problem::Problem, things::SEQ};
 use crate::{Change, Cursor, Epoch, Seq, store::Changes};
 
 /// Changes of an answer without `limit`.
@@ -99,14 +99,10 @@ fn page(context: &Context, since: Seq, limit: usize, foreign: bool) -> crate::Re
         }
         let Some(read) = changes.last() else { return Ok(page) };
         position = read.seq;
-        size += changes.iter().map(|change| payload_size(change)).sum::<usize>();
+        size += changes.iter().map(|change| payload_bytes(change)).sum::<usize>();
         page.changes.extend(changes);
         if page.changes.len() >= limit || size >= ENOUGH {
             return Ok(page);
         }
     }
-}
-
-fn payload_size(change: &Change) -> usize {
-    change.td.as_ref().or(change.patch.as_ref()).map_or(0, |payload| payload.get().len())
 }

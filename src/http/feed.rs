@@ -13,8 +13,9 @@ use actix_web::web::Bytes;
 
 use crate::{Change, Cursor, Registry, Result, Seq};
 
-/// How many events are kept.
+/// How many events are kept, and of how many bytes.
 const KEPT: usize = 1024;
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// How many changes are read at once.
 const AT_ONCE: usize = 64;
 
@@ -40,6 +41,11 @@ impl Event {
     }
 }
 
+/// How much a change carries.
+pub(super) fn payload_bytes(change: &Change) -> usize {
+    change.td.as_ref().or(change.patch.as_ref()).map_or(0, |payload| payload.get().len())
+}
+
 /// An event of an event stream (HTML, section 9.2). Data of several lines is several fields.
 pub(super) fn encode(id: Cursor, kind: &str, data: &str) -> String {
     let mut event = String::with_capacity(data.len() + 96);
@@ -62,30 +68,28 @@ pub(super) enum After {
 /// The events that are kept.
 pub(super) struct Feed {
     registry: Registry,
-    kept: Mutex<VecDeque<Arc<Event>>>,
+    kept: Mutex<Kept>,
 }
 
 impl Feed {
     pub(super) fn new(registry: Registry) -> Feed {
-        Feed { registry, kept: Mutex::new(VecDeque::with_capacity(KEPT)) }
+        Feed { registry, kept: Mutex::default() }
     }
 
     /// The next few events after a position.
     pub(super) fn after(&self, position: Seq) -> Result<After> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(events) = kept_after(&kept, position) {
+        if let Some(events) = kept.after(position) {
             return Ok(After::Events(events));
         }
-        let extends = kept.back().is_none_or(|last| last.change.seq == position);
-        if !extends {
+        if position < kept.end() {
             drop(kept);
             return self.read(position);
         }
+        // Read under the lock: whoever comes meanwhile wants the same.
         let after = self.read(position)?;
         if let After::Events(events) = &after {
-            kept.extend(events.iter().cloned());
-            let excess = kept.len().saturating_sub(KEPT);
-            kept.drain(..excess);
+            kept.take_in(position, events);
         }
         Ok(after)
     }
@@ -99,14 +103,43 @@ impl Feed {
     }
 }
 
-/// What is kept after a position; none unless all of it is, and there is some.
-fn kept_after(kept: &VecDeque<Arc<Event>>, position: Seq) -> Option<Vec<Arc<Event>>> {
-    let (first, last) = (kept.front()?.change.seq, kept.back()?.change.seq);
-    if position.next() < first || position >= last {
-        return None;
+/// Events without gaps, the newest that anybody has asked for.
+#[derive(Default)]
+struct Kept {
+    events: VecDeque<Arc<Event>>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// The position of the last event.
+    fn end(&self) -> Seq {
+        self.events.back().map_or(Seq::ZERO, |event| event.change.seq)
     }
-    let passed = usize::try_from(position.next().0 - first.0).ok()?;
-    Some(kept.iter().skip(passed).take(AT_ONCE).cloned().collect())
+
+    /// What is kept after a position; none unless the first of it is there.
+    fn after(&self, position: Seq) -> Option<Vec<Arc<Event>>> {
+        let first = self.events.front()?.change.seq;
+        if position.next() < first || position >= self.end() {
+            return None;
+        }
+        let passed = usize::try_from(position.next().0 - first.0).ok()?;
+        Some(self.events.iter().skip(passed).take(AT_ONCE).cloned().collect())
+    }
+
+    /// Keeps what comes after `position`, which is the end or lies beyond it.
+    fn take_in(&mut self, position: Seq, events: &[Arc<Event>]) {
+        if position != self.end() {
+            *self = Kept::default();
+        }
+        for event in events {
+            self.bytes += payload_bytes(&event.change);
+            self.events.push_back(event.clone());
+        }
+        while self.events.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some(oldest) = self.events.pop_front() else { return };
+            self.bytes -= payload_bytes(&oldest.change);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -114,15 +147,15 @@ mod tests {
     use super::*;
     use crate::{ChangeKind, Epoch, Timestamp};
 
-    fn kept(seqs: std::ops::RangeInclusive<u64>) -> VecDeque<Arc<Event>> {
+    fn events(seqs: std::ops::RangeInclusive<u64>, td: Option<&str>) -> Vec<Arc<Event>> {
         let change = |seq| Change {
             epoch: Epoch(7),
             seq: Seq(seq),
-            kind: ChangeKind::Deleted,
+            kind: ChangeKind::Created,
             id: format!("urn:x:{seq}"),
             at: Timestamp(0),
             actor: None,
-            td: None,
+            td: td.and_then(|td| serde_json::value::RawValue::from_string(td.to_owned()).ok()),
             patch: None,
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
@@ -130,17 +163,37 @@ mod tests {
         seqs.map(|seq| Event::new(Arc::new(change(seq)))).collect()
     }
 
+    fn seqs(kept: &Kept, position: u64) -> Option<Vec<u64>> {
+        Some(kept.after(Seq(position))?.iter().map(|event| event.change.seq.0).collect())
+    }
+
     #[test]
     fn only_what_is_wholly_kept_is_served_from_it() {
-        let kept = kept(5..=9);
-        let seqs = |position| {
-            kept_after(&kept, Seq(position))
-                .map(|events| events.iter().map(|event| event.change.seq.0).collect::<Vec<_>>())
-        };
-        assert_eq!(seqs(3), None);
-        assert_eq!(seqs(4), Some(vec![5, 6, 7, 8, 9]));
-        assert_eq!(seqs(8), Some(vec![9]));
-        assert_eq!(seqs(9), None);
+        let mut kept = Kept::default();
+        kept.take_in(Seq(4), &events(5..=9, None));
+        assert_eq!(seqs(&kept, 3), None);
+        assert_eq!(seqs(&kept, 4), Some(vec![5, 6, 7, 8, 9]));
+        assert_eq!(seqs(&kept, 8), Some(vec![9]));
+        assert_eq!(seqs(&kept, 9), None);
+    }
+
+    #[test]
+    fn newer_events_follow_or_replace_older_ones() {
+        let mut kept = Kept::default();
+        kept.take_in(Seq(4), &events(5..=6, None));
+        kept.take_in(Seq(6), &events(7..=7, None));
+        assert_eq!(seqs(&kept, 4), Some(vec![5, 6, 7]));
+        kept.take_in(Seq(20), &events(21..=22, None));
+        assert_eq!((seqs(&kept, 4), seqs(&kept, 20)), (None, Some(vec![21, 22])));
+    }
+
+    #[test]
+    fn large_events_are_not_kept_by_the_thousand() {
+        let mut kept = Kept::default();
+        let td = format!("{{\"title\": \"{}\"}}", "x".repeat(1024 * 1024));
+        kept.take_in(Seq(0), &events(1..=20, Some(&td)));
+        assert_eq!(kept.events.len(), 7);
+        assert_eq!(seqs(&kept, 19), Some(vec![20]));
     }
 
     #[test]

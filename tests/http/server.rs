@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -74,6 +75,63 @@ async fn mounted_in_a_scope_it_knows_its_prefix() {
     let own = actix::TestRequest::get().uri("/own").to_request();
     assert_eq!(actix::call_and_read_body(&app, own).await, "own");
     registry.close();
+}
+
+#[test]
+fn compressed_bodies_are_read() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    let coded = registry.call("GET", "/things/urn:example:a").header("accept-encoding", "gzip").send();
+    assert_eq!(coded.header("content-encoding"), "gzip");
+    let call = registry.call("PUT", "/things/urn:example:a").header("content-encoding", "gzip");
+    call.body("application/td+json", coded.body).send().expect(204);
+    let call = registry.call("PUT", "/things/urn:example:a").header("content-encoding", "gzip");
+    call.body("application/td+json", "not gzip").send().problem(400, "broken-body");
+}
+
+#[actix_web::test]
+async fn log_lines_carry_request_and_trace_ids() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().json().with_max_level(tracing::Level::INFO).with_writer(move || writer.clone());
+    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    let app = actix::init_service(App::new().configure(http::configure(&registry, http::Options::default()))).await;
+
+    let put = actix::TestRequest::put()
+        .uri("/things/urn:example:a")
+        .insert_header(("x-request-id", "mine"))
+        .insert_header(("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
+        .set_payload(agent("urn:example:a", "A"));
+    assert_eq!(actix::call_service(&app, put.to_request()).await.status(), 201);
+    let line = log.lines().into_iter().find(|line| line["target"] == "agentdex::access").unwrap();
+    assert_eq!(line["fields"]["request_id"], "mine");
+    assert_eq!(line["fields"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!((&line["fields"]["method"], &line["fields"]["status"]), (&"PUT".into(), &201.into()));
+    registry.close();
+}
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn lines(&self) -> Vec<serde_json::Value> {
+        let text = self.0.lock().unwrap().clone();
+        String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[test]
