@@ -182,14 +182,13 @@ impl Mount<'_> {
 
     fn things(&self, config: &mut ServiceConfig) {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
-        // Ids may be called `batch` too: only POST means the batch.
-        let batch = || vec![on(POST, batch::write), read(thing::retrieve), on(PUT, thing::put)];
-        let batch = batch().into_iter().chain([on(PATCH, thing::patch), on(DELETE, thing::remove)]).collect();
+        let thing =
+            || vec![read(thing::retrieve), on(PUT, thing::put), on(PATCH, thing::patch), on(DELETE, thing::remove)];
+        // An id may be `batch`: only POST means the batch.
+        let batch = thing().into_iter().chain([on(POST, batch::write)]).collect();
         self.resource(config, "/things/batch", "/things/{id:batch}", batch);
         self.resource(config, "/things/{id}/history", "/things/{id:.+}/history", vec![read(history::of_thing)]);
-        let thing =
-            vec![read(thing::retrieve), on(PUT, thing::put), on(PATCH, thing::patch), on(DELETE, thing::remove)];
-        self.resource(config, "/things/{id}", "/things/{id:.*}", thing);
+        self.resource(config, "/things/{id}", "/things/{id:.*}", thing());
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
