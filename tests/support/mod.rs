@@ -20,7 +20,8 @@ pub struct TestRegistry {
     registry: Registry,
     address: SocketAddr,
     serving: Option<(oneshot::Sender<()>, JoinHandle<agentdex::Result<()>>)>,
-    directory: TempDir,
+    /// Removed once the registry is closed.
+    _directory: TempDir,
 }
 
 impl TestRegistry {
@@ -45,17 +46,12 @@ impl TestRegistry {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(server.run(async { drop(stopped.await) }))
         };
-        TestRegistry { registry, address, serving: Some((stop, std::thread::spawn(serve))), directory }
+        TestRegistry { registry, address, serving: Some((stop, std::thread::spawn(serve))), _directory: directory }
     }
 
     /// The registry itself.
     pub fn registry(&self) -> &Registry {
         &self.registry
-    }
-
-    /// The directory of its data.
-    pub fn directory(&self) -> &std::path::Path {
-        self.directory.path()
     }
 
     /// Where it is served.
