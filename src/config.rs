@@ -118,6 +118,19 @@ impl FromStr for LogFormat {
 impl Layer {
     /// Reads a TOML text; `origin` is what errors call it.
     ///
+    /// ```
+    /// use agentdex::config::{Layer, MqttDoor, Settings};
+    ///
+    /// # fn main() -> agentdex::Result<()> {
+    /// let file = Layer::from_toml("listen = \"0.0.0.0:80\"\nno_mqtt = true", "agentdex.toml")?;
+    /// let flags = Layer { listen: Some("127.0.0.1:0".into()), ..Layer::default() };
+    /// let settings = Settings::from_layer(flags.or(file))?;
+    /// assert_eq!(settings.listen, "127.0.0.1:0");
+    /// assert_eq!(settings.mqtt, MqttDoor::Closed);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidSetting`]; for an unknown key it names the known ones.
     pub fn from_toml(text: &str, origin: &str) -> Result<Layer> {

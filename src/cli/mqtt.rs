@@ -80,7 +80,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// How a publisher is to be opened by these settings.
-pub(super) fn options(settings: &Settings) -> PublisherOptions {
+pub(super) fn publisher_options(settings: &Settings) -> PublisherOptions {
     PublisherOptions {
         prefix: settings.mqtt_prefix.clone(),
         trusted_certificates: settings.mqtt_ca.clone(),
@@ -90,7 +90,7 @@ pub(super) fn options(settings: &Settings) -> PublisherOptions {
 
 fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<String> {
     let url = settings.mqtt_url.as_deref().context("which broker? Name it with --mqtt-url mqtt://HOST:PORT")?;
-    let Resynced { published, cleared } = mqtt::resync(url, registry.clone(), options(settings))?;
+    let Resynced { published, cleared } = mqtt::resync(url, registry.clone(), publisher_options(settings))?;
     registry.close();
     Ok(format!("{published} descriptions published, {cleared} cleared"))
 }
@@ -111,7 +111,7 @@ fn ask_server(data: &Path) -> anyhow::Result<String> {
 }
 
 /// Does what is asked for by [`REQUEST`], for as long as a server runs.
-pub(super) async fn serve(data: PathBuf, publisher: Arc<Publisher>) {
+pub(super) async fn resync_on_request(data: PathBuf, publisher: Arc<Publisher>) {
     let request = data.join(REQUEST);
     loop {
         if fs::remove_file(&request).is_ok() {

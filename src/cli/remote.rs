@@ -33,7 +33,9 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
             Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
         }
         client::Error::Refused(problem) => match problem.status {
-            401 | 403 => Some("something before the registry asks for credentials"),
+            401 | 403 => {
+                Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
+            }
             404 => Some("`agentdex list` shows what there is"),
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,

@@ -15,7 +15,11 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{examples, mqtt as resync, stop};
+use super::{
+    examples,
+    mqtt::{publisher_options, resync_on_request},
+    stop,
+};
 use crate::{
     Error, Registry,
     config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
@@ -26,9 +30,11 @@ use crate::{
 /// How long a rebuild of the search index is waited for before the server says that it is there.
 const SHORT_REBUILD: Duration = Duration::from_secs(1);
 
-/// Every flag can also be given as variable (`--mqtt-listen` is `AGENTDEX_MQTT_LISTEN`) and in
-/// `agentdex.toml` (`mqtt_listen = "…"`). Flags come before variables before the file.
+const ABOUT_SETTINGS: &str = "Each of these can also be set by a variable (--mqtt-listen is AGENTDEX_MQTT_LISTEN) and, but for \
+    --config, in agentdex.toml (mqtt_listen = \"127.0.0.1:1884\"). Flags come before variables, variables before the file.";
+
 #[derive(Debug, Args)]
+#[command(after_help = ABOUT_SETTINGS)]
 pub(super) struct Arguments {
     /// Where the registry keeps what it knows [default: ./agentdex-data]
     #[arg(long, value_name = "DIR")]
@@ -119,7 +125,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let progress = tokio::spawn(show_rebuilding(registry.clone()));
     let endpoint = start_endpoint(&settings, &registry)?;
     let publisher = start_publisher(&settings, &registry)?;
-    let requests = publisher.clone().map(|publisher| tokio::spawn(resync::serve(settings.data.clone(), publisher)));
+    let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
     let options = http::Options {
         cors_origins: settings.cors_origins.clone(),
         public_url: settings.public_url.clone(),
@@ -199,7 +205,7 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
 
 fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Arc<mqtt::Publisher>>> {
     let Some(url) = &settings.mqtt_url else { return Ok(None) };
-    Ok(Some(Arc::new(mqtt::Publisher::start(url, registry.clone(), resync::options(settings))?)))
+    Ok(Some(Arc::new(mqtt::Publisher::start(url, registry.clone(), publisher_options(settings))?)))
 }
 
 /// Waits for a rebuild that takes no time, so that the first search finds what is there. A longer one
