@@ -20,8 +20,9 @@ use tokio::sync::oneshot;
 use super::{
     cursors::WRITE_AFTER,
     group::{Group, Staged},
-    layout::{self, State},
+    layout,
     sync::DataFiles,
+    value::State,
     view::{View, write},
     write::{Operation, Outcome, Write},
 };

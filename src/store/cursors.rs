@@ -13,7 +13,7 @@ use std::{
 use sled::IVec;
 
 use super::{
-    layout,
+    layout, value,
     view::{View, reading},
 };
 use crate::{Result, change::Cursor};
@@ -36,7 +36,7 @@ impl Cursors {
             let (key, value) = pair.map_err(reading)?;
             let follower = key.get(layout::CURSORS.len()..).unwrap_or_default();
             let follower = std::str::from_utf8(follower).map_err(|_| layout::corrupt())?;
-            by_follower.insert(follower.to_owned(), layout::decode_cursor(&value)?);
+            by_follower.insert(follower.to_owned(), value::decode_cursor(&value)?);
         }
         Ok(Cursors { by_follower, moved: BTreeSet::new() })
     }
@@ -48,7 +48,7 @@ impl Cursors {
             .into_iter()
             .map(|follower| {
                 let cursor = self.by_follower.get(&follower);
-                (layout::cursor_key(&follower), cursor.map(|&cursor| layout::encode_cursor(cursor)))
+                (layout::cursor_key(&follower), cursor.map(|&cursor| value::encode_cursor(cursor)))
             })
             .collect()
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sled::IVec;
 
 use super::{
-    layout,
+    layout, value,
     view::{View, reading},
     write::Expiry,
 };
@@ -49,7 +49,7 @@ impl View {
     /// The durable expiry of a record.
     pub fn expiry(&self, id: &str) -> Result<Expiry> {
         let Some(bytes) = self.get(&layout::expiry_key(id))? else { return Ok(Expiry::default()) };
-        layout::decode_expiry(&bytes).map(|expiry| self.grace.extend(expiry))
+        value::decode_expiry(&bytes).map(|expiry| self.grace.extend(expiry))
     }
 
     /// See [`super::Store::expired`].

@@ -3,19 +3,19 @@
 //! Each write sees what the writes before it have staged, so preconditions hold in log order; a
 //! transaction that fails takes back what it has staged.
 
-use std::{collections::HashMap, sync::Arc};
-
 use sled::{Batch, IVec};
 
 use super::{
-    layout::{self, Body, Entry, State, StoredRecord},
-    log::into_change,
-    view::{Before, View, reading},
+    layout,
+    overlay::Overlay,
+    recent::RecentChange,
+    value::{self, Body, Entry, State, StoredRecord},
+    view::{Before, View},
     write::{Expiry, Operation, Original, Outcome, Write},
 };
 use crate::{
     Error, Result,
-    change::{Change, ChangeKind, Precondition, Seq, Timestamp},
+    change::{ChangeKind, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
 
@@ -24,13 +24,8 @@ pub(super) struct Group<'a> {
     view: &'a View,
     now: Timestamp,
     state: State,
-    changes: Vec<Arc<Change>>,
-    staged: HashMap<IVec, Option<IVec>>,
-    /// What the tree has under the records, originals and expiries that are about to be overwritten, and
-    /// those that were read for it.
-    before: HashMap<IVec, Option<IVec>>,
-    /// What the current transaction has replaced in `staged`.
-    undo: Vec<(IVec, Option<Option<IVec>>)>,
+    changes: Vec<RecentChange>,
+    overlay: Overlay<'a>,
 }
 
 /// What there is under an id when a write comes to it.
@@ -50,35 +45,22 @@ struct Particulars<'a> {
 pub(super) struct Staged {
     pub batch: Batch,
     pub before: Before,
-    pub changes: Vec<Arc<Change>>,
+    pub changes: Vec<RecentChange>,
     pub state: State,
 }
 
 impl<'a> Group<'a> {
     pub fn new(view: &'a View, state: State, now: Timestamp) -> Group<'a> {
-        Group {
-            view,
-            now,
-            state,
-            changes: Vec::new(),
-            staged: HashMap::new(),
-            before: HashMap::new(),
-            undo: Vec::new(),
-        }
+        Group { view, now, state, changes: Vec::new(), overlay: Overlay::new(view) }
     }
 
     /// Stages all writes of a transaction, or none.
     pub fn apply(&mut self, transaction: Vec<Write>) -> Result<Vec<Outcome>> {
         let (state, changes) = (self.state, self.changes.len());
-        self.undo.clear();
+        self.overlay.begin();
         let outcomes: Result<Vec<Outcome>> = transaction.into_iter().map(|write| self.write(write)).collect();
         if outcomes.is_err() {
-            for (key, replaced) in self.undo.drain(..).rev() {
-                match replaced {
-                    Some(value) => self.staged.insert(key, value),
-                    None => self.staged.remove(&key),
-                };
-            }
+            self.overlay.take_back();
             self.state = state;
             self.changes.truncate(changes);
         }
@@ -93,28 +75,18 @@ impl<'a> Group<'a> {
 
     /// Stages something that is no write to a record.
     pub fn set(&mut self, key: IVec, value: Option<IVec>) {
-        let replaced = self.staged.insert(key.clone(), value);
-        self.undo.push((key, replaced));
+        self.overlay.set(key, value);
     }
 
     /// The batch; none where nothing is to be written.
     pub fn finish(mut self) -> Option<Staged> {
-        if self.staged.is_empty() {
+        if self.overlay.is_empty() {
             return None;
         }
         if !self.changes.is_empty() {
             self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
         }
-        let (mut batch, mut before) = (Batch::default(), Before::new());
-        for (key, value) in self.staged {
-            if let Some(held) = self.before.remove(&key) {
-                before.insert(key.clone(), held);
-            }
-            match value {
-                Some(value) => batch.insert(key, value),
-                None => batch.remove(key),
-            }
-        }
+        let (batch, before) = self.overlay.finish();
         Some(Staged { batch, before, changes: self.changes, state: self.state })
     }
 
@@ -123,7 +95,7 @@ impl<'a> Group<'a> {
         if id.is_empty() || id.contains('\0') {
             return Err(Error::InvalidId { id, reason: "it is empty or has a zero byte".into() });
         }
-        let bytes = self.get(&layout::record_key(&id))?;
+        let bytes = self.overlay.get(&layout::record_key(&id))?;
         let found = bytes.as_deref().map(|bytes| self.found(&id, bytes)).transpose()?;
         let (live, expired) = match found {
             Some(found) if found.expiry.is_due(self.now) => (None, Some(found)),
@@ -172,7 +144,7 @@ impl<'a> Group<'a> {
             created: self.now,
             modified: self.now,
             format: None,
-            capabilities: &layout::block_of(&capabilities),
+            capabilities: &value::block_of(&capabilities),
             text: &text,
         };
         self.attach(&particulars, &mut record)?;
@@ -180,7 +152,7 @@ impl<'a> Group<'a> {
         self.state.records += 1;
         let (id, at, after) = (particulars.id.to_owned(), self.now, capabilities);
         let body = Body::Text(text);
-        self.log(Entry { kind: ChangeKind::Created, at, id, actor, before: Vec::new(), after, body })?;
+        self.log(Entry { kind: ChangeKind::Created, at, id, actor, before: Vec::new(), after, body });
         Ok(Outcome::Created(seq))
     }
 
@@ -195,13 +167,13 @@ impl<'a> Group<'a> {
         let old = &live.record;
         let patch = if old.text == text { None } else { merge_patch::diff(old.text, &text) };
         let Some(patch) = patch else { return self.renew(particulars, live) };
-        self.keep_creation(live)?;
+        self.keep_creation(particulars.id, live)?;
         let seq = self.state.last.next();
         let mut record = StoredRecord {
             is_creation: false,
             seq,
             modified: self.now,
-            capabilities: &layout::block_of(&capabilities),
+            capabilities: &value::block_of(&capabilities),
             text: &text,
             ..*old
         };
@@ -212,7 +184,7 @@ impl<'a> Group<'a> {
         self.attach(&particulars, &mut record)?;
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         let (id, at, before, after) = (particulars.id.to_owned(), self.now, old.capability_keys()?, capabilities);
-        self.log(Entry { kind: ChangeKind::Updated, at, id, actor, before, after, body: Body::Text(patch) })?;
+        self.log(Entry { kind: ChangeKind::Updated, at, id, actor, before, after, body: Body::Text(patch) });
         Ok(Outcome::Updated(seq))
     }
 
@@ -226,7 +198,7 @@ impl<'a> Group<'a> {
     }
 
     fn delete(&mut self, id: &str, found: &Found<'_>, actor: Option<String>) -> Result<Seq> {
-        self.keep_creation(found)?;
+        self.keep_creation(id, found)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original {
             self.overwrite(layout::original_key(id), None)?;
@@ -234,7 +206,8 @@ impl<'a> Group<'a> {
         self.set(layout::record_key(id), None);
         self.state.records = self.state.records.saturating_sub(1);
         let (id, at, before) = (id.to_owned(), self.now, found.record.capability_keys()?);
-        self.log(Entry { kind: ChangeKind::Deleted, at, id, actor, before, after: Vec::new(), body: Body::None })
+        let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
+        Ok(self.log(Entry { kind, at, id, actor, before, after, body }))
     }
 
     /// Stages expiry and original of a record and says so in it.
@@ -242,7 +215,7 @@ impl<'a> Group<'a> {
         self.move_expiry(particulars.id, record.has_expiry, particulars.expiry)?;
         record.has_expiry = particulars.expiry != Expiry::default();
         if let Some(original) = particulars.original {
-            self.overwrite(layout::original_key(particulars.id), Some(layout::encode_original(original)))?;
+            self.overwrite(layout::original_key(particulars.id), Some(value::encode_original(original)))?;
             (record.has_original, record.format) = (true, Some(original.format.as_str()));
         }
         Ok(())
@@ -254,49 +227,45 @@ impl<'a> Group<'a> {
             return Ok(());
         }
         if let Some(moment) = old.expires {
-            let key = layout::due_key(moment, id);
-            self.before.entry(key.clone()).or_insert(Some(IVec::default()));
-            self.set(key, None);
+            self.overlay.set_known(layout::due_key(moment, id), true, false);
         }
         if let Some(moment) = expiry.expires {
-            let key = layout::due_key(moment, id);
-            self.before.entry(key.clone()).or_insert(None);
-            self.set(key, Some(IVec::default()));
+            self.overlay.set_known(layout::due_key(moment, id), false, true);
         }
-        let value = (expiry != Expiry::default()).then(|| layout::encode_expiry(&expiry));
+        let value = (expiry != Expiry::default()).then(|| value::encode_expiry(&expiry));
         self.overwrite(layout::expiry_key(id), value)
     }
 
-    /// Moves the TD of a creation from the record, which is about to change, into the log.
-    fn keep_creation(&mut self, found: &Found<'_>) -> Result<()> {
+    /// Moves what the log and the history have left to a record that was only created, and that is
+    /// about to change.
+    fn keep_creation(&mut self, id: &str, found: &Found<'_>) -> Result<()> {
         let record = &found.record;
         if !record.is_creation || record.seq < self.view.oldest() {
             return Ok(());
         }
         let key = layout::log_key(record.seq);
-        let entry = match self.staged.get(&key) {
-            Some(staged) => staged.clone(),
-            None => self.view.tree.get(&key).map_err(reading)?,
-        };
-        if let Some(entry) = entry {
+        if let Some(entry) = self.overlay.get_open(&key)? {
             let entry = Entry { body: Body::Text(record.text.to_owned()), ..Entry::decode(&entry)? };
             self.set(key, Some(entry.encode()));
+            self.set(layout::history_key(id, record.seq), Some(IVec::default()));
         }
         Ok(())
     }
 
     /// Appends to the log.
-    fn log(&mut self, entry: Entry) -> Result<Seq> {
+    fn log(&mut self, entry: Entry) -> Seq {
         let seq = self.state.last.next();
         self.state.last = seq;
-        self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
         let stored = match entry.kind {
             ChangeKind::Created => entry.encode_without_text(),
-            ChangeKind::Updated | ChangeKind::Deleted => entry.encode(),
+            ChangeKind::Updated | ChangeKind::Deleted => {
+                self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
+                entry.encode()
+            }
         };
         self.set(layout::log_key(seq), Some(stored));
-        self.changes.push(Arc::new(into_change(self.view, seq, entry)?));
-        Ok(seq)
+        self.changes.push(RecentChange::new(seq, entry));
+        seq
     }
 
     fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
@@ -307,25 +276,12 @@ impl<'a> Group<'a> {
 
     /// What the tree, or what is staged, says of an expiry.
     fn expiry(&mut self, id: &str) -> Result<Expiry> {
-        let bytes = self.get(&layout::expiry_key(id))?;
-        bytes.map_or(Ok(Expiry::default()), |bytes| layout::decode_expiry(&bytes))
-    }
-
-    /// What this group finds under the key of a record, original or expiry.
-    fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
-        if let Some(staged) = self.staged.get(key) {
-            return Ok(staged.clone());
-        }
-        if let Some(before) = self.before.get(key) {
-            return Ok(before.clone());
-        }
-        let held = self.view.tree.get(key).map_err(reading)?;
-        self.before.insert(key.clone(), held.clone());
-        Ok(held)
+        let bytes = self.overlay.get(&layout::expiry_key(id))?;
+        bytes.map_or(Ok(Expiry::default()), |bytes| value::decode_expiry(&bytes))
     }
 
     fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<()> {
-        self.get(&key)?;
+        self.overlay.get(&key)?;
         self.set(key, value);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The keys of the one tree and the encoding of its values.
+//! The keys of the one tree, and what is under them; [`super::value`] encodes it.
 //!
 //! | key | value | |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
 //! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
-//! | `h/<id>` 0 `<seq>` | – | the changes by Thing |
+//! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `c/<follower>` | epoch: u64, seq: u64 | the cursor of a follower |
 //! | `s/<name>` | as it was given | a session of a network follower |
 //!
@@ -20,14 +20,14 @@
 //! length and its strings. Ids have no zero byte.
 //!
 //! A creation's TD is in the record while that is unchanged, and moves into the log with the write
-//! that changes or deletes it: a registration is written once, not twice.
+//! that changes or deletes it, as does the creation's place in the history: a registration writes a
+//! record and a short entry of the log, its description once.
 
 use sled::IVec;
 
-use super::write::{Expiry, Original};
 use crate::{
     Error, Result,
-    change::{ChangeKind, Cursor, Epoch, Seq, Timestamp},
+    change::{Seq, Timestamp},
 };
 
 /// The version of the layout that is read and written.
@@ -49,10 +49,6 @@ pub(super) const DUE: &[u8] = b"x/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const CURSORS: &[u8] = b"c/";
 pub(super) const SESSIONS: &[u8] = b"s/";
-
-const HAS_EXPIRY: u8 = 1;
-const HAS_ORIGINAL: u8 = 2;
-const IS_CREATION: u8 = 4;
 
 pub(super) fn record_key(id: &str) -> IVec {
     join(&[RECORDS, id.as_bytes()])
@@ -106,7 +102,7 @@ pub(super) fn key_after(key: &[u8]) -> IVec {
     join(&[key, &[0]])
 }
 
-fn join(parts: &[&[u8]]) -> IVec {
+pub(super) fn join(parts: &[&[u8]]) -> IVec {
     IVec::from(parts.concat())
 }
 
@@ -114,276 +110,32 @@ fn sortable(moment: Timestamp) -> [u8; 8] {
     (moment.0 as u64 ^ 1 << 63).to_be_bytes()
 }
 
-/// What `m/state` says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct State {
-    /// The end of the log.
-    pub last: Seq,
-    /// How many records there are, expired ones included.
-    pub records: u64,
-}
-
-impl State {
-    pub fn encode(&self) -> IVec {
-        join(&[&self.last.0.to_be_bytes(), &self.records.to_be_bytes()])
-    }
-
-    pub fn decode(bytes: &[u8]) -> Result<State> {
-        let mut reader = Reader(bytes);
-        Ok(State { last: Seq(reader.u64()?), records: reader.u64()? })
-    }
-}
-
-/// A record as it lies in the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StoredRecord<'a> {
-    pub has_expiry: bool,
-    pub has_original: bool,
-    /// Whether its last change is its creation, whose TD the log leaves to the record.
-    pub is_creation: bool,
-    pub seq: Seq,
-    pub created: Timestamp,
-    pub modified: Timestamp,
-    pub format: Option<&'a str>,
-    /// [`block_of`] its capability keys.
-    pub capabilities: &'a [u8],
-    pub text: &'a str,
-}
-
-impl<'a> StoredRecord<'a> {
-    pub fn decode(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
-        let mut reader = Reader(bytes);
-        let flags = reader.u8()?;
-        Ok(StoredRecord {
-            has_expiry: flags & HAS_EXPIRY != 0,
-            has_original: flags & HAS_ORIGINAL != 0,
-            is_creation: flags & IS_CREATION != 0,
-            seq: Seq(reader.u64()?),
-            created: Timestamp(reader.i64()?),
-            modified: Timestamp(reader.i64()?),
-            format: reader.optional_string()?,
-            capabilities: reader.block()?,
-            text: reader.rest_as_str()?,
-        })
-    }
-
-    pub fn capability_keys(&self) -> Result<Vec<String>> {
-        strings_of(self.capabilities)
-    }
-
-    pub fn encode(&self) -> IVec {
-        let mut bytes = Vec::with_capacity(64 + self.capabilities.len() + self.text.len());
-        self.put_header(&mut bytes);
-        put_bytes(&mut bytes, self.capabilities);
-        bytes.extend_from_slice(self.text.as_bytes());
-        IVec::from(bytes)
-    }
-
-    fn put_header(&self, bytes: &mut Vec<u8>) {
-        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-        bytes.push(
-            flag(self.has_expiry, HAS_EXPIRY)
-                | flag(self.has_original, HAS_ORIGINAL)
-                | flag(self.is_creation, IS_CREATION),
-        );
-        bytes.extend_from_slice(&self.seq.0.to_be_bytes());
-        bytes.extend_from_slice(&self.created.0.to_be_bytes());
-        bytes.extend_from_slice(&self.modified.0.to_be_bytes());
-        put_bytes(bytes, self.format.unwrap_or_default().as_bytes());
-    }
-}
-
-/// The block of strings that [`StoredRecord`] and [`Entry`] keep capability keys as.
-pub(super) fn block_of(strings: &[String]) -> Vec<u8> {
-    let mut block = Vec::with_capacity(strings.iter().map(|string| 4 + string.len()).sum());
-    for string in strings {
-        put_bytes(&mut block, string.as_bytes());
-    }
-    block
-}
-
-pub(super) fn encode_expiry(expiry: &Expiry) -> IVec {
-    let flags = u8::from(expiry.ttl.is_some()) | u8::from(expiry.expires.is_some()) << 1;
-    let ttl = expiry.ttl.unwrap_or_default().to_be_bytes();
-    let expires = expiry.expires.unwrap_or(Timestamp(0)).0.to_be_bytes();
-    join(&[&[flags], &ttl, &expires])
-}
-
-pub(super) fn decode_expiry(bytes: &[u8]) -> Result<Expiry> {
-    let mut reader = Reader(bytes);
-    let (flags, ttl, expires) = (reader.u8()?, reader.u64()?, reader.i64()?);
-    Ok(Expiry { ttl: (flags & 1 != 0).then_some(ttl), expires: (flags & 2 != 0).then_some(Timestamp(expires)) })
-}
-
-pub(super) fn encode_original(original: &Original) -> IVec {
-    let mut bytes = Vec::with_capacity(64 + original.bytes.len());
-    put_bytes(&mut bytes, original.format.as_bytes());
-    put_bytes(&mut bytes, original.media_type.as_bytes());
-    bytes.extend_from_slice(&original.bytes);
-    IVec::from(bytes)
-}
-
-pub(super) fn decode_original(bytes: &[u8]) -> Result<Original> {
-    let mut reader = Reader(bytes);
-    Ok(Original {
-        format: reader.string()?.to_owned(),
-        media_type: reader.string()?.to_owned(),
-        bytes: reader.0.to_vec(),
-    })
-}
-
-pub(super) fn encode_cursor(cursor: Cursor) -> IVec {
-    join(&[&cursor.epoch.0.to_be_bytes(), &cursor.seq.0.to_be_bytes()])
-}
-
-pub(super) fn decode_cursor(bytes: &[u8]) -> Result<Cursor> {
-    let mut reader = Reader(bytes);
-    Ok(Cursor { epoch: Epoch(reader.u64()?), seq: Seq(reader.u64()?) })
-}
-
-/// A change as it lies in the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub kind: ChangeKind,
-    pub at: Timestamp,
-    pub id: String,
-    pub actor: Option<String>,
-    pub before: Vec<String>,
-    pub after: Vec<String>,
-    pub body: Body,
-}
-
-/// The description in a log entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Body {
-    /// A deletion has none.
-    None,
-    /// The TD of a creation, or the merge patch of an update.
-    Text(String),
-    /// The TD of a creation is the text of the record, which has this entry's seq.
-    InRecord,
-}
-
-impl Entry {
-    /// The entry as it is.
-    pub fn encode(&self) -> IVec {
-        match &self.body {
-            Body::None => self.encode_with(0, ""),
-            Body::Text(text) => self.encode_with(1, text),
-            Body::InRecord => self.encode_without_text(),
-        }
-    }
-
-    /// The entry with its text left to the record.
-    pub fn encode_without_text(&self) -> IVec {
-        self.encode_with(2, "")
-    }
-
-    fn encode_with(&self, body: u8, text: &str) -> IVec {
-        let kind = match self.kind {
-            ChangeKind::Created => 0,
-            ChangeKind::Updated => 1,
-            ChangeKind::Deleted => 2,
-        };
-        let mut bytes = Vec::with_capacity(128 + text.len());
-        bytes.extend_from_slice(&[kind, body]);
-        bytes.extend_from_slice(&self.at.0.to_be_bytes());
-        put_bytes(&mut bytes, self.id.as_bytes());
-        put_bytes(&mut bytes, self.actor.as_deref().unwrap_or_default().as_bytes());
-        put_bytes(&mut bytes, &block_of(&self.before));
-        put_bytes(&mut bytes, &block_of(&self.after));
-        bytes.extend_from_slice(text.as_bytes());
-        IVec::from(bytes)
-    }
-
-    pub fn decode(bytes: &[u8]) -> Result<Entry> {
-        let mut reader = Reader(bytes);
-        let kind = match reader.u8()? {
-            0 => ChangeKind::Created,
-            1 => ChangeKind::Updated,
-            2 => ChangeKind::Deleted,
-            _ => return Err(corrupt()),
-        };
-        let body = reader.u8()?;
-        Ok(Entry {
-            kind,
-            at: Timestamp(reader.i64()?),
-            id: reader.string()?.to_owned(),
-            actor: reader.optional_string()?.map(str::to_owned),
-            before: strings_of(reader.block()?)?,
-            after: strings_of(reader.block()?)?,
-            body: match body {
-                0 => Body::None,
-                1 => Body::Text(reader.rest_as_str()?.to_owned()),
-                2 => Body::InRecord,
-                _ => return Err(corrupt()),
-            },
-        })
-    }
-}
-
-/// Reads a value from its front.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or_else(corrupt)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or_else(corrupt)?;
-        self.0 = rest;
-        Ok(*taken)
-    }
-
-    fn u8(&mut self) -> Result<u8> {
-        self.chunk::<1>().map(|[byte]| byte)
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        self.chunk().map(u64::from_be_bytes)
-    }
-
-    fn i64(&mut self) -> Result<i64> {
-        self.chunk().map(i64::from_be_bytes)
-    }
-
-    fn block(&mut self) -> Result<&'a [u8]> {
-        let length = u32::from_be_bytes(self.chunk()?);
-        self.take(length as usize)
-    }
-
-    fn string(&mut self) -> Result<&'a str> {
-        std::str::from_utf8(self.block()?).map_err(|_| corrupt())
-    }
-
-    fn optional_string(&mut self) -> Result<Option<&'a str>> {
-        self.string().map(|string| (!string.is_empty()).then_some(string))
-    }
-
-    fn rest_as_str(&self) -> Result<&'a str> {
-        std::str::from_utf8(self.0).map_err(|_| corrupt())
-    }
-}
-
-fn strings_of(block: &[u8]) -> Result<Vec<String>> {
-    let mut reader = Reader(block);
-    let mut strings = Vec::new();
-    while !reader.0.is_empty() {
-        strings.push(reader.string()?.to_owned());
-    }
-    Ok(strings)
-}
-
-fn put_bytes(target: &mut Vec<u8>, bytes: &[u8]) {
-    // Documents are limited to 1 MiB, far below what a u32 holds.
-    target.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
-    target.extend_from_slice(bytes);
-}
-
 /// A value that isn't what the layout says.
 pub(super) fn corrupt() -> Error {
     Error::Store { doing: "decoding a value", source: "the value does not have the documented layout".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn due_keys_are_in_the_order_of_their_moments() {
+        let moments = [i64::MIN, -1, 0, 1, i64::MAX].map(|moment| due_key(Timestamp(moment), "urn:a"));
+        assert!(moments.is_sorted());
+        assert!(due_key(Timestamp(5), "urn:\u{10ffff}") < after_due(Timestamp(5)));
+        assert!(after_due(Timestamp(5)) <= due_key(Timestamp(6), ""));
+        assert_eq!(id_of_due_key(&due_key(Timestamp(-7), "urn:ä")).ok(), Some("urn:ä"));
+    }
+
+    #[test]
+    fn history_of_a_thing_is_apart_from_that_of_longer_ids() {
+        let (first, last) = (history_key("urn:a", Seq::ZERO), history_key("urn:a", Seq(u64::MAX)));
+        assert!(first < history_key("urn:a", Seq(7)) && history_key("urn:a", Seq(7)) < last);
+        for id in ["urn:a:b", "urn:a\u{1}", "urn:aa", "urn:"] {
+            let other = history_key(id, Seq(7));
+            assert!(other < first || other > last, "{id:?}");
+        }
+        assert_eq!(seq_of_key(&last).ok(), Some(Seq(u64::MAX)));
+    }
 }

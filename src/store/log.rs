@@ -1,16 +1,17 @@
 //! Reading the change log: the latest changes from memory, older ones from the tree.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::{
-    layout::{self, Body, Entry, StoredRecord},
+    layout,
+    value::{Body, Entry, StoredRecord},
     view::{View, read, reading},
 };
 use crate::{
-    Error, Result,
-    change::{Change, ChangeKind, Seq},
+    Result,
+    change::{Change, ChangeKind, Epoch, Seq},
 };
 
 /// A part of the log.
@@ -26,42 +27,6 @@ pub struct Changes {
     pub truncated: bool,
 }
 
-/// The latest changes, for followers that keep up.
-#[derive(Debug, Default)]
-pub(super) struct Recent {
-    changes: VecDeque<Arc<Change>>,
-    bytes: usize,
-}
-
-impl Recent {
-    const MOST_CHANGES: usize = 16 * 1024;
-    const MOST_BYTES: usize = 16 * 1024 * 1024;
-
-    /// Takes durable changes in, drops the oldest beyond the bounds.
-    pub fn extend(&mut self, changes: Vec<Arc<Change>>) {
-        for change in changes {
-            self.bytes += weight_of(&change);
-            self.changes.push_back(change);
-        }
-        while self.changes.len() > Self::MOST_CHANGES || self.bytes > Self::MOST_BYTES {
-            let Some(oldest) = self.changes.pop_front() else { break };
-            self.bytes -= weight_of(&oldest);
-        }
-    }
-
-    /// The changes after `since`, if all of them are here.
-    fn after(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
-        let first = self.changes.front()?.seq;
-        let skipped = since.next().0.checked_sub(first.0)?;
-        Some(self.changes.iter().skip(usize::try_from(skipped).ok()?).take(limit).cloned().collect())
-    }
-}
-
-fn weight_of(change: &Change) -> usize {
-    let text = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
-    size_of::<Change>() + change.id.len() + text(&change.td) + text(&change.patch)
-}
-
 impl View {
     /// See [`super::Store::changes`].
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
@@ -71,9 +36,9 @@ impl View {
         if since >= last || part.truncated {
             return Ok(part);
         }
-        if let Some(changes) = read(&self.recent).after(since, limit) {
-            part.changes = changes;
-            part.changes.retain(|change| change.seq <= last);
+        let recent = read(&self.recent).after(since, last, limit);
+        if let Some(recent) = recent {
+            part.changes = recent.iter().map(|change| change.read(self.epoch)).collect();
             return Ok(part);
         }
         let end = layout::log_key(last.next());
@@ -95,18 +60,28 @@ impl View {
 
     /// See [`super::Store::history`].
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
-        let end = self.durable.borrow().next();
-        let mut changes = Vec::new();
-        for pair in self.tree.range(layout::history_key(id, since.next())..layout::history_key(id, end)) {
-            if changes.len() >= limit {
-                break;
-            }
-            let seq = layout::seq_of_key(&pair.map_err(reading)?.0)?;
+        let last = *self.durable.borrow();
+        // Before the list: what the record no longer tells is in the list by then.
+        let creation = self.creation(id)?.filter(|seq| *seq > since && *seq <= last);
+        let range = layout::history_key(id, since.next())..layout::history_key(id, last.next());
+        let listed = self.tree.range(range).keys().map(|key| layout::seq_of_key(&key.map_err(reading)?));
+        let mut seqs: Vec<Seq> = listed.take(limit).collect::<Result<_>>()?;
+        seqs.extend(creation.filter(|creation| !seqs.contains(creation)));
+        seqs.truncate(limit);
+        let mut changes = Vec::with_capacity(seqs.len());
+        for seq in seqs {
             if let Some(entry) = self.tree.get(layout::log_key(seq)).map_err(reading)? {
                 changes.extend(self.change(seq, &entry)?);
             }
         }
         Ok(changes)
+    }
+
+    /// The seq of a record that is as it was created.
+    fn creation(&self, id: &str) -> Result<Option<Seq>> {
+        let Some(bytes) = self.get(&layout::record_key(id))? else { return Ok(None) };
+        let record = StoredRecord::decode(&bytes)?;
+        Ok(record.is_creation.then_some(record.seq))
     }
 
     /// The change of a log entry; none if it was trimmed meanwhile.
@@ -118,7 +93,7 @@ impl View {
                 None => return Ok(None),
             }
         }
-        into_change(self, seq, entry).map(Some)
+        Ok(Some(entry.into_change(self.epoch, seq)))
     }
 
     /// The TD of a creation whose entry left it to the record.
@@ -138,27 +113,30 @@ impl View {
     }
 }
 
-/// What readers get of an entry whose text is at hand.
-pub(super) fn into_change(view: &View, seq: Seq, entry: Entry) -> Result<Change> {
-    let text = match entry.body {
-        Body::Text(text) => Some(RawValue::from_string(text).map_err(no_json)?),
-        Body::None | Body::InRecord => None,
-    };
-    let (td, patch) = if entry.kind == ChangeKind::Updated { (None, text) } else { (text, None) };
-    Ok(Change {
-        epoch: view.epoch,
-        seq,
-        kind: entry.kind,
-        id: entry.id,
-        at: entry.at,
-        actor: entry.actor,
-        td,
-        patch,
-        capabilities_before: entry.before,
-        capabilities_after: entry.after,
-    })
+impl Entry {
+    /// What readers get of an entry whose text is at hand.
+    pub fn into_change(self, epoch: Epoch, seq: Seq) -> Change {
+        let text = match self.body {
+            Body::Text(text) => raw(text, seq),
+            Body::None | Body::InRecord => None,
+        };
+        let (td, patch) = if self.kind == ChangeKind::Updated { (None, text) } else { (text, None) };
+        Change {
+            epoch,
+            seq,
+            kind: self.kind,
+            id: self.id,
+            at: self.at,
+            actor: self.actor,
+            td,
+            patch,
+            capabilities_before: self.before,
+            capabilities_after: self.after,
+        }
+    }
 }
 
-fn no_json(source: serde_json::Error) -> Error {
-    Error::Store { doing: "reading a description as JSON", source: source.into() }
+/// Descriptions are JSON before they come here. Should one not be, followers still get past its change.
+fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
+    RawValue::from_string(text).inspect_err(|error| tracing::error!(%seq, %error, "a change has no JSON")).ok()
 }

@@ -1,10 +1,10 @@
 //! The store: records, originals, the change log, expiry and cursors in one sled tree.
 //!
-//! - `layout`: the keys of the tree, as a table, and the encoding of its values
+//! - `layout`, `value`: the keys of the tree, as a table, and the encoding of what is under them
 //! - `open`: the directory, the lock, the format version
-//! - `committer`, `group`: the one thread that writes; a batch and a flush for many transactions
+//! - `committer`, `group`, `overlay`: the one thread that writes; a batch and a flush for many transactions
 //! - `view`: what readers see, which is nothing that a crash could take back
-//! - `records`, `log`, `trim`, `expiry`, `cursors`, `sessions`: the parts
+//! - `records`, `log`, `recent`, `trim`, `expiry`, `cursors`, `sessions`: the parts
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
@@ -17,11 +17,14 @@ mod layout;
 mod log;
 mod open;
 mod options;
+mod overlay;
+mod recent;
 mod records;
 mod sessions;
 mod sync;
 mod ticket;
 mod trim;
+mod value;
 mod view;
 mod write;
 

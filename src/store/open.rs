@@ -14,9 +14,10 @@ use uuid::Uuid;
 use super::{
     cursors::Cursors,
     expiry::Grace,
-    layout::{self, FORMAT_VERSION, State},
+    layout::{self, FORMAT_VERSION},
     options::Options,
     sync::DataFiles,
+    value::State,
     view::{View, reading},
 };
 use crate::{

@@ -5,7 +5,8 @@ use std::{collections::VecDeque, sync::Arc};
 use sled::IVec;
 
 use super::{
-    layout::{self, StoredRecord},
+    layout,
+    value::{self, StoredRecord},
     view::View,
     write::{Expiry, Original},
 };
@@ -82,7 +83,7 @@ impl View {
         if self.find(id)?.is_none() {
             return Ok(None);
         }
-        self.get(&layout::original_key(id))?.map(|bytes| layout::decode_original(&bytes)).transpose()
+        self.get(&layout::original_key(id))?.map(|bytes| value::decode_original(&bytes)).transpose()
     }
 }
 

@@ -3,7 +3,8 @@
 use sled::Batch;
 
 use super::{
-    layout::{self, Entry},
+    layout,
+    value::Entry,
     view::{View, reading},
 };
 use crate::{

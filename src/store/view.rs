@@ -23,7 +23,7 @@ use sled::IVec;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{cursors::Cursors, expiry::Grace, layout::State, log::Recent, options::Options, sessions::Sessions};
+use super::{cursors::Cursors, expiry::Grace, options::Options, recent::Recent, sessions::Sessions, value::State};
 use crate::{
     Error, Result,
     change::{Epoch, Seq},

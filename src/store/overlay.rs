@@ -1,0 +1,93 @@
+//! `Overlay`: the keys that a group is going to write, over what the tree has.
+
+use std::collections::HashMap;
+
+use sled::{Batch, IVec};
+
+use super::view::{Before, View, reading};
+use crate::Result;
+
+/// Keys and values that are staged; none: removed.
+pub(super) struct Overlay<'a> {
+    view: &'a View,
+    staged: HashMap<IVec, Option<IVec>>,
+    /// What the tree has under the records, originals and expiries that are about to be overwritten, and
+    /// those that were read for it.
+    before: HashMap<IVec, Option<IVec>>,
+    /// What has been replaced in `staged` since the last [`Overlay::begin`].
+    undo: Vec<(IVec, Option<Option<IVec>>)>,
+}
+
+impl<'a> Overlay<'a> {
+    pub fn new(view: &'a View) -> Overlay<'a> {
+        Overlay { view, staged: HashMap::new(), before: HashMap::new(), undo: Vec::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.staged.is_empty()
+    }
+
+    /// What is under the key of a record, original or expiry.
+    pub fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
+        if let Some(staged) = self.staged.get(key) {
+            return Ok(staged.clone());
+        }
+        if let Some(before) = self.before.get(key) {
+            return Ok(before.clone());
+        }
+        let held = self.view.tree.get(key).map_err(reading)?;
+        self.before.insert(key.clone(), held.clone());
+        Ok(held)
+    }
+
+    /// What is under a key that readers don't have to be kept from.
+    pub fn get_open(&self, key: &IVec) -> Result<Option<IVec>> {
+        match self.staged.get(key) {
+            Some(staged) => Ok(staged.clone()),
+            None => self.view.tree.get(key).map_err(reading),
+        }
+    }
+
+    /// Stages what [`Overlay::get`] was called for, or what readers don't have to be kept from.
+    pub fn set(&mut self, key: IVec, value: Option<IVec>) {
+        let replaced = self.staged.insert(key.clone(), value);
+        self.undo.push((key, replaced));
+    }
+
+    /// Stages a key of which it is known whether the tree has it, with an empty value.
+    pub fn set_known(&mut self, key: IVec, is_there: bool, shall_be_there: bool) {
+        let value = |there: bool| there.then(IVec::default);
+        self.before.entry(key.clone()).or_insert(value(is_there));
+        self.set(key, value(shall_be_there));
+    }
+
+    /// From here on it can be taken back.
+    pub fn begin(&mut self) {
+        self.undo.clear();
+    }
+
+    /// Takes back what was staged since [`Overlay::begin`].
+    pub fn take_back(&mut self) {
+        for (key, replaced) in self.undo.drain(..).rev() {
+            match replaced {
+                Some(value) => self.staged.insert(key, value),
+                None => self.staged.remove(&key),
+            };
+        }
+    }
+
+    /// The batch, and what readers are to see until it is durable.
+    pub fn finish(mut self) -> (Batch, Before) {
+        let (mut batch, mut before) = (Batch::default(), Before::new());
+        for (key, value) in self.staged {
+            if let Some(held) = self.before.remove(&key) {
+                before.insert(key.clone(), held);
+            }
+            match value {
+                Some(value) => batch.insert(key, value),
+                None => batch.remove(key),
+            }
+        }
+        (batch, before)
+    }
+}

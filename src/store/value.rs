@@ -1,0 +1,361 @@
+//! The encoding of the values that [`super::layout`] describes.
+
+use sled::IVec;
+
+use super::{
+    layout::{corrupt, join},
+    write::{Expiry, Original},
+};
+use crate::{
+    Result,
+    change::{ChangeKind, Cursor, Epoch, Seq, Timestamp},
+};
+
+const HAS_EXPIRY: u8 = 1;
+const HAS_ORIGINAL: u8 = 2;
+const IS_CREATION: u8 = 4;
+
+/// What `m/state` says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// The end of the log.
+    pub last: Seq,
+    /// How many records there are, expired ones included.
+    pub records: u64,
+}
+
+impl State {
+    pub fn encode(&self) -> IVec {
+        join(&[&self.last.0.to_be_bytes(), &self.records.to_be_bytes()])
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<State> {
+        let mut reader = Reader(bytes);
+        Ok(State { last: Seq(reader.u64()?), records: reader.u64()? })
+    }
+}
+
+/// A record as it lies in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StoredRecord<'a> {
+    pub has_expiry: bool,
+    pub has_original: bool,
+    /// Whether its last change is its creation, whose TD the log leaves to the record.
+    pub is_creation: bool,
+    pub seq: Seq,
+    pub created: Timestamp,
+    pub modified: Timestamp,
+    pub format: Option<&'a str>,
+    /// [`block_of`] its capability keys.
+    pub capabilities: &'a [u8],
+    pub text: &'a str,
+}
+
+impl<'a> StoredRecord<'a> {
+    pub fn decode(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
+        let mut reader = Reader(bytes);
+        let flags = reader.u8()?;
+        Ok(StoredRecord {
+            has_expiry: flags & HAS_EXPIRY != 0,
+            has_original: flags & HAS_ORIGINAL != 0,
+            is_creation: flags & IS_CREATION != 0,
+            seq: Seq(reader.u64()?),
+            created: Timestamp(reader.i64()?),
+            modified: Timestamp(reader.i64()?),
+            format: reader.optional_string()?,
+            capabilities: reader.block()?,
+            text: reader.rest_as_str()?,
+        })
+    }
+
+    pub fn capability_keys(&self) -> Result<Vec<String>> {
+        strings_of(self.capabilities)
+    }
+
+    pub fn encode(&self) -> IVec {
+        let mut bytes = Vec::with_capacity(64 + self.capabilities.len() + self.text.len());
+        self.put_header(&mut bytes);
+        put_bytes(&mut bytes, self.capabilities);
+        bytes.extend_from_slice(self.text.as_bytes());
+        IVec::from(bytes)
+    }
+
+    fn put_header(&self, bytes: &mut Vec<u8>) {
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        bytes.push(
+            flag(self.has_expiry, HAS_EXPIRY)
+                | flag(self.has_original, HAS_ORIGINAL)
+                | flag(self.is_creation, IS_CREATION),
+        );
+        bytes.extend_from_slice(&self.seq.0.to_be_bytes());
+        bytes.extend_from_slice(&self.created.0.to_be_bytes());
+        bytes.extend_from_slice(&self.modified.0.to_be_bytes());
+        put_bytes(bytes, self.format.unwrap_or_default().as_bytes());
+    }
+}
+
+/// The block of strings that [`StoredRecord`] and [`Entry`] keep capability keys as.
+pub(super) fn block_of(strings: &[String]) -> Vec<u8> {
+    let mut block = Vec::with_capacity(strings.iter().map(|string| 4 + string.len()).sum());
+    for string in strings {
+        put_bytes(&mut block, string.as_bytes());
+    }
+    block
+}
+
+pub(super) fn encode_expiry(expiry: &Expiry) -> IVec {
+    let flags = u8::from(expiry.ttl.is_some()) | u8::from(expiry.expires.is_some()) << 1;
+    let ttl = expiry.ttl.unwrap_or_default().to_be_bytes();
+    let expires = expiry.expires.unwrap_or(Timestamp(0)).0.to_be_bytes();
+    join(&[&[flags], &ttl, &expires])
+}
+
+pub(super) fn decode_expiry(bytes: &[u8]) -> Result<Expiry> {
+    let mut reader = Reader(bytes);
+    let (flags, ttl, expires) = (reader.u8()?, reader.u64()?, reader.i64()?);
+    Ok(Expiry { ttl: (flags & 1 != 0).then_some(ttl), expires: (flags & 2 != 0).then_some(Timestamp(expires)) })
+}
+
+pub(super) fn encode_original(original: &Original) -> IVec {
+    let mut bytes = Vec::with_capacity(64 + original.bytes.len());
+    put_bytes(&mut bytes, original.format.as_bytes());
+    put_bytes(&mut bytes, original.media_type.as_bytes());
+    bytes.extend_from_slice(&original.bytes);
+    IVec::from(bytes)
+}
+
+pub(super) fn decode_original(bytes: &[u8]) -> Result<Original> {
+    let mut reader = Reader(bytes);
+    Ok(Original {
+        format: reader.string()?.to_owned(),
+        media_type: reader.string()?.to_owned(),
+        bytes: reader.0.to_vec(),
+    })
+}
+
+pub(super) fn encode_cursor(cursor: Cursor) -> IVec {
+    join(&[&cursor.epoch.0.to_be_bytes(), &cursor.seq.0.to_be_bytes()])
+}
+
+pub(super) fn decode_cursor(bytes: &[u8]) -> Result<Cursor> {
+    let mut reader = Reader(bytes);
+    Ok(Cursor { epoch: Epoch(reader.u64()?), seq: Seq(reader.u64()?) })
+}
+
+/// A change as it lies in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub kind: ChangeKind,
+    pub at: Timestamp,
+    pub id: String,
+    pub actor: Option<String>,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+    pub body: Body,
+}
+
+/// The description in a log entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Body {
+    /// A deletion has none.
+    None,
+    /// The TD of a creation, or the merge patch of an update.
+    Text(String),
+    /// The TD of a creation is the text of the record, which has this entry's seq.
+    InRecord,
+}
+
+impl Entry {
+    /// The entry as it is.
+    pub fn encode(&self) -> IVec {
+        match &self.body {
+            Body::None => self.encode_with(0, ""),
+            Body::Text(text) => self.encode_with(1, text),
+            Body::InRecord => self.encode_without_text(),
+        }
+    }
+
+    /// The entry with its text left to the record.
+    pub fn encode_without_text(&self) -> IVec {
+        self.encode_with(2, "")
+    }
+
+    fn encode_with(&self, body: u8, text: &str) -> IVec {
+        let kind = match self.kind {
+            ChangeKind::Created => 0,
+            ChangeKind::Updated => 1,
+            ChangeKind::Deleted => 2,
+        };
+        let mut bytes = Vec::with_capacity(128 + text.len());
+        bytes.extend_from_slice(&[kind, body]);
+        bytes.extend_from_slice(&self.at.0.to_be_bytes());
+        put_bytes(&mut bytes, self.id.as_bytes());
+        put_bytes(&mut bytes, self.actor.as_deref().unwrap_or_default().as_bytes());
+        put_bytes(&mut bytes, &block_of(&self.before));
+        put_bytes(&mut bytes, &block_of(&self.after));
+        bytes.extend_from_slice(text.as_bytes());
+        IVec::from(bytes)
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Entry> {
+        let mut reader = Reader(bytes);
+        let kind = match reader.u8()? {
+            0 => ChangeKind::Created,
+            1 => ChangeKind::Updated,
+            2 => ChangeKind::Deleted,
+            _ => return Err(corrupt()),
+        };
+        let body = reader.u8()?;
+        Ok(Entry {
+            kind,
+            at: Timestamp(reader.i64()?),
+            id: reader.string()?.to_owned(),
+            actor: reader.optional_string()?.map(str::to_owned),
+            before: strings_of(reader.block()?)?,
+            after: strings_of(reader.block()?)?,
+            body: match body {
+                0 => Body::None,
+                1 => Body::Text(reader.rest_as_str()?.to_owned()),
+                2 => Body::InRecord,
+                _ => return Err(corrupt()),
+            },
+        })
+    }
+}
+
+/// Reads a value from its front.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or_else(corrupt)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or_else(corrupt)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        self.chunk::<1>().map(|[byte]| byte)
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        self.chunk().map(u64::from_be_bytes)
+    }
+
+    fn i64(&mut self) -> Result<i64> {
+        self.chunk().map(i64::from_be_bytes)
+    }
+
+    fn block(&mut self) -> Result<&'a [u8]> {
+        let length = u32::from_be_bytes(self.chunk()?);
+        self.take(length as usize)
+    }
+
+    fn string(&mut self) -> Result<&'a str> {
+        std::str::from_utf8(self.block()?).map_err(|_| corrupt())
+    }
+
+    fn optional_string(&mut self) -> Result<Option<&'a str>> {
+        self.string().map(|string| (!string.is_empty()).then_some(string))
+    }
+
+    fn rest_as_str(&self) -> Result<&'a str> {
+        std::str::from_utf8(self.0).map_err(|_| corrupt())
+    }
+}
+
+fn strings_of(block: &[u8]) -> Result<Vec<String>> {
+    let mut reader = Reader(block);
+    let mut strings = Vec::new();
+    while !reader.0.is_empty() {
+        strings.push(reader.string()?.to_owned());
+    }
+    Ok(strings)
+}
+
+fn put_bytes(target: &mut Vec<u8>, bytes: &[u8]) {
+    // Documents are limited to 1 MiB, far below what a u32 holds.
+    target.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+    target.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: ChangeKind, body: Body) -> Entry {
+        Entry {
+            kind,
+            at: Timestamp(-1),
+            id: "urn:ä".into(),
+            actor: Some("eve".into()),
+            before: vec!["a".into(), String::new()],
+            after: vec!["b".repeat(300)],
+            body,
+        }
+    }
+
+    #[test]
+    fn entries_are_read_as_they_were_written() -> Result<()> {
+        for entry in [
+            entry(ChangeKind::Created, Body::InRecord),
+            entry(ChangeKind::Created, Body::Text("{}".into())),
+            entry(ChangeKind::Updated, Body::Text("{\"ä\":null}".into())),
+            Entry { actor: None, before: vec![], after: vec![], ..entry(ChangeKind::Deleted, Body::None) },
+        ] {
+            assert_eq!(Entry::decode(&entry.encode())?, entry);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written() -> Result<()> {
+        let capabilities = block_of(&["a".into(), "b".into()]);
+        for flags in 0..8 {
+            let record = StoredRecord {
+                has_expiry: flags & 1 != 0,
+                has_original: flags & 2 != 0,
+                is_creation: flags & 4 != 0,
+                seq: Seq(u64::MAX),
+                created: Timestamp(-5),
+                modified: Timestamp(7),
+                format: (flags & 2 != 0).then_some("a2a"),
+                capabilities: &capabilities,
+                text: "{\"ä\":1}",
+            };
+            let encoded = record.encode();
+            assert_eq!(StoredRecord::decode(&encoded)?, record);
+            assert_eq!(StoredRecord::decode(&encoded)?.capability_keys()?, ["a", "b"]);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn expiries_are_read_as_they_were_written() -> Result<()> {
+        for ttl in [None, Some(0), Some(u64::MAX)] {
+            for expires in [None, Some(Timestamp(0)), Some(Timestamp::MAX)] {
+                let expiry = Expiry { ttl, expires };
+                assert_eq!(decode_expiry(&encode_expiry(&expiry))?, expiry);
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn values_that_are_cut_off_are_errors() {
+        let header = entry(ChangeKind::Deleted, Body::None).encode();
+        for length in 0..header.len() {
+            assert!(Entry::decode(&header[..length]).is_err(), "{length} bytes of an entry");
+        }
+        let expiry = encode_expiry(&Expiry::default());
+        assert!(decode_expiry(&expiry[..expiry.len() - 1]).is_err());
+        assert!(StoredRecord::decode(&[0; 20]).is_err());
+        assert!(State::decode(&[0; 15]).is_err());
+        assert!(decode_original(&[0, 0, 0, 9, 1]).is_err());
+    }
+}
