@@ -188,6 +188,29 @@ fn renewals_are_no_changes() {
 }
 
 #[test]
+fn a_patch_takes_the_time_to_live_away() {
+    for patch in [r#"{"registration": null}"#, r#"{"registration": {"ttl": null}}"#] {
+        let directory = TempDir::new().unwrap();
+        let registry = open(directory.path());
+        registry.register(&agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
+        registry.patch("urn:a", patch).unwrap();
+        let expiry = registry.find_by_id("urn:a").unwrap().unwrap().expiry();
+        assert_eq!((expiry.ttl, expiry.expires), (None, None), "{patch}");
+    }
+}
+
+#[test]
+fn validate_says_what_registering_would() {
+    let directory = TempDir::new().unwrap();
+    let json = agent("no uri", "Weather");
+    let lenient = open(directory.path()).validate(json.as_bytes()).unwrap();
+    assert_eq!((lenient.is_valid(), lenient.warnings[0].rule.as_ref()), (true, "id-not-uri"));
+    let directory = TempDir::new().unwrap();
+    let strict = Registry::builder(directory.path()).strict().open().unwrap().validate(json.as_bytes()).unwrap();
+    assert_eq!((strict.is_valid(), strict.violations[0].rule.as_ref()), (false, "id-not-uri"));
+}
+
+#[test]
 fn a_ttl_is_held_within_the_bounds_with_a_warning() {
     let directory = TempDir::new().unwrap();
     let options = Options { default_ttl: Some(300), min_ttl: Some(100), max_ttl: Some(1000), ..Options::default() };

@@ -20,11 +20,8 @@ use super::{
 };
 use crate::{
     Error,
-    td::{self, Document, Identity, Layers, Report, Strictness, Version, Violation},
+    td::{self, Layers, Report, Strictness, Version, Violation},
 };
-
-/// Stands for the id that the registry would assign to a document that has none.
-const ANONYMOUS_ID: &str = "urn:uuid:00000000-0000-4000-8000-000000000000";
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -86,7 +83,7 @@ fn check(arguments: &Arguments, file: Result<FileDocument, ReadError>) -> Report
     let mut report = if arguments.schema_only {
         td::validate(&document, Layers::Schema)
     } else {
-        admit(document, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
+        td::assess(document, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
     };
     let Some(departure) = not_json else { return report };
     if arguments.strict || arguments.schema_only {
@@ -97,22 +94,10 @@ fn check(arguments: &Arguments, file: Result<FileDocument, ReadError>) -> Report
     report
 }
 
-fn admit(document: Document, strictness: Strictness) -> Report {
-    let version = td::validate(&document, Layers::Schema).version;
-    let has_id = document.value().get("id").is_some();
-    let identity = if has_id { Identity::Own } else { Identity::Assigned(ANONYMOUS_ID) };
-    match td::admit(document, identity, strictness) {
-        Ok(admission) => Report { version, violations: Vec::new(), warnings: admission.warnings },
-        Err(Error::Invalid(report)) => report,
-        Err(error) => Report { version, ..report_of(error) },
-    }
-}
-
 fn report_of(error: Error) -> Report {
     let rule = match &error {
         Error::MalformedJson { .. } => "malformed-json",
         Error::LimitExceeded { .. } => "limit-exceeded",
-        Error::InvalidId { .. } => "invalid-id",
         _ => "refused",
     };
     refused(rule, error.to_string())

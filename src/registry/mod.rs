@@ -24,7 +24,7 @@ use crate::{
     change::{Change, ChangeKind, Cursor, Epoch, Seq, Timestamp},
     search::{self, Filters},
     store::{self, Changes, Original, Store},
-    td::{self, Document, Layers, Report, Strictness},
+    td::{self, Document, Report, Strictness},
 };
 
 /// How long a search with `consistent` waits for the index.
@@ -290,13 +290,13 @@ impl Registry {
         self.0.store.original(&id)
     }
 
-    /// Validates a document and says what would be mended, without storing anything.
+    /// What registering a document would say, without storing anything: violations if it would be
+    /// refused, warnings of what would be mended.
     ///
     /// # Errors
     /// [`Error::MalformedJson`], [`Error::LimitExceeded`].
     pub fn validate(&self, json: &[u8]) -> Result<Report> {
-        let document = Document::parse(json)?;
-        Ok(td::validate(&document, Layers::All))
+        Ok(td::assess(Document::parse(json)?, self.options().strictness))
     }
 
     /// The ids that have expired and aren't purged yet: usually none.

@@ -1,5 +1,6 @@
 //! Taking descriptions in: admission, expiry, preconditions, and the merge-patch loop.
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::Registry;
@@ -302,7 +303,8 @@ impl Registry {
         }
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
         let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
-        Ok(self.prepare_put(admission, Some(record.expiry), unchanged))
+        let before = if forgets_expiry(patch) { None } else { Some(record.expiry) };
+        Ok(self.prepare_put(admission, before, unchanged))
     }
 
     async fn commit(&self, write: store::Write, dry_run: bool) -> Result<(Effect, Seq)> {
@@ -335,6 +337,13 @@ impl Registry {
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))
     }
+}
+
+/// Whether a merge patch takes the time to live or the expiry away: a null is a removal (RFC 7396).
+fn forgets_expiry(patch: &Document) -> bool {
+    let registration = patch.value().get("registration");
+    let is_null = |name| registration.and_then(|registration| registration.get(name)).is_some_and(Value::is_null);
+    registration.is_some_and(Value::is_null) || is_null("ttl") || is_null("expires")
 }
 
 fn new_id() -> String {

@@ -4,6 +4,7 @@
 //! mended id, a scheme that was missing) touch only the members they are about.
 
 mod admission;
+mod assess;
 mod capability;
 mod check;
 mod document;
@@ -23,6 +24,7 @@ mod value_seed;
 mod version;
 
 pub use admission::{Admission, admit};
+pub use assess::assess;
 pub use capability::{Capability, capabilities};
 pub use check::{Layers, Strictness, validate};
 pub use document::Document;
