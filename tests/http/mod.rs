@@ -3,6 +3,7 @@
 mod about;
 mod batch;
 mod changes;
+mod corpus;
 mod events;
 mod list;
 mod problems;
