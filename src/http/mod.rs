@@ -15,6 +15,7 @@ mod health;
 mod history;
 mod home;
 mod listing;
+mod marks;
 mod metrics;
 #[cfg(feature = "mqtt")]
 mod mqtt;
@@ -43,7 +44,7 @@ use actix_web::{
     web::{self, Data, ServiceConfig},
 };
 
-use self::{feed::Feed, metrics::Metrics, observe::Observe, problem::Problem};
+use self::{feed::Feed, marks::Marks, metrics::Metrics, observe::Observe, problem::Problem};
 pub use self::{openapi::openapi, server::Server, stop::Stop};
 use crate::{Registry, td};
 
@@ -89,13 +90,19 @@ struct Context {
     registry: Registry,
     options: Options,
     feed: Feed,
+    marks: Marks,
     metrics: Metrics,
 }
 
 impl Context {
     fn new(registry: &Registry, options: Options) -> Data<Context> {
-        let (feed, metrics) = (Feed::new(registry.clone()), Metrics::new());
-        Data::new(Context { registry: registry.clone(), options, feed, metrics })
+        Data::new(Context {
+            registry: registry.clone(),
+            options,
+            feed: Feed::new(registry.clone()),
+            marks: Marks::default(),
+            metrics: Metrics::new(),
+        })
     }
 }
 

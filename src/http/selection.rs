@@ -5,10 +5,10 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use actix_web::web;
+use actix_web::web::{self, Data};
 use serde::Deserialize;
 
-use super::{parameters::Parameters, problem::Problem};
+use super::{Context, parameters::Parameters, problem::Problem};
 use crate::{
     Error, Registry, Seq, Timestamp,
     registry::{IndexStatus, Thing},
@@ -49,8 +49,10 @@ pub(super) struct Found {
     /// How many Things there are on all pages.
     pub(super) total: usize,
     /// Those of this page.
-    pub(super) things: Box<dyn Iterator<Item = Result<Thing, Error>> + Send>,
+    pub(super) things: BoxedThings,
 }
+
+type BoxedThings = Box<dyn Iterator<Item = Result<Thing, Error>> + Send>;
 
 impl Selection {
     pub(super) fn of(parameters: &Parameters) -> Result<Selection, Problem> {
@@ -98,13 +100,36 @@ impl Selection {
         }
     }
 
-    /// Finds the page.
-    pub(super) async fn find(self, registry: &Registry) -> Result<Found, Error> {
+    /// Finds the page; `tag` is the entity tag of the collection.
+    pub(super) async fn find(self, context: &Data<Context>, tag: &str) -> Result<Found, Error> {
+        let registry = context.registry.clone();
         if !self.is_filtered() && self.sorting.is_none() {
-            return self.page(registry, registry.last_seq(), count(registry), registry.list());
+            let (seq, total) = (registry.last_seq(), count(&registry));
+            return Ok(Found { seq, total, things: self.by_id(context, tag) });
         }
-        let registry = registry.clone();
         web::block(move || self.find_by_looking(&registry)).await.unwrap_or(Err(Error::ShuttingDown))
+    }
+
+    /// The page in ascending order of id, from where the page before it ended if that is known.
+    fn by_id(&self, context: &Data<Context>, tag: &str) -> BoxedThings {
+        let (offset, limit) = (self.offset, self.limit.unwrap_or(usize::MAX));
+        let things: BoxedThings = match context.marks.before(tag, offset) {
+            Some(last_id) => {
+                let things = context.registry.list_from(Some(&last_id));
+                let is_before = move |thing: &Result<Thing, Error>| {
+                    thing.as_ref().is_ok_and(|thing| thing.id() <= last_id.as_str())
+                };
+                Box::new(things.skip_while(is_before))
+            }
+            None => Box::new(context.registry.list().skip(offset)),
+        };
+        let (context, tag, mut left) = (context.clone(), tag.to_owned(), limit);
+        Box::new(things.take(limit).inspect(move |thing| {
+            left -= 1;
+            if let (0, Ok(thing)) = (left, thing) {
+                context.marks.remember(&tag, offset.saturating_add(limit), thing.id());
+            }
+        }))
     }
 
     fn find_by_looking(self, registry: &Registry) -> Result<Found, Error> {
@@ -131,7 +156,7 @@ impl Selection {
         things: impl Iterator<Item = Result<Thing, Error>> + Send + 'static,
     ) -> Result<Found, Error> {
         let limit = self.limit.unwrap_or(usize::MAX);
-        let things: Box<dyn Iterator<Item = Result<Thing, Error>> + Send> = match self.sorting {
+        let things: BoxedThings = match self.sorting {
             None => Box::new(things.skip(self.offset).take(limit)),
             Some(sorting) => Box::new(by_ids(registry, sorting.first(things)?.into_iter().skip(self.offset))),
         };

@@ -126,7 +126,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         };
     }
     let page = |offset| page_url(&path, &parameters, offset, selection.limit);
-    let found = selection.clone().find(&context.registry).await?;
+    let found = selection.clone().find(&context, &tag).await?;
     let next = selection.end().filter(|end| *end < found.total).map(page);
 
     response.insert_header((SEQ, found.seq.0)).insert_header((VARY, "accept")).insert_header(canonical);

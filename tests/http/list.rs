@@ -57,6 +57,18 @@ fn pages_link_to_the_next_with_all_arguments() {
 }
 
 #[test]
+fn pages_follow_the_collection_when_it_changes() {
+    let registry = with_things(6);
+    registry.get("/things?limit=2").expect(200);
+    registry.delete("/things/urn:example:001").expect(204);
+    let page = || ids(&registry.get("/things?limit=2&offset=2").json()).join(" ");
+    assert_eq!(page(), "urn:example:003 urn:example:004");
+    // Served once by counting, once from where the page before it ended.
+    registry.get("/things?limit=2").expect(200);
+    assert_eq!(page(), "urn:example:003 urn:example:004");
+}
+
+#[test]
 fn collection_has_total_and_members() {
     let registry = with_things(3);
     let page = registry.get("/things?format=collection&limit=2&offset=1").expect(200).json();
