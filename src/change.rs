@@ -4,7 +4,7 @@
 //! merge patch of an update, and the capability keys before and after. Its JSON form is the one in
 //! the log, in `GET /changes` and in what followers read.
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashSet, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -21,7 +21,7 @@ impl Seq {
 
     /// The position after this one.
     pub fn next(self) -> Seq {
-        Seq(self.0 + 1)
+        Seq(self.0.saturating_add(1))
     }
 }
 
@@ -250,8 +250,10 @@ impl Change {
 
     /// The capability keys before or after, each once.
     pub fn capability_keys(&self) -> impl Iterator<Item = &str> {
-        let new = self.capabilities_after.iter().filter(|key| !self.capabilities_before.contains(key));
-        self.capabilities_before.iter().chain(new).map(String::as_str)
+        let before: HashSet<&str> = self.capabilities_before.iter().map(String::as_str).collect();
+        let after = self.capabilities_after.iter().map(String::as_str);
+        let new = after.filter(move |key| !before.contains(key));
+        self.capabilities_before.iter().map(String::as_str).chain(new)
     }
 }
 

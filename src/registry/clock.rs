@@ -29,11 +29,17 @@ impl Clock {
     pub(super) fn start(store: Store) -> Result<Clock> {
         let (stop, stopped) = channel();
         let thread = spawn("agentdex-clock", move || {
-            let mut trimmed = Instant::now();
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(TICK) {
-                if let Err(error) = purge(&store) {
-                    tracing::warn!(%error, "expired Things could not be purged");
-                }
+            let (mut trimmed, mut pause) = (Instant::now(), TICK);
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                // While there are more to purge there is no pause: every search has to leave them out.
+                pause = match purge(&store) {
+                    Ok(PURGE_AT_ONCE) => Duration::ZERO,
+                    Ok(_) => TICK,
+                    Err(error) => {
+                        tracing::warn!(%error, "expired Things could not be purged");
+                        TICK
+                    }
+                };
                 if trimmed.elapsed() >= TRIM_EVERY {
                     trimmed = Instant::now();
                     if let Err(error) = store.trim_log(Timestamp::now()) {
@@ -60,12 +66,15 @@ impl Drop for Clock {
     }
 }
 
-fn purge(store: &Store) -> Result<()> {
+/// Purges what is due, at most [`PURGE_AT_ONCE`], and says how many that were.
+fn purge(store: &Store) -> Result<usize> {
     if store.closed_to_writes().is_some() {
-        return Ok(());
+        return Ok(0);
     }
     let due = store.expired(Timestamp::now(), PURGE_AT_ONCE)?;
     let purge = |id| Write { id, precondition: Precondition::Any, operation: Operation::Purge, actor: None };
     let tickets: Vec<_> = due.into_iter().map(|id| store.submit(vec![purge(id)])).collect();
-    tickets.into_iter().try_for_each(|ticket| ticket.wait().map(drop))
+    let purged = tickets.len();
+    tickets.into_iter().try_for_each(|ticket| ticket.wait().map(drop))?;
+    Ok(purged)
 }

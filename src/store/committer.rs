@@ -161,6 +161,7 @@ impl Committer {
 
     fn commit(&mut self, transactions: Vec<Transaction>) {
         if let Some(reason) = self.view.closed.get() {
+            self.cursors_due = None;
             return answer_all(transactions, reason);
         }
         self.now = self.now.max(Timestamp::now());

@@ -41,7 +41,7 @@ impl Document {
         let findings = Findings::default();
         let value = parse_value(text, &findings)?;
         if count_affordances(&value) > MAX_AFFORDANCES {
-            return Err(limit("number of affordances", MAX_AFFORDANCES));
+            return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
         }
         let duplicates = if findings.repeats.get() { find_duplicates(text) } else { Vec::new() };
         Ok(Document { text: text.to_owned(), value, duplicates })
@@ -93,7 +93,9 @@ pub(super) fn malformed_json(error: &serde_json::Error) -> Error {
     }
 }
 
+/// Properties, actions, events and `lmos:capabilities`: events and topics have one entry for each.
 fn count_affordances(thing: &Value) -> usize {
     let count = |kind| thing.get(kind).and_then(Value::as_object).map_or(0, Map::len);
-    ["properties", "actions", "events"].into_iter().map(count).sum()
+    let affordances: usize = ["properties", "actions", "events"].into_iter().map(count).sum();
+    affordances + thing.get("lmos:capabilities").and_then(Value::as_array).map_or(0, Vec::len)
 }

@@ -49,8 +49,10 @@ fn size_and_affordances_are_limited() {
     assert!(Document::parse(affordances(1000).as_bytes()).is_ok());
     assert!(matches!(
         Document::parse(affordances(1001).as_bytes()),
-        Err(Error::LimitExceeded { what: "number of affordances", .. })
+        Err(Error::LimitExceeded { what: "number of affordances and capabilities", .. })
     ));
+    let capabilities = format!("{{\"lmos:capabilities\":[{}]}}", vec!["\"a\""; 1001].join(","));
+    assert!(matches!(Document::parse(capabilities.as_bytes()), Err(Error::LimitExceeded { .. })));
 }
 
 #[test]
