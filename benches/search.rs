@@ -29,13 +29,13 @@ fn measure(agents: usize) {
     let home = tempfile::tempdir().expect("a temporary directory");
     let mut random = Random(42);
     let vocabulary = Vocabulary::new(&mut random);
-    let started = Instant::now();
+    let (started, cpu) = (Instant::now(), cpu_time());
     let (index, writer, bytes) = build(home.path(), agents, &vocabulary, &mut random);
     let built = started.elapsed();
+    let (rate, cpu) = (agents as f64 / built.as_secs_f64(), cpu_time() - cpu);
     println!(
-        "\n{agents} agents of {} bytes indexed in {built:.1?} ({:.0}/s)",
-        bytes / agents,
-        agents as f64 / built.as_secs_f64()
+        "\n{agents} agents of {} bytes indexed in {built:.1?} ({rate:.0}/s, {cpu:.1?} of CPU time)",
+        bytes / agents
     );
     println!("memory: {}", memory());
 
@@ -134,6 +134,13 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 fn micros(time: Duration) -> String {
     format!("{:.1} µs", time.as_secs_f64() * 1e6)
+}
+
+/// The CPU time of all threads of this process, where the system tells; in hundredths of a second.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    Duration::from_millis(ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10)
 }
 
 /// Anonymous and file-backed resident memory of this process, where the system tells.

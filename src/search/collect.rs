@@ -2,14 +2,13 @@
 
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, TERMINATED,
-    query::{EnableScoring, Query, Weight},
+    query::{EnableScoring, Query},
 };
 
 use super::{
+    kept::Kept,
     query::Compiled,
-    rank::{Candidate, Ranking, rescore},
-    schema,
-    totals::Totals,
+    rank::{Candidate, Ranking, TermWeights},
 };
 
 /// The best documents, and how many match.
@@ -33,70 +32,57 @@ impl Page {
 }
 
 /// A page of the best documents, and the exact number of all.
-pub(super) fn collect(
-    searcher: &Searcher,
-    totals: &Totals,
-    compiled: &Compiled,
-    page: Page,
-) -> tantivy::Result<Matches> {
-    let (total, candidates) = if compiled.is_scored {
-        (count(searcher, totals, compiled)?, best(searcher, compiled, page.depth())?)
-    } else {
-        first(searcher, compiled.query.as_ref(), page.depth())?
+pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, page: Page) -> tantivy::Result<Matches> {
+    let (total, candidates) = match &compiled.union {
+        Some(terms) => {
+            let segments = searcher.segment_readers().iter();
+            let total = segments
+                .map(|segment| kept.count(segment, terms.iter().map(|(term, _)| term)))
+                .sum::<tantivy::Result<u64>>()?;
+            let candidates = if page.depth() == 0 { Vec::new() } else { best(searcher, compiled, page.depth())?.1 };
+            (total, candidates)
+        }
+        None if compiled.is_scored && page.depth() > 0 => best(searcher, compiled, page.depth())?,
+        None => first(searcher, compiled.query.as_ref(), page.depth())?,
     };
-    let ordered = order(searcher, candidates, page.depth())?;
+    let ordered = order(searcher, kept, candidates, page.depth())?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
     Ok(Matches { total, top })
 }
 
-fn count(searcher: &Searcher, totals: &Totals, compiled: &Compiled) -> tantivy::Result<u64> {
-    if let Some(union) = &compiled.union {
-        let segments = searcher.segment_readers().iter();
-        return segments.map(|segment| totals.count(segment, union.iter().map(|(term, _)| term))).sum();
-    }
-    let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(searcher))?;
-    searcher.segment_readers().iter().map(|segment| weight.count(segment).map(u64::from)).sum()
-}
-
-/// Candidates among which are the best `wanted` documents; those that score nearly alike are scored
-/// in a way that depends on nothing but the document.
-fn best(searcher: &Searcher, compiled: &Compiled, wanted: usize) -> tantivy::Result<Vec<Candidate>> {
-    if wanted == 0 {
-        return Ok(Vec::new());
-    }
-    let scoring = EnableScoring::enabled_from_searcher(searcher);
-    let weight = compiled.query.weight(scoring)?;
-    let terms =
-        compiled.order_dependent_terms().map(|query| query.weight(scoring)).collect::<tantivy::Result<Vec<_>>>()?;
+/// Candidates among which are the best `wanted` documents, and for all but unions of terms the number
+/// of matches. Candidates that score nearly alike are scored in a way that depends on nothing else.
+fn best(searcher: &Searcher, compiled: &Compiled, wanted: usize) -> tantivy::Result<(u64, Vec<Candidate>)> {
+    let weight = compiled.query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+    let terms = TermWeights::new(searcher, compiled);
     let mut segments: Vec<u32> = (0..searcher.segment_readers().len() as u32).collect();
     segments.sort_by_key(|&ord| std::cmp::Reverse(searcher.segment_reader(ord).num_docs()));
-    let mut candidates: Vec<Candidate> = Vec::new();
-    let mut floor = Score::MIN;
+    let (mut candidates, mut total, mut floor) = (Vec::new(), 0, Score::MIN);
     for ord in segments {
-        let segment = searcher.segment_reader(ord);
-        let ranking = Ranking { weight: weight.as_ref(), terms: &terms, segment, ord, wanted };
-        candidates.extend(ranking.candidates(floor)?);
+        let ranking =
+            Ranking { weight: weight.as_ref(), terms: &terms, segment: searcher.segment_reader(ord), ord, wanted };
+        if compiled.union.is_some() {
+            candidates.extend(ranking.candidates(floor)?);
+        } else {
+            let (found, count) = ranking.candidates_and_count(floor)?;
+            candidates.extend(found);
+            total += count;
+        }
         candidates.sort_unstable_by(Candidate::order);
         if let Some(worst) = candidates.get(wanted - 1) {
             // A document of another segment may have the same score and a lower id.
             floor = ranking.below(worst.score).next_down();
         }
     }
-    settle_near_ties(searcher, &terms, &mut candidates, wanted)?;
-    Ok(candidates)
+    if terms.matter() {
+        settle_near_ties(&terms, &mut candidates, wanted)?;
+    }
+    Ok((total, candidates))
 }
 
 /// Scores again where sorted candidates up to `wanted` score nearly alike.
-fn settle_near_ties(
-    searcher: &Searcher,
-    terms: &[Box<dyn Weight>],
-    candidates: &mut [Candidate],
-    wanted: usize,
-) -> tantivy::Result<()> {
-    if terms.is_empty() {
-        return Ok(());
-    }
+fn settle_near_ties(terms: &TermWeights<'_>, candidates: &mut [Candidate], wanted: usize) -> tantivy::Result<()> {
     let mut from = 0;
     for run in candidates.chunk_by_mut(Candidate::is_near) {
         if from >= wanted {
@@ -107,7 +93,7 @@ fn settle_near_ties(
             run.sort_unstable_by_key(|candidate| (candidate.segment, candidate.doc));
             for of_segment in run.chunk_by_mut(|one, other| one.segment == other.segment) {
                 let Some(ord) = of_segment.first().map(|candidate| candidate.segment) else { continue };
-                rescore(searcher.segment_reader(ord), terms, of_segment)?;
+                terms.rescore(ord, of_segment)?;
             }
         }
     }
@@ -140,7 +126,12 @@ fn first(searcher: &Searcher, query: &dyn Query, wanted: usize) -> tantivy::Resu
 }
 
 /// The first `wanted` candidates by score; ids decide between segments where scores are equal.
-fn order(searcher: &Searcher, mut candidates: Vec<Candidate>, wanted: usize) -> tantivy::Result<Vec<Candidate>> {
+fn order(
+    searcher: &Searcher,
+    kept: &Kept,
+    mut candidates: Vec<Candidate>,
+    wanted: usize,
+) -> tantivy::Result<Vec<Candidate>> {
     candidates.sort_unstable_by(Candidate::order);
     let mut ordered = Vec::with_capacity(wanted.min(candidates.len()));
     for tied in candidates.chunk_by(|one, other| one.score == other.score) {
@@ -151,28 +142,33 @@ fn order(searcher: &Searcher, mut candidates: Vec<Candidate>, wanted: usize) -> 
         if is_in_order {
             ordered.extend_from_slice(tied);
         } else {
-            ordered.extend(order_by_id(searcher, tied)?);
+            ordered.extend(order_by_id(searcher, kept, tied)?);
         }
     }
     ordered.truncate(wanted);
     Ok(ordered)
 }
 
-fn order_by_id(searcher: &Searcher, tied: &[Candidate]) -> tantivy::Result<Vec<Candidate>> {
+fn order_by_id(searcher: &Searcher, kept: &Kept, tied: &[Candidate]) -> tantivy::Result<Vec<Candidate>> {
     let mut by_id: Vec<(String, Candidate)> = Vec::with_capacity(tied.len());
     for of_segment in tied.chunk_by(|one, other| one.segment == other.segment) {
         let Some(ord) = of_segment.first().map(|candidate| candidate.segment) else { continue };
         let docs = of_segment.iter().map(|candidate| candidate.doc);
-        by_id.extend(ids_of(searcher, ord, docs)?.into_iter().zip(of_segment.iter().copied()));
+        by_id.extend(ids_of(searcher, kept, ord, docs)?.into_iter().zip(of_segment.iter().copied()));
     }
     by_id.sort_unstable_by(|(id, _), (other, _)| id.cmp(other));
     Ok(by_id.into_iter().map(|(_, candidate)| candidate).collect())
 }
 
 /// The ids of documents of a segment, both ascending.
-fn ids_of(searcher: &Searcher, ord: u32, docs: impl Iterator<Item = DocId>) -> tantivy::Result<Vec<String>> {
+fn ids_of(
+    searcher: &Searcher,
+    kept: &Kept,
+    ord: u32,
+    docs: impl Iterator<Item = DocId>,
+) -> tantivy::Result<Vec<String>> {
     let mut ids = Vec::new();
-    if let Some(column) = searcher.segment_reader(ord).fast_fields().str(schema::ID)? {
+    if let Some(column) = kept.ids(searcher.segment_reader(ord))? {
         let ords: Vec<u64> = docs.filter_map(|doc| column.term_ords(doc).next()).collect();
         ids.reserve(ords.len());
         column.dictionary().sorted_ords_to_term_cb(&ords, |id| ids.push(String::from_utf8_lossy(id).into_owned()))?;
@@ -181,7 +177,7 @@ fn ids_of(searcher: &Searcher, ord: u32, docs: impl Iterator<Item = DocId>) -> t
 }
 
 /// The ids of all matching documents, ascending.
-pub(super) fn ids(searcher: &Searcher, query: &dyn Query) -> tantivy::Result<Vec<String>> {
+pub(super) fn ids(searcher: &Searcher, kept: &Kept, query: &dyn Query) -> tantivy::Result<Vec<String>> {
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     let mut ids = Vec::new();
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
@@ -189,7 +185,7 @@ pub(super) fn ids(searcher: &Searcher, query: &dyn Query) -> tantivy::Result<Vec
         weight.for_each_no_score(segment, &mut |found| {
             docs.extend(found.iter().copied().filter(|&doc| !segment.is_deleted(doc)));
         })?;
-        let of_segment = ids_of(searcher, ord, docs.into_iter())?;
+        let of_segment = ids_of(searcher, kept, ord, docs.into_iter())?;
         if ids.is_empty() {
             ids = of_segment;
         } else {

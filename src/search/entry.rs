@@ -4,7 +4,7 @@
 //! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
 
 use serde_json::{Map, Value};
-use tantivy::TantivyDocument;
+use tantivy::{TantivyDocument, schema::Field};
 
 use super::{
     Entry, FacetField,
@@ -22,13 +22,13 @@ const LONGEST_VALUE: usize = 1024;
 /// How deep data schemas are followed.
 const DEEPEST_SCHEMA: usize = 32;
 
-/// The document of an entry.
-pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<TantivyDocument> {
+/// The document of an entry, and about how many bytes it has.
+pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDocument, usize)> {
     let nothing = Map::new();
     let thing = entry.thing.as_object().unwrap_or(&nothing);
     let capabilities = td::capabilities(entry.thing);
-    let mut writer = EntryWriter { fields, document: TantivyDocument::default() };
-    writer.document.add_text(fields.id, entry.id);
+    let mut writer = EntryWriter { fields, document: TantivyDocument::default(), bytes: 0 };
+    writer.add(fields.id, entry.id);
     writer.add_titles(thing);
     writer.add_affordances(thing);
     writer.add_declared_capabilities(thing);
@@ -37,15 +37,21 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<TantivyDocu
     let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
         .map_err(|source| Error::Index { doing: "summarizing a Thing", source: source.into() })?;
     writer.document.add_bytes(fields.summary, &summary);
-    Ok(writer.document)
+    Ok((writer.document, writer.bytes + summary.len()))
 }
 
 struct EntryWriter<'a> {
     fields: &'a Fields,
     document: TantivyDocument,
+    bytes: usize,
 }
 
 impl EntryWriter<'_> {
+    fn add(&mut self, field: Field, text: &str) {
+        self.document.add_text(field, text);
+        self.bytes += text.len();
+    }
+
     fn add_name(&mut self, text: &str) {
         for _ in 0..NAME_WEIGHT {
             self.add_prose(text);
@@ -53,17 +59,17 @@ impl EntryWriter<'_> {
     }
 
     fn add_prose(&mut self, text: &str) {
-        self.document.add_text(self.fields.text, text);
+        self.add(self.fields.text, text);
     }
 
     fn add_titles(&mut self, thing: &Map<String, Value>) {
         for title in translations(thing, "title", "titles") {
             self.add_name(title);
-            self.document.add_text(self.fields.title, title);
+            self.add(self.fields.title, title);
         }
         for description in translations(thing, "description", "descriptions") {
             self.add_prose(description);
-            self.document.add_text(self.fields.description, description);
+            self.add(self.fields.description, description);
         }
     }
 
@@ -174,7 +180,7 @@ impl EntryWriter<'_> {
 
     fn add_value(&mut self, facet: FacetField, value: &str) {
         if !value.is_empty() && value.len() <= LONGEST_VALUE {
-            self.document.add_text(self.fields.facet(facet).values, value);
+            self.add(self.fields.facet(facet).values, value);
             self.add_terms(ExactField::Facet(facet), value);
         }
     }
@@ -182,7 +188,7 @@ impl EntryWriter<'_> {
     fn add_terms(&mut self, field: ExactField, value: &str) {
         if value.len() <= LONGEST_VALUE {
             for term in ExactTerm::indexed(field, value) {
-                self.document.add_text(self.fields.exact(field), term);
+                self.add(self.fields.exact(field), &term);
             }
         }
     }

@@ -12,13 +12,13 @@ use super::{
     Filters, Hit, IndexWriter, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Request, Response,
     collect::{self, Matches, Page},
     directory, facets,
+    kept::Kept,
     query::{self, Compiled, Spelling},
     schema::{self, Fields},
     snippet::{self, Highlights},
     suggest,
     summary::Summary,
     text,
-    totals::Totals,
 };
 use crate::{Error, Result, change::Cursor, error::BoxError};
 
@@ -29,7 +29,7 @@ pub struct Index {
     reader: IndexReader,
     fields: Fields,
     cursor: Arc<RwLock<Option<Cursor>>>,
-    totals: Arc<Totals>,
+    kept: Arc<Kept>,
 }
 
 /// Says what the index was doing when it failed.
@@ -100,7 +100,7 @@ impl Index {
     ) -> tantivy::Result<(Index, IndexWriter)> {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let index_side =
-            Index { reader: reader.clone(), fields, cursor: Arc::new(RwLock::new(cursor)), totals: Arc::default() };
+            Index { reader: reader.clone(), fields, cursor: Arc::new(RwLock::new(cursor)), kept: Arc::default() };
         let writer = IndexWriter::new(index, reader, fields, home, directory, index_side.cursor.clone())?;
         Ok((index_side, writer))
     }
@@ -118,8 +118,8 @@ impl Index {
         &self.fields
     }
 
-    pub(super) fn totals(&self) -> &Totals {
-        &self.totals
+    pub(super) fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Searches; `expired` are ids that the index still has and that must not be found.
@@ -147,7 +147,7 @@ impl Index {
         let searcher = self.reader.searcher();
         let clauses = query::parse(query.unwrap_or_default());
         let compiled = query::compile(&searcher, &self.fields, &clauses, filters, expired, Spelling::Exact)?;
-        collect::ids(&searcher, compiled.query.as_ref()).map_err(index_error("listing ids"))
+        collect::ids(&searcher, &self.kept, compiled.query.as_ref()).map_err(index_error("listing ids"))
     }
 }
 
@@ -186,7 +186,7 @@ impl Search<'_> {
     }
 
     fn collect(&self, compiled: &Compiled) -> Result<Matches> {
-        collect::collect(&self.searcher, &self.index.totals, compiled, self.page).map_err(index_error("searching"))
+        collect::collect(&self.searcher, &self.index.kept, compiled, self.page).map_err(index_error("searching"))
     }
 
     fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Response> {

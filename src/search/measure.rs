@@ -35,7 +35,7 @@ impl<'i> Measured<'i> {
         let compiled = compile(self.index, &self.searcher, &self.request)?;
         let page = Page { offset: self.request.offset, limit: self.request.limit };
         let matches =
-            collect::collect(&self.searcher, self.index.totals(), &compiled, page).map_err(index_error("searching"))?;
+            collect::collect(&self.searcher, self.index.kept(), &compiled, page).map_err(index_error("searching"))?;
         Ok((matches.total, matches.top.len()))
     }
 

@@ -10,16 +10,17 @@ mod entry;
 mod facets;
 mod forms;
 mod index;
+mod kept;
 #[doc(hidden)]
 pub mod measure;
 mod query;
+mod queue;
 mod rank;
 mod schema;
 mod snippet;
 mod suggest;
 mod summary;
 mod text;
-mod totals;
 mod writer;
 
 pub use index::Index;

@@ -8,12 +8,14 @@
 //! therefore kept a little beyond the limit, and those that score nearly alike are scored again,
 //! with sums that don't depend on the order.
 
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::{cell::OnceCell, cmp::Ordering, collections::BinaryHeap};
 
 use tantivy::{
-    DocId, DocSet, Score, SegmentReader,
-    query::{Scorer, Weight},
+    DocId, DocSet, Score, Searcher, SegmentReader,
+    query::{EnableScoring, Scorer, Weight},
 };
+
+use super::query::Compiled;
 
 /// Scores that differ by no more than this part are compared again.
 const NEARLY: Score = 4e-6;
@@ -40,11 +42,57 @@ impl Candidate {
     }
 }
 
+/// The weights of the terms of a union, made when they are needed.
+pub(super) struct TermWeights<'a> {
+    searcher: &'a Searcher,
+    compiled: &'a Compiled,
+    weights: OnceCell<Vec<Box<dyn Weight>>>,
+}
+
+impl<'a> TermWeights<'a> {
+    pub fn new(searcher: &'a Searcher, compiled: &'a Compiled) -> TermWeights<'a> {
+        TermWeights { searcher, compiled, weights: OnceCell::new() }
+    }
+
+    /// Whether scores have to be settled at all.
+    pub fn matter(&self) -> bool {
+        self.compiled.is_order_dependent()
+    }
+
+    /// Scores candidates of one segment, in ascending order, independently of how they were found.
+    pub fn rescore(&self, ord: u32, candidates: &mut [Candidate]) -> tantivy::Result<()> {
+        let segment = self.searcher.segment_reader(ord);
+        let scorers = self.weights()?.iter().map(|term| term.scorer(segment, 1.0));
+        let mut scorers = scorers.collect::<tantivy::Result<Vec<Box<dyn Scorer>>>>()?;
+        for candidate in candidates {
+            // Sums of so few single precision numbers are exact in double precision.
+            let mut sum = 0.0_f64;
+            for scorer in &mut scorers {
+                if scorer.doc() < candidate.doc {
+                    scorer.seek(candidate.doc);
+                }
+                if scorer.doc() == candidate.doc {
+                    sum += f64::from(scorer.score());
+                }
+            }
+            candidate.score = sum as Score;
+        }
+        Ok(())
+    }
+
+    fn weights(&self) -> tantivy::Result<&[Box<dyn Weight>]> {
+        if self.weights.get().is_none() {
+            let weights = self.compiled.term_weights(EnableScoring::enabled_from_searcher(self.searcher))?;
+            return Ok(self.weights.get_or_init(|| weights));
+        }
+        Ok(self.weights.get().map(Vec::as_slice).unwrap_or_default())
+    }
+}
+
 /// A segment that is searched.
 pub(super) struct Ranking<'a> {
     pub weight: &'a dyn Weight,
-    /// The weights of the terms, where the query is a union of so many that sums depend on order.
-    pub terms: &'a [Box<dyn Weight>],
+    pub terms: &'a TermWeights<'a>,
     pub segment: &'a SegmentReader,
     pub ord: u32,
     pub wanted: usize,
@@ -53,75 +101,87 @@ pub(super) struct Ranking<'a> {
 impl Ranking<'_> {
     /// The candidates that score more than `floor`, among them the best `wanted` ones.
     pub fn candidates(&self, floor: Score) -> tantivy::Result<Vec<Candidate>> {
-        let mut pool: Vec<Candidate> = Vec::new();
-        let mut best: BinaryHeap<Worst> = BinaryHeap::with_capacity(self.wanted.min(1024) + 1);
-        let mut threshold = floor;
-        let mut shrunk = Ok(());
+        let mut pool = Pool::new(self, floor);
         self.weight.for_each_pruning(floor, self.segment, &mut |doc, score| {
-            if self.segment.is_deleted(doc) {
-                return threshold;
+            if !self.segment.is_deleted(doc) {
+                pool.add(doc, score);
             }
-            pool.push(Candidate { score, segment: self.ord, doc });
-            best.push(Worst(score));
-            if best.len() > self.wanted {
-                best.pop();
-            }
-            if best.len() == self.wanted {
-                threshold = floor.max(best.peek().map_or(floor, |worst| self.below(worst.0)));
-            }
-            if pool.len() > 2 * self.wanted + MOST_SPARE && shrunk.is_ok() {
-                shrunk = self.shrink(&mut pool, threshold);
-            }
-            threshold
+            pool.threshold
         })?;
-        shrunk?;
-        pool.retain(|candidate| candidate.score >= threshold);
-        Ok(pool)
+        pool.finish()
+    }
+
+    /// The same, and the number of all that match, for queries that aren't pruned anyway.
+    pub fn candidates_and_count(&self, floor: Score) -> tantivy::Result<(Vec<Candidate>, u64)> {
+        let mut pool = Pool::new(self, floor);
+        let mut count = 0;
+        self.weight.for_each(self.segment, &mut |doc, score| {
+            if !self.segment.is_deleted(doc) {
+                count += 1;
+                if score > pool.threshold {
+                    pool.add(doc, score);
+                }
+            }
+        })?;
+        Ok((pool.finish()?, count))
     }
 
     /// The score above which a document may still be one of the best.
     pub fn below(&self, worst: Score) -> Score {
-        if self.terms.is_empty() { worst } else { worst - NEARLY * worst.abs() }
-    }
-
-    /// Leaves the wanted ones of a pool in which too many score nearly alike.
-    fn shrink(&self, pool: &mut Vec<Candidate>, threshold: Score) -> tantivy::Result<()> {
-        pool.retain(|candidate| candidate.score >= threshold);
-        if pool.len() > 2 * self.wanted {
-            rescore(self.segment, self.terms, pool)?;
-            pool.sort_unstable_by(Candidate::order);
-            pool.truncate(self.wanted);
-            pool.sort_unstable_by_key(|candidate| candidate.doc);
-        }
-        Ok(())
+        if self.terms.matter() { worst - NEARLY * worst.abs() } else { worst }
     }
 }
 
-/// Scores candidates of one segment, in ascending order, independently of how they were found.
-pub(super) fn rescore(
-    segment: &SegmentReader,
-    terms: &[Box<dyn Weight>],
-    candidates: &mut [Candidate],
-) -> tantivy::Result<()> {
-    if terms.is_empty() {
-        return Ok(());
+/// The candidates of a segment so far.
+struct Pool<'a> {
+    ranking: &'a Ranking<'a>,
+    candidates: Vec<Candidate>,
+    best: BinaryHeap<Worst>,
+    floor: Score,
+    threshold: Score,
+    shrunk: tantivy::Result<()>,
+}
+
+impl<'a> Pool<'a> {
+    fn new(ranking: &'a Ranking<'a>, floor: Score) -> Pool<'a> {
+        let best = BinaryHeap::with_capacity(ranking.wanted.min(1024) + 1);
+        Pool { ranking, candidates: Vec::new(), best, floor, threshold: floor, shrunk: Ok(()) }
     }
-    let mut scorers =
-        terms.iter().map(|term| term.scorer(segment, 1.0)).collect::<tantivy::Result<Vec<Box<dyn Scorer>>>>()?;
-    for candidate in candidates {
-        // Sums of so few single precision numbers are exact in double precision.
-        let mut sum = 0.0_f64;
-        for scorer in &mut scorers {
-            if scorer.doc() < candidate.doc {
-                scorer.seek(candidate.doc);
-            }
-            if scorer.doc() == candidate.doc {
-                sum += f64::from(scorer.score());
-            }
+
+    fn add(&mut self, doc: DocId, score: Score) {
+        let wanted = self.ranking.wanted;
+        self.candidates.push(Candidate { score, segment: self.ranking.ord, doc });
+        self.best.push(Worst(score));
+        if self.best.len() > wanted {
+            self.best.pop();
         }
-        candidate.score = sum as Score;
+        if self.best.len() == wanted {
+            let worst = self.best.peek().map_or(self.floor, |worst| self.ranking.below(worst.0));
+            self.threshold = self.floor.max(worst);
+        }
+        if self.candidates.len() > 2 * wanted + MOST_SPARE && self.shrunk.is_ok() {
+            self.shrunk = self.shrink();
+        }
     }
-    Ok(())
+
+    /// Leaves the wanted ones, even where too many score nearly alike.
+    fn shrink(&mut self) -> tantivy::Result<()> {
+        self.candidates.retain(|candidate| candidate.score >= self.threshold);
+        if self.candidates.len() > 2 * self.ranking.wanted {
+            self.ranking.terms.rescore(self.ranking.ord, &mut self.candidates)?;
+            self.candidates.sort_unstable_by(Candidate::order);
+            self.candidates.truncate(self.ranking.wanted);
+            self.candidates.sort_unstable_by_key(|candidate| candidate.doc);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> tantivy::Result<Vec<Candidate>> {
+        self.shrunk?;
+        let mut candidates = self.candidates;
+        candidates.retain(|candidate| candidate.score >= self.threshold);
+        Ok(candidates)
+    }
 }
 
 /// A score; the greatest is the lowest.

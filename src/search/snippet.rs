@@ -31,64 +31,77 @@ pub(super) fn capability_hits(
     capabilities: &[Capability<'_>],
     highlights: &Highlights,
 ) -> Vec<CapabilityHit> {
-    let mut ranked: Vec<(usize, &Capability<'_>)> =
-        capabilities.iter().map(|capability| (score(analyzer, capability, highlights), capability)).collect();
-    ranked.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
-    let best = ranked.into_iter().take(MOST_CAPABILITIES);
-    best.map(|(_, capability)| CapabilityHit {
-        name: capability.key.to_string(),
-        snippet: snippet(
-            analyzer,
-            capability.text.as_deref().or(capability.name.as_deref()).unwrap_or(&capability.key),
-            highlights,
-        ),
-    })
-    .collect()
-}
-
-/// How many different words match; a name counts twice.
-fn score(analyzer: &mut TextAnalyzer, capability: &Capability<'_>, highlights: &Highlights) -> usize {
-    let names = [Some(capability.key.as_ref()), capability.name.as_deref()];
-    let in_names: HashSet<String> = names
+    let mut ranked: Vec<Ranked<'_>> =
+        capabilities.iter().map(|capability| Ranked::new(analyzer, capability, highlights)).collect();
+    ranked.sort_by_key(|ranked| std::cmp::Reverse(ranked.score));
+    ranked.truncate(MOST_CAPABILITIES);
+    ranked
         .into_iter()
-        .flatten()
-        .flat_map(|name| matches(analyzer, name, highlights))
-        .map(|(term, _)| term)
-        .collect();
-    let in_text: HashSet<String> =
-        capability.text.iter().flat_map(|text| matches(analyzer, text, highlights)).map(|(term, _)| term).collect();
-    2 * in_names.len() + in_text.len()
+        .map(|ranked| CapabilityHit { name: ranked.key.to_owned(), snippet: mark(ranked.text, &ranked.found) })
+        .collect()
 }
 
-/// The words of a text that match, with their places.
-fn matches(analyzer: &mut TextAnalyzer, text: &str, highlights: &Highlights) -> Vec<(String, Range<usize>)> {
+/// A capability and how well it matches.
+struct Ranked<'a> {
+    key: &'a str,
+    /// What is shown: the description, else the name.
+    text: &'a str,
+    found: Vec<Match>,
+    /// How many different words match; in a name they count twice.
+    score: usize,
+}
+
+impl<'a> Ranked<'a> {
+    fn new(analyzer: &mut TextAnalyzer, capability: &'a Capability<'_>, highlights: &Highlights) -> Ranked<'a> {
+        let name = capability.name.as_deref();
+        let in_names = [Some(capability.key.as_ref()), name].into_iter().flatten();
+        let in_names: HashSet<String> =
+            in_names.flat_map(|name| matches(analyzer, name, highlights)).map(|found| found.term).collect();
+        let text = capability.text.as_deref().or(name).unwrap_or(&capability.key);
+        let found = matches(analyzer, text, highlights);
+        let score = 2 * in_names.len() + if capability.text.is_some() { different(&found) } else { 0 };
+        Ranked { key: &capability.key, text, found, score }
+    }
+}
+
+/// A word of a text that was looked for.
+struct Match {
+    term: String,
+    place: Range<usize>,
+}
+
+/// The words of a text that match, in its order.
+fn matches(analyzer: &mut TextAnalyzer, text: &str, highlights: &Highlights) -> Vec<Match> {
     let mut found = Vec::new();
     analyzer.token_stream(text).process(&mut |token| {
         if highlights.contains(&token.text) {
-            found.push((token.text.clone(), token.offset_from..token.offset_to));
+            found.push(Match { term: token.text.clone(), place: token.offset_from..token.offset_to });
         }
     });
     found
 }
 
+fn different<'m>(found: impl IntoIterator<Item = &'m Match>) -> usize {
+    found.into_iter().map(|found| found.term.as_str()).collect::<HashSet<_>>().len()
+}
+
 /// The best part of a text, escaped, with matches in `<b>`.
-pub(super) fn snippet(analyzer: &mut TextAnalyzer, text: &str, highlights: &Highlights) -> String {
-    let found = matches(analyzer, text, highlights);
-    let window = best_window(text, &found);
+fn mark(text: &str, found: &[Match]) -> String {
+    let window = best_window(text, found);
     let mut html = String::with_capacity(window.len() + 32);
     if window.start > 0 {
         html.push('…');
     }
     let mut at = window.start;
-    for marked in merged(&found) {
-        if marked.start < at || marked.end > window.end {
+    for place in merged(found) {
+        if place.start < at || place.end > window.end {
             continue;
         }
-        escape(&mut html, text.get(at..marked.start).unwrap_or_default());
+        escape(&mut html, text.get(at..place.start).unwrap_or_default());
         html.push_str("<b>");
-        escape(&mut html, text.get(marked.clone()).unwrap_or_default());
+        escape(&mut html, text.get(place.clone()).unwrap_or_default());
         html.push_str("</b>");
-        at = marked.end;
+        at = place.end;
     }
     escape(&mut html, text.get(at..window.end).unwrap_or_default());
     if window.end < text.len() {
@@ -98,20 +111,17 @@ pub(super) fn snippet(analyzer: &mut TextAnalyzer, text: &str, highlights: &High
 }
 
 /// The window with the most different matches; the first of equals.
-fn best_window(text: &str, found: &[(String, Range<usize>)]) -> Range<usize> {
+fn best_window(text: &str, found: &[Match]) -> Range<usize> {
     if text.chars().nth(LONGEST_SNIPPET).is_none() {
         return 0..text.len();
     }
     let mut best = (0, window_from(text, 0));
-    for (_, first) in found {
-        let window = window_from(text, word_start(text, first.start));
-        let inside: HashSet<&str> = found
-            .iter()
-            .filter(|(_, place)| window.start <= place.start && place.end <= window.end)
-            .map(|(term, _)| term.as_str())
-            .collect();
-        if inside.len() > best.0 {
-            best = (inside.len(), window);
+    for first in found {
+        let window = window_from(text, word_start(text, first.place.start));
+        let is_inside = |found: &&Match| window.start <= found.place.start && found.place.end <= window.end;
+        let inside = different(found.iter().filter(is_inside));
+        if inside > best.0 {
+            best = (inside, window);
         }
     }
     best.1
@@ -139,8 +149,8 @@ fn window_from(text: &str, start: usize) -> Range<usize> {
 }
 
 /// Matches in their order, overlapping ones as one.
-fn merged(found: &[(String, Range<usize>)]) -> Vec<Range<usize>> {
-    let mut places: Vec<Range<usize>> = found.iter().map(|(_, place)| place.clone()).collect();
+fn merged(found: &[Match]) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = found.iter().map(|found| found.place.clone()).collect();
     places.sort_by_key(|place| (place.start, place.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(places.len());
     for place in places {
@@ -173,7 +183,7 @@ mod tests {
     fn cut(text: &str, terms: &[&str]) -> String {
         let highlights =
             Highlights { terms: terms.iter().map(|&term| term.to_owned()).collect(), prefixes: Vec::new() };
-        snippet(&mut text::prose(), text, &highlights)
+        mark(text, &matches(&mut text::prose(), text, &highlights))
     }
 
     #[test]

@@ -10,7 +10,12 @@ use tantivy::{
     indexer::{IndexWriterOptions, LogMergePolicy},
 };
 
-use super::{Entry, directory, entry, index::index_error, schema::Fields};
+use super::{
+    Entry, directory, entry,
+    index::index_error,
+    queue::{Queue, Queued},
+    schema::Fields,
+};
 use crate::{Result, change::Cursor};
 
 /// What is gathered in memory before a segment is written.
@@ -18,7 +23,8 @@ const MEMORY_BYTES: usize = 24 * 1024 * 1024;
 
 /// The one writer of an index.
 pub struct IndexWriter {
-    writer: tantivy::IndexWriter,
+    writer: tantivy::IndexWriter<Queued>,
+    queue: Queue,
     reader: IndexReader,
     fields: Fields,
     home: PathBuf,
@@ -41,10 +47,19 @@ impl IndexWriter {
             .num_merge_threads(1)
             .memory_budget_per_thread(MEMORY_BYTES)
             .build();
-        let writer: tantivy::IndexWriter = index.writer_with_options(options)?;
+        let writer: tantivy::IndexWriter<Queued> = index.writer_with_options(options)?;
         writer.set_merge_policy(Box::new(merge_policy()));
         let is_current = cursor.read().unwrap_or_else(PoisonError::into_inner).is_some();
-        Ok(IndexWriter { writer, reader, fields, home: home.into(), directory: directory.into(), is_current, cursor })
+        Ok(IndexWriter {
+            writer,
+            queue: Queue::default(),
+            reader,
+            fields,
+            home: home.into(),
+            directory: directory.into(),
+            is_current,
+            cursor,
+        })
     }
 
     /// Adds a Thing, in place of what has its id.
@@ -52,9 +67,9 @@ impl IndexWriter {
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn put(&mut self, entry: Entry<'_>) -> Result<()> {
-        let document = entry::document(&self.fields, &entry)?;
+        let (document, bytes) = entry::document(&self.fields, &entry)?;
         self.delete(entry.id)?;
-        self.writer.add_document(document).map_err(index_error("adding a Thing"))?;
+        self.writer.add_document(self.queue.admit(document, bytes)).map_err(index_error("adding a Thing"))?;
         Ok(())
     }
 

@@ -5,7 +5,10 @@
 
 use tantivy::{
     Score, Searcher, Term,
-    query::{AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, Occur as Occurrence, Query, TermQuery, TermSetQuery},
+    query::{
+        AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, EnableScoring, Occur as Occurrence, Query, TermQuery,
+        TermSetQuery, Weight,
+    },
     schema::{Field, IndexRecordOption},
 };
 
@@ -35,11 +38,15 @@ pub(in crate::search) struct Compiled {
 }
 
 impl Compiled {
-    /// The terms of a union, if they are so many that the last bits of their sum depend on the order
-    /// in which they are added.
-    pub fn order_dependent_terms(&self) -> impl Iterator<Item = Box<dyn Query>> {
-        let terms = self.union.as_deref().filter(|terms| terms.len() > 2).unwrap_or_default();
-        terms.iter().map(|(term, boost)| term_query(term.clone(), *boost))
+    /// Whether the last bits of a score depend on the order in which its terms are added.
+    pub fn is_order_dependent(&self) -> bool {
+        self.union.as_ref().is_some_and(|terms| terms.len() > 2)
+    }
+
+    /// The weights of the terms of a union.
+    pub fn term_weights(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Vec<Box<dyn Weight>>> {
+        let terms = self.union.as_deref().unwrap_or_default().iter();
+        terms.map(|(term, boost)| term_query(term.clone(), *boost).weight(scoring)).collect()
     }
 }
 
@@ -159,7 +166,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn finish(mut self) -> Compiled {
-        let highlights = std::mem::take(&mut self.words.highlights);
+        let highlights = self.words.take_highlights();
         if self.says_nothing() && self.exact.is_empty() {
             return Compiled { query: Box::new(EmptyQuery), union: None, is_scored: false, highlights };
         }

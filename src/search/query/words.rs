@@ -116,13 +116,30 @@ pub(super) struct Words<'a> {
     fields: &'a Fields,
     spelling: Spelling,
     analyzer: TextAnalyzer,
-    /// What was looked for so far.
-    pub highlights: Highlights,
+    highlights: Highlights,
+    /// Common words that were looked for: to be marked only where there are no others.
+    common: HashSet<String>,
 }
 
 impl<'a> Words<'a> {
     pub fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling) -> Words<'a> {
-        Words { searcher, fields, spelling, analyzer: text::prose(), highlights: Highlights::default() }
+        Words {
+            searcher,
+            fields,
+            spelling,
+            analyzer: text::prose(),
+            highlights: Highlights::default(),
+            common: HashSet::new(),
+        }
+    }
+
+    /// What was looked for so far.
+    pub fn take_highlights(&mut self) -> Highlights {
+        let mut highlights = std::mem::take(&mut self.highlights);
+        if highlights.terms.is_empty() && highlights.prefixes.is_empty() {
+            highlights.terms = std::mem::take(&mut self.common);
+        }
+        highlights
     }
 
     /// The parts of a pattern, any of which will do.
@@ -214,8 +231,12 @@ impl<'a> Words<'a> {
     /// A term, or those that are spelled alike.
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
         if self.spelling == Spelling::Exact || occur == Occur::Not {
-            self.highlight(occur, std::slice::from_ref(token));
             let is_common = occur == Occur::Any && says_little(&token.text);
+            if is_common {
+                self.common.insert(token.text.clone());
+            } else {
+                self.highlight(occur, std::slice::from_ref(token));
+            }
             return Ok(vec![Part::Term { term: Term::from_field_text(field, &token.text), boost: 1.0, is_common }]);
         }
         let mut parts = Vec::new();

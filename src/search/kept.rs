@@ -1,37 +1,45 @@
-//! How many documents have one of several terms, exactly and cheaply.
+//! What is kept of segments between searches, so that exact totals and orders cost little.
 //!
 //! Ranking skips most documents of frequent terms, so that counting them one by one would cost more
 //! than the search itself. Of frequent terms the documents are kept as bits, segment by segment
-//! (segments never change): a union of such terms is a few instructions for 64 documents.
+//! (segments never change): a union of such terms is a few instructions for 64 documents. The columns
+//! of ids, which decide between equal scores, are kept open.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tantivy::{
     SegmentReader, Term,
+    columnar::StrColumn,
     index::{InvertedIndexReader, SegmentId},
     postings::TermInfo,
     schema::IndexRecordOption,
 };
 
-/// What is kept at most, in bytes.
+use super::schema;
+
+/// How many bytes of bits are kept at most.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// How many columns are kept at most; there are about as many segments.
+const MOST_COLUMNS: usize = 64;
 /// A term is frequent if one of so many documents has it.
 const FREQUENT: u32 = 64;
 
 /// One bit a document.
 type Bits = Arc<[u64]>;
 
-/// Counts unions of terms.
+/// What is kept of all segments.
 #[derive(Default)]
-pub(super) struct Totals {
-    kept: Mutex<Kept>,
+pub(super) struct Kept {
+    documents: Mutex<Documents>,
+    ids: Mutex<HashMap<SegmentId, Option<StrColumn>>>,
 }
 
+/// Sets of documents, the recently used ones.
 #[derive(Default)]
-struct Kept {
+struct Documents {
     bits: HashMap<Key, (Bits, u64)>,
     bytes: usize,
     clock: u64,
@@ -46,7 +54,7 @@ enum Key {
     Alive(SegmentId, Option<u64>),
 }
 
-impl Totals {
+impl Kept {
     /// How many documents of a segment have one of the terms.
     pub fn count<'t>(&self, segment: &SegmentReader, terms: impl Iterator<Item = &'t Term>) -> tantivy::Result<u64> {
         let mut present = Vec::new();
@@ -65,7 +73,7 @@ impl Totals {
         for (term, index, info) in present {
             if info.doc_freq >= segment.max_doc() / FREQUENT {
                 let key = Key::Term(segment.segment_id(), term.clone());
-                let bits = self.kept(key, || bits_of_term(segment, &index, &info))?;
+                let bits = self.documents(key, || bits_of_term(segment, &index, &info))?;
                 union.iter_mut().zip(bits.iter()).for_each(|(union, bits)| *union |= bits);
             } else {
                 for_each_doc(&index, &info, |doc| set(&mut union, doc))?;
@@ -73,13 +81,27 @@ impl Totals {
         }
         if segment.has_deletes() {
             let key = Key::Alive(segment.segment_id(), segment.delete_opstamp());
-            let alive = self.kept(key, || Ok(bits_of_alive(segment)))?;
+            let alive = self.documents(key, || Ok(bits_of_alive(segment)))?;
             union.iter_mut().zip(alive.iter()).for_each(|(union, alive)| *union &= alive);
         }
         Ok(union.iter().map(|bits| u64::from(bits.count_ones())).sum())
     }
 
-    fn kept(&self, key: Key, make: impl FnOnce() -> tantivy::Result<Vec<u64>>) -> tantivy::Result<Bits> {
+    /// The ids of a segment's documents.
+    pub fn ids(&self, segment: &SegmentReader) -> tantivy::Result<Option<StrColumn>> {
+        let mut columns = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(column) = columns.get(&segment.segment_id()) {
+            return Ok(column.clone());
+        }
+        if columns.len() >= MOST_COLUMNS {
+            columns.clear();
+        }
+        let column = segment.fast_fields().str(schema::ID)?;
+        columns.insert(segment.segment_id(), column.clone());
+        Ok(column)
+    }
+
+    fn documents(&self, key: Key, make: impl FnOnce() -> tantivy::Result<Vec<u64>>) -> tantivy::Result<Bits> {
         if let Some(bits) = self.lock().find(&key) {
             return Ok(bits);
         }
@@ -88,12 +110,12 @@ impl Totals {
         Ok(bits)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Documents> {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Documents {
     fn find(&mut self, key: &Key) -> Option<Bits> {
         self.clock += 1;
         let (bits, used) = self.bits.get_mut(key)?;
@@ -156,13 +178,13 @@ mod tests {
 
     #[test]
     fn what_is_kept_stays_within_its_bound() {
-        let totals = Totals::default();
+        let kept = Kept::default();
         let key = |number| Key::Alive(SegmentId::generate_random(), Some(number));
         for number in 0..300 {
-            assert!(totals.kept(key(number), || Ok(vec![1; 16 * 1024])).is_ok());
+            assert!(kept.documents(key(number), || Ok(vec![1; 16 * 1024])).is_ok());
         }
-        let kept = totals.lock();
-        assert!(kept.bytes <= MOST_BYTES && !kept.bits.is_empty());
-        assert_eq!(kept.bytes, kept.bits.len() * 16 * 1024 * 8);
+        let documents = kept.lock();
+        assert!(documents.bytes <= MOST_BYTES && !documents.bits.is_empty());
+        assert_eq!(documents.bytes, documents.bits.len() * 16 * 1024 * 8);
     }
 }

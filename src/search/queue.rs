@@ -1,0 +1,97 @@
+//! Bounds the memory of what waits to be indexed.
+//!
+//! tantivy's own queue is bounded by number, and ten thousand documents may be a lot of memory. Here
+//! whoever adds waits until the documents before it have left the queue.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tantivy::{Document, TantivyDocument, schema::Field};
+
+/// How many bytes of documents may wait.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// A thread that died leaves its queue; waiting for it must end, and the next call says what happened.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Where documents wait to be indexed.
+#[derive(Clone, Default)]
+pub(super) struct Queue(Arc<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    bytes: Mutex<usize>,
+    left: Condvar,
+}
+
+impl Queue {
+    /// Gives a document of about so many bytes a place, when there is one.
+    pub fn admit(&self, document: TantivyDocument, bytes: usize) -> Queued {
+        let waiting = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |waiting: &mut usize| *waiting > 0 && *waiting + bytes > MOST_BYTES;
+        let (mut waiting, _) =
+            self.0.left.wait_timeout_while(waiting, LONGEST_WAIT, is_full).unwrap_or_else(PoisonError::into_inner);
+        *waiting += bytes;
+        Queued { document, _place: Place { queue: self.clone(), bytes } }
+    }
+}
+
+/// A document in the queue; it leaves when it is taken or dropped.
+pub(super) struct Queued {
+    document: TantivyDocument,
+    _place: Place,
+}
+
+struct Place {
+    queue: Queue,
+    bytes: usize,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.queue.0.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.queue.0.left.notify_one();
+    }
+}
+
+impl Document for Queued {
+    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        self.document.iter_fields_and_values()
+    }
+
+    fn get_sorted_field_values(&self) -> Vec<(Field, Vec<Self::Value<'_>>)> {
+        self.document.get_sorted_field_values()
+    }
+
+    fn into_tantivy_document(self) -> TantivyDocument {
+        self.document
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn a_full_queue_waits_for_a_document_to_leave() {
+        let queue = Queue::default();
+        let first = queue.admit(TantivyDocument::default(), 2 * MOST_BYTES);
+        let (sender, receiver) = mpsc::channel();
+        let waiting = queue.clone();
+        let adder = thread::spawn(move || {
+            let second = waiting.admit(TantivyDocument::default(), 1);
+            sender.send(()).map(|()| second)
+        });
+        assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err(), "admitted to a full queue");
+        drop(first);
+        assert!(receiver.recv_timeout(Duration::from_secs(4)).is_ok());
+        assert!(adder.join().is_ok());
+        assert_eq!(queue.0.bytes.lock().map_or(1, |bytes| *bytes), 0);
+    }
+}

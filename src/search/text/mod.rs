@@ -1,0 +1,209 @@
+//! How text becomes words: the same in the index, in queries and in snippets.
+//!
+//! Words end where neither letter nor digit follows. Names are taken apart at `camelCase`, at
+//! `_` and `-`, and between letters and digits; besides its parts, the whole of such a name is a
+//! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet.
+//! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems.
+
+mod split;
+mod stems;
+
+use std::ops::Range;
+
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
+
+use split::Names;
+pub(super) use split::is_ideographic;
+pub(super) use stems::normalized;
+
+/// The analyzer of prose.
+pub(super) const PROSE: &str = "prose";
+/// The analyzer of names and titles: stop words count ("The Who", "IT").
+pub(super) const NAMES: &str = "names";
+
+/// Longer words are no words, but encoded data.
+const LONGEST_WORD: usize = 80;
+/// Names with more parts than this have no whole.
+const MOST_PARTS: usize = 8;
+
+/// The analyzers by name.
+pub(super) fn analyzers() -> TokenizerManager {
+    let manager = TokenizerManager::default();
+    manager.register(PROSE, prose());
+    manager.register(NAMES, names());
+    manager
+}
+
+/// The analyzer of prose.
+pub(super) fn prose() -> TextAnalyzer {
+    TextAnalyzer::from(WordTokenizer::default())
+}
+
+/// The analyzer of names.
+pub(super) fn names() -> TextAnalyzer {
+    TextAnalyzer::from(WordTokenizer { keeps_stop_words: true, ..WordTokenizer::default() })
+}
+
+/// Makes words of text as the module says.
+#[derive(Clone, Default)]
+pub(super) struct WordTokenizer {
+    keeps_stop_words: bool,
+    token: Token,
+    /// The parts of the current name.
+    parts: Vec<Range<usize>>,
+    /// The current word, normalized.
+    word: String,
+}
+
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        self.token.reset();
+        self.parts.clear();
+        WordStream { text, names: Names::new(text), position: 0, next_part: 0, whole_is_next: false, tokenizer: self }
+    }
+}
+
+/// The words of a text.
+pub(super) struct WordStream<'a> {
+    text: &'a str,
+    names: Names<'a>,
+    position: usize,
+    next_part: usize,
+    /// The first part of a name was the last word; now comes the whole.
+    whole_is_next: bool,
+    tokenizer: &'a mut WordTokenizer,
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        loop {
+            if self.whole_is_next {
+                self.whole_is_next = false;
+                self.read_whole();
+            } else if self.next_part < self.tokenizer.parts.len() || self.read_name() {
+                self.read_part();
+            } else {
+                return false;
+            }
+            if self.finish_word() {
+                return true;
+            }
+        }
+    }
+
+    fn token(&self) -> &Token {
+        &self.tokenizer.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.tokenizer.token
+    }
+}
+
+impl WordStream<'_> {
+    fn read_name(&mut self) -> bool {
+        self.next_part = 0;
+        self.names.next_parts(&mut self.tokenizer.parts)
+    }
+
+    fn read_part(&mut self) {
+        let WordTokenizer { token, parts, word, .. } = &mut *self.tokenizer;
+        let Some(part) = parts.get(self.next_part).cloned() else { return };
+        let written = self.text.get(part.clone()).unwrap_or_default();
+        word.clear();
+        stems::normalize_into(written, word);
+        token.offset_from = part.start;
+        token.offset_to = part.end;
+        token.position = self.position;
+        token.position_length = 1;
+        self.whole_is_next =
+            self.next_part == 0 && (2..=MOST_PARTS).contains(&parts.len()) && !written.contains(is_ideographic);
+        self.next_part += 1;
+        self.position += 1;
+    }
+
+    fn read_whole(&mut self) {
+        let WordTokenizer { token, parts, word, .. } = &mut *self.tokenizer;
+        word.clear();
+        for part in parts.iter() {
+            stems::normalize_into(self.text.get(part.clone()).unwrap_or_default(), word);
+        }
+        token.offset_from = parts.first().map_or(0, |part| part.start);
+        token.offset_to = parts.last().map_or(0, |part| part.end);
+        // The position stays that of the first part.
+        token.position_length = parts.len();
+    }
+
+    /// Makes a token of the current word, unless it isn't searched.
+    fn finish_word(&mut self) -> bool {
+        let WordTokenizer { token, word, keeps_stop_words, .. } = &mut *self.tokenizer;
+        if word.is_empty() || word.len() > LONGEST_WORD {
+            return false;
+        }
+        stems::with_stem(word, |stem, is_stop_word| {
+            token.text.clear();
+            token.text.push_str(stem);
+            *keeps_stop_words || !is_stop_word
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<(String, usize)> {
+        let mut words = Vec::new();
+        prose().token_stream(text).process(&mut |token| words.push((token.text.clone(), token.position)));
+        words
+    }
+
+    fn texts(text: &str) -> Vec<String> {
+        words(text).into_iter().map(|(word, _)| word).collect()
+    }
+
+    #[test]
+    fn names_are_taken_apart_and_kept_whole() {
+        assert_eq!(texts("getWeather"), ["get", "getweath", "weather"]);
+        assert_eq!(texts("get_weather"), ["get", "getweath", "weather"]);
+        assert_eq!(texts("getweather"), ["getweath"]);
+        assert_eq!(texts("HTTPServer2"), ["http", "httpserver2", "server", "2"]);
+        assert_eq!(texts("gpt4"), ["gpt", "gpt4", "4"]);
+    }
+
+    #[test]
+    fn plural_acronyms_are_singular() {
+        assert_eq!(texts("APIs of LLMs"), ["api", "llm"]);
+    }
+
+    #[test]
+    fn stop_words_leave_a_gap() {
+        assert_eq!(words("state of the art"), [("state".into(), 0), ("art".into(), 3)]);
+    }
+
+    #[test]
+    fn accents_contractions_and_case_do_not_matter() {
+        assert_eq!(texts("Müller's CAFÉ"), ["muller", "cafe"]);
+        assert_eq!(texts("you'll don't"), ["you", "don"]);
+    }
+
+    #[test]
+    fn ideographs_are_words_of_their_own() {
+        assert_eq!(words("天气API"), [("天".into(), 0), ("气".into(), 1), ("api".into(), 2)]);
+    }
+
+    #[test]
+    fn the_whole_has_the_place_of_its_first_part() {
+        assert_eq!(
+            words("a realTime feed"),
+            [("real".into(), 1), ("realtim".into(), 1), ("time".into(), 2), ("feed".into(), 3)]
+        );
+    }
+
+    #[test]
+    fn nothing_searchable_has_no_words() {
+        assert!(words("?! \" -- ++ ★ 👍").is_empty());
+    }
+}
