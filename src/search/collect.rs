@@ -1,5 +1,7 @@
 //! Collects the best documents of a query, by score and then by id, and counts all.
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, TERMINATED,
     query::{EnableScoring, Query},
@@ -9,6 +11,7 @@ use super::{
     kept::Kept,
     query::Compiled,
     rank::{Candidate, Ranking, TermWeights},
+    union::Union,
 };
 
 /// The best documents, and how many match.
@@ -33,19 +36,19 @@ impl Page {
 
 /// A page of the best documents, and the exact number of all.
 pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, page: Page) -> tantivy::Result<Matches> {
+    let depth = page.depth();
     let (total, candidates) = match &compiled.union {
         Some(terms) => {
-            let segments = searcher.segment_readers().iter();
-            let total = segments
-                .map(|segment| kept.count(segment, terms.iter().map(|(term, _)| term)))
-                .sum::<tantivy::Result<u64>>()?;
-            let candidates = if page.depth() == 0 { Vec::new() } else { best(searcher, compiled, page.depth())?.1 };
-            (total, candidates)
+            let union = Union::new(searcher, terms)?;
+            let best = if depth > 0 { best(searcher, compiled, union.scoring(), depth)?.1 } else { Vec::new() };
+            (union.count(kept)?, best)
         }
-        None if compiled.is_scored && page.depth() > 0 => best(searcher, compiled, page.depth())?,
-        None => first(searcher, compiled.query.as_ref(), page.depth())?,
+        None if compiled.is_scored && depth > 0 => {
+            best(searcher, compiled, EnableScoring::enabled_from_searcher(searcher), depth)?
+        }
+        None => first(searcher, compiled.query.as_ref(), depth)?,
     };
-    let ordered = order(searcher, kept, candidates, page.depth())?;
+    let ordered = order(searcher, kept, candidates, depth)?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
     Ok(Matches { total, top })
@@ -53,11 +56,16 @@ pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, pag
 
 /// Candidates among which are the best `wanted` documents, and for all but unions of terms the number
 /// of matches. Candidates that score nearly alike are scored in a way that depends on nothing else.
-fn best(searcher: &Searcher, compiled: &Compiled, wanted: usize) -> tantivy::Result<(u64, Vec<Candidate>)> {
-    let weight = compiled.query.weight(EnableScoring::enabled_from_searcher(searcher))?;
-    let terms = TermWeights::new(searcher, compiled);
+fn best(
+    searcher: &Searcher,
+    compiled: &Compiled,
+    scoring: EnableScoring<'_>,
+    wanted: usize,
+) -> tantivy::Result<(u64, Vec<Candidate>)> {
+    let weight = compiled.query.weight(scoring)?;
+    let terms = TermWeights::new(searcher, compiled, scoring);
     let mut segments: Vec<u32> = (0..searcher.segment_readers().len() as u32).collect();
-    segments.sort_by_key(|&ord| std::cmp::Reverse(searcher.segment_reader(ord).num_docs()));
+    segments.sort_by_key(|&ord| Reverse(searcher.segment_reader(ord).num_docs()));
     let (mut candidates, mut total, mut floor) = (Vec::new(), 0, Score::MIN);
     for ord in segments {
         let ranking =
@@ -142,22 +150,34 @@ fn order(
         if is_in_order {
             ordered.extend_from_slice(tied);
         } else {
-            ordered.extend(order_by_id(searcher, kept, tied)?);
+            ordered.extend(first_by_id(searcher, kept, tied, wanted - ordered.len())?);
         }
     }
     ordered.truncate(wanted);
     Ok(ordered)
 }
 
-fn order_by_id(searcher: &Searcher, kept: &Kept, tied: &[Candidate]) -> tantivy::Result<Vec<Candidate>> {
-    let mut by_id: Vec<(String, Candidate)> = Vec::with_capacity(tied.len());
-    for of_segment in tied.chunk_by(|one, other| one.segment == other.segment) {
-        let Some(ord) = of_segment.first().map(|candidate| candidate.segment) else { continue };
-        let docs = of_segment.iter().map(|candidate| candidate.doc);
-        by_id.extend(ids_of(searcher, kept, ord, docs)?.into_iter().zip(of_segment.iter().copied()));
+/// The first candidates by id out of sorted ones of several segments. Within a segment they are in
+/// order, so that few ids have to be looked at.
+fn first_by_id(searcher: &Searcher, kept: &Kept, tied: &[Candidate], wanted: usize) -> tantivy::Result<Vec<Candidate>> {
+    let mut heads: BTreeMap<(String, u32), &[Candidate]> = BTreeMap::new();
+    let mut rests: Vec<&[Candidate]> = tied.chunk_by(|one, other| one.segment == other.segment).collect();
+    let mut merged = Vec::with_capacity(wanted.min(tied.len()));
+    loop {
+        for rest in rests.drain(..) {
+            if let Some(candidate) = rest.first() {
+                let id = ids_of(searcher, kept, candidate.segment, [candidate.doc].into_iter())?.pop();
+                heads.insert((id.unwrap_or_default(), candidate.segment), rest);
+            }
+        }
+        match heads.pop_first() {
+            Some((_, [first, rest @ ..])) if merged.len() < wanted => {
+                merged.push(*first);
+                rests.push(rest);
+            }
+            _ => return Ok(merged),
+        }
     }
-    by_id.sort_unstable_by(|(id, _), (other, _)| id.cmp(other));
-    Ok(by_id.into_iter().map(|(_, candidate)| candidate).collect())
 }
 
 /// The ids of documents of a segment, both ascending.

@@ -55,28 +55,27 @@ enum Key {
 }
 
 impl Kept {
-    /// How many documents of a segment have one of the terms.
-    pub fn count<'t>(&self, segment: &SegmentReader, terms: impl Iterator<Item = &'t Term>) -> tantivy::Result<u64> {
-        let mut present = Vec::new();
-        for term in terms {
-            let index = segment.inverted_index(term.field())?;
-            if let Some(info) = index.get_term_info(term)? {
-                present.push((term, index, info));
-            }
-        }
+    /// How many documents of a segment have one of the terms that it has.
+    pub fn count<'t>(
+        &self,
+        segment: &SegmentReader,
+        present: impl Iterator<Item = (&'t Term, &'t TermInfo)>,
+    ) -> tantivy::Result<u64> {
+        let present: Vec<_> = present.collect();
         match present.as_slice() {
             [] => return Ok(0),
-            [(_, _, info)] if !segment.has_deletes() => return Ok(u64::from(info.doc_freq)),
+            [(_, info)] if !segment.has_deletes() => return Ok(u64::from(info.doc_freq)),
             _ => {}
         }
         let mut union = vec![0; words(segment)];
-        for (term, index, info) in present {
+        for (term, info) in present {
+            let index = segment.inverted_index(term.field())?;
             if info.doc_freq >= segment.max_doc() / FREQUENT {
                 let key = Key::Term(segment.segment_id(), term.clone());
-                let bits = self.documents(key, || bits_of_term(segment, &index, &info))?;
+                let bits = self.documents(key, || bits_of_term(segment, &index, info))?;
                 union.iter_mut().zip(bits.iter()).for_each(|(union, bits)| *union |= bits);
             } else {
-                for_each_doc(&index, &info, |doc| set(&mut union, doc))?;
+                for_each_doc(&index, info, |doc| set(&mut union, doc))?;
             }
         }
         if segment.has_deletes() {

@@ -31,11 +31,19 @@ impl<'i> Measured<'i> {
     }
 
     /// Ours, from the text of the query to the ranked documents and the exact total.
+    pub fn ours_from_text(&self) -> Result<(u64, usize)> {
+        self.collect(&compile(self.index, &self.searcher, &self.request)?)
+    }
+
+    /// Ours, from the compiled query to the ranked documents and the exact total.
     pub fn ours(&self) -> Result<(u64, usize)> {
-        let compiled = compile(self.index, &self.searcher, &self.request)?;
+        self.collect(&self.compiled)
+    }
+
+    fn collect(&self, compiled: &Compiled) -> Result<(u64, usize)> {
         let page = Page { offset: self.request.offset, limit: self.request.limit };
         let matches =
-            collect::collect(&self.searcher, self.index.kept(), &compiled, page).map_err(index_error("searching"))?;
+            collect::collect(&self.searcher, self.index.kept(), compiled, page).map_err(index_error("searching"))?;
         Ok((matches.total, matches.top.len()))
     }
 

@@ -21,6 +21,7 @@ mod snippet;
 mod suggest;
 mod summary;
 mod text;
+mod union;
 mod writer;
 
 pub use index::Index;

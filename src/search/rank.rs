@@ -46,12 +46,13 @@ impl Candidate {
 pub(super) struct TermWeights<'a> {
     searcher: &'a Searcher,
     compiled: &'a Compiled,
+    scoring: EnableScoring<'a>,
     weights: OnceCell<Vec<Box<dyn Weight>>>,
 }
 
 impl<'a> TermWeights<'a> {
-    pub fn new(searcher: &'a Searcher, compiled: &'a Compiled) -> TermWeights<'a> {
-        TermWeights { searcher, compiled, weights: OnceCell::new() }
+    pub fn new(searcher: &'a Searcher, compiled: &'a Compiled, scoring: EnableScoring<'a>) -> TermWeights<'a> {
+        TermWeights { searcher, compiled, scoring, weights: OnceCell::new() }
     }
 
     /// Whether scores have to be settled at all.
@@ -82,7 +83,7 @@ impl<'a> TermWeights<'a> {
 
     fn weights(&self) -> tantivy::Result<&[Box<dyn Weight>]> {
         if self.weights.get().is_none() {
-            let weights = self.compiled.term_weights(EnableScoring::enabled_from_searcher(self.searcher))?;
+            let weights = self.compiled.term_weights(self.scoring)?;
             return Ok(self.weights.get_or_init(|| weights));
         }
         Ok(self.weights.get().map(Vec::as_slice).unwrap_or_default())

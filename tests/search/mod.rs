@@ -4,7 +4,10 @@ mod facets;
 mod index;
 mod language;
 mod ranking;
+mod real;
 mod relevance;
+
+use std::{env, path::PathBuf};
 
 use agentdex::{
     Cursor, Epoch, Seq,
@@ -85,4 +88,15 @@ fn extended(mut thing: Value, members: Value) -> Value {
     let (Value::Object(target), Value::Object(members)) = (&mut thing, members) else { panic!("no objects") };
     target.extend(members);
     thing
+}
+
+/// A folder of documents that tests share; none, with a note, where it is missing.
+fn shared(folder: &str) -> Option<PathBuf> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let folder = env::var_os("AGENTDEX_SHARED").map_or(beside, PathBuf::from).join(folder);
+    if !folder.is_dir() {
+        println!("skipped: there is no {}", folder.display());
+        return None;
+    }
+    Some(folder)
 }

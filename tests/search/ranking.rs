@@ -121,3 +121,30 @@ fn hits_show_title_description_and_the_capabilities_that_match_best() {
     assert_eq!(hit.capabilities[0].snippet, "<b>Books</b> a &lt;<b>table</b>&gt; for dinner");
     assert_eq!(hit.capabilities[1].snippet, "Does &lt;0&gt;");
 }
+
+/// Deletions take totals another way.
+#[test]
+fn totals_are_exact_with_deletions_and_segments() {
+    let mut index = TestIndex::new();
+    for n in 0..300 {
+        let words = [(2, "alpha"), (3, "beta"), (5, "gamma"), (97, "delta")];
+        let text: Vec<&str> = words.into_iter().filter(|(divisor, _)| n % divisor == 0).map(|(_, word)| word).collect();
+        index.put(&thing(&format!("urn:{n}"), "Numbers", &text.join(" ")));
+        if n % 70 == 0 {
+            index.commit();
+        }
+    }
+    for n in (0..300).step_by(7) {
+        index.writer.delete(&format!("urn:{n}")).expect("a delete");
+    }
+    index.commit();
+    let left = |divisors: &[u32]| {
+        (0..300).filter(|n| n % 7 != 0 && divisors.iter().any(|divisor| n % divisor == 0)).count() as u64
+    };
+    for _ in 0..2 {
+        assert_eq!(index.query("alpha").total, left(&[2]));
+        assert_eq!(index.query("delta").total, left(&[97]));
+        assert_eq!(index.query("alpha beta").total, left(&[2, 3]));
+        assert_eq!(index.query("alpha beta gamma delta").total, left(&[2, 3, 5, 97]));
+    }
+}

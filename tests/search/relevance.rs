@@ -1,23 +1,11 @@
 //! How well requests that people labelled find what answers them.
 
-use std::{collections::HashMap, env, fs, path::PathBuf};
+use std::{collections::HashMap, fs, path::PathBuf};
 
 use agentdex::search::Request;
 use serde_json::{Map, Value, json};
 
-use super::{TestIndex, ids};
-
-/// The folder of a collection; none, with a note, where the shared documents aren't.
-fn collection(name: &str) -> Option<PathBuf> {
-    let shared = env::var_os("AGENTDEX_SHARED")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let folder = shared.join("corpus/relevance").join(name);
-    if !folder.is_dir() {
-        println!("skipped: there is no {}", folder.display());
-        return None;
-    }
-    Some(folder)
-}
+use super::{TestIndex, ids, shared};
 
 fn lines(path: PathBuf) -> Vec<Value> {
     let text = fs::read_to_string(path).expect("a file");
@@ -66,7 +54,7 @@ fn ndcg(folder: PathBuf, every: usize) -> f64 {
 
 #[test]
 fn metatool_requests_find_their_tool() {
-    let Some(folder) = collection("metatool") else { return };
+    let Some(folder) = shared("corpus/relevance/metatool") else { return };
     let ndcg = ndcg(folder, 4);
     println!("MetaTool nDCG@10 = {ndcg:.4}");
     assert!(ndcg >= 0.54, "nDCG@10 is {ndcg}");
@@ -74,7 +62,7 @@ fn metatool_requests_find_their_tool() {
 
 #[test]
 fn seal_tools_requests_find_their_tools() {
-    let Some(folder) = collection("seal-tools") else { return };
+    let Some(folder) = shared("corpus/relevance/seal-tools") else { return };
     let ndcg = ndcg(folder, 1);
     println!("Seal-Tools nDCG@10 = {ndcg:.4}");
     assert!(ndcg >= 0.89, "nDCG@10 is {ndcg}");

@@ -1,0 +1,62 @@
+//! A query that is any of some terms: what is looked up once for counting and for scoring.
+
+use tantivy::{
+    Score, Searcher, Term,
+    postings::TermInfo,
+    query::{Bm25StatisticsProvider, EnableScoring},
+    schema::Field,
+};
+
+use super::kept::Kept;
+
+/// The terms of a union, and where each segment has them.
+pub(super) struct Union<'a> {
+    searcher: &'a Searcher,
+    terms: &'a [(Term, Score)],
+    /// By segment, by term.
+    found: Vec<Vec<Option<TermInfo>>>,
+}
+
+impl<'a> Union<'a> {
+    pub fn new(searcher: &'a Searcher, terms: &'a [(Term, Score)]) -> tantivy::Result<Union<'a>> {
+        let mut found = Vec::with_capacity(searcher.segment_readers().len());
+        for segment in searcher.segment_readers() {
+            let of_term = |(term, _): &(Term, Score)| -> tantivy::Result<Option<TermInfo>> {
+                Ok(segment.inverted_index(term.field())?.get_term_info(term)?)
+            };
+            found.push(terms.iter().map(of_term).collect::<tantivy::Result<Vec<_>>>()?);
+        }
+        Ok(Union { searcher, terms, found })
+    }
+
+    /// How many documents have one of the terms.
+    pub fn count(&self, kept: &Kept) -> tantivy::Result<u64> {
+        let mut total = 0;
+        for (segment, found) in self.searcher.segment_readers().iter().zip(&self.found) {
+            let present = self.terms.iter().zip(found).filter_map(|((term, _), info)| Some((term, info.as_ref()?)));
+            total += kept.count(segment, present)?;
+        }
+        Ok(total)
+    }
+
+    /// Scores as tantivy would, without looking the terms up again.
+    pub fn scoring(&self) -> EnableScoring<'_> {
+        EnableScoring::enabled_from_statistics_provider(self, self.searcher)
+    }
+}
+
+impl Bm25StatisticsProvider for Union<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.searcher.total_num_tokens(field)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        self.searcher.total_num_docs()
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let Some(at) = self.terms.iter().position(|(own, _)| own == term) else { return self.searcher.doc_freq(term) };
+        let of_segment = |found: &Vec<Option<TermInfo>>| found.get(at)?.as_ref().map(|info| u64::from(info.doc_freq));
+        Ok(self.found.iter().filter_map(of_segment).sum())
+    }
+}
