@@ -294,3 +294,15 @@ fn a_closed_registry_takes_no_writes() {
     drop(registry);
     assert_eq!(open(directory.path()).len(), 1);
 }
+
+#[test]
+fn a_very_long_name_is_shown_short() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    let name = "weather ".repeat(50_000);
+    let capabilities = format!(r#"{{"lmos:capabilities": [{{"name": "{name}"}}], "#);
+    registry.register(&agent("urn:a", "Agent").replacen('{', &capabilities, 1)).unwrap();
+    let answer = registry.search(&Request::words("weather"), true).unwrap();
+    let hit = &answer.response.hits[0].capabilities[0];
+    assert!(hit.name.len() < 2048 && hit.snippet.len() < 4096, "{} {}", hit.name.len(), hit.snippet.len());
+}

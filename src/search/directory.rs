@@ -4,7 +4,7 @@
 //! leaves the one or the other. What `CURRENT` doesn't name is a leftover and is removed.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -28,7 +28,10 @@ pub(super) fn current(home: &Path) -> io::Result<Option<PathBuf>> {
 
 /// A new, empty directory beside the others.
 pub(super) fn create(home: &Path) -> io::Result<PathBuf> {
-    fs::create_dir_all(home)?;
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(home)?;
     let last = entries(home)?.filter_map(|name| number(&name)).max().unwrap_or(0);
     let directory = home.join(format!("{PREFIX}{}", last + 1));
     fs::create_dir(&directory)?;

@@ -3,6 +3,8 @@
 //! All words go into one field. Titles and the names of capabilities go there several times: their
 //! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 use tantivy::{TantivyDocument, schema::Field};
 
@@ -19,6 +21,8 @@ use crate::{Error, Result, td};
 const NAME_WEIGHT: usize = 3;
 /// Longer values are neither filtered by nor counted.
 const LONGEST_VALUE: usize = 1024;
+/// Values of a facet beyond these are neither filtered by nor counted.
+const MOST_VALUES: usize = 10_000;
 /// How deep data schemas are followed.
 const DEEPEST_SCHEMA: usize = 32;
 
@@ -169,10 +173,9 @@ impl EntryWriter<'_> {
 
     /// Values of a facet, each counted once.
     fn add_values<'v>(&mut self, facet: FacetField, values: impl Iterator<Item = &'v str>) {
-        let mut added: Vec<&str> = Vec::new();
-        for value in values {
-            if !added.contains(&value) {
-                added.push(value);
+        let mut added = HashSet::new();
+        for value in values.take(MOST_VALUES) {
+            if added.insert(value) {
                 self.add_value(facet, value);
             }
         }

@@ -9,7 +9,7 @@ use crate::td;
 
 /// The longest description that is stored for display, in bytes.
 const LONGEST_DESCRIPTION: usize = 16 * 1024;
-/// The longest text of a capability that snippets are cut from, in bytes.
+/// The longest title, name or text of a capability that is shown and that snippets are cut from, in bytes.
 const LONGEST_TEXT: usize = 1024;
 
 /// The stored form, in JSON with short keys.
@@ -42,7 +42,7 @@ impl<'a> Summary<'a> {
     pub fn of(id: &'a str, thing: &'a Map<String, Value>, capabilities: &[td::Capability<'a>]) -> Summary<'a> {
         Summary {
             id: Cow::Borrowed(id),
-            title: default_text(thing, "title", "titles").map(Cow::Borrowed),
+            title: default_text(thing, "title", "titles").map(|text| shorten(text, LONGEST_TEXT)),
             description: default_text(thing, "description", "descriptions")
                 .map(|text| shorten(text, LONGEST_DESCRIPTION)),
             capabilities: capabilities.iter().map(Capability::of).collect(),
@@ -59,8 +59,8 @@ impl<'a> Summary<'a> {
 impl<'a> Capability<'a> {
     fn of(capability: &td::Capability<'a>) -> Capability<'a> {
         Capability {
-            key: Cow::Borrowed(capability.key()),
-            name: capability.name.filter(|_| capability.id.is_some()).map(Cow::Borrowed),
+            key: shorten(capability.key(), LONGEST_TEXT),
+            name: capability.name.filter(|_| capability.id.is_some()).map(|name| shorten(name, LONGEST_TEXT)),
             text: capability.description.map(|text| shorten(text, LONGEST_TEXT)),
         }
     }

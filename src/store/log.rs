@@ -14,6 +14,9 @@ use crate::{
     change::{Change, ChangeKind, Epoch, Seq},
 };
 
+/// A part of the log ends with the change that makes it so large.
+const PART_BYTES: usize = 16 * 1024 * 1024;
+
 /// A part of the log.
 #[derive(Debug, Clone)]
 pub struct Changes {
@@ -42,6 +45,7 @@ impl View {
             return Ok(part);
         }
         let end = layout::log_key(last.next());
+        let mut bytes = 0;
         for pair in self.tree.range(layout::log_key(since.next())..end).take(limit) {
             let (key, value) = pair.map_err(reading)?;
             let seq = layout::seq_of_key(&key)?;
@@ -53,7 +57,11 @@ impl View {
                 part.changes.clear();
                 break;
             };
+            bytes += [&change.td, &change.patch].into_iter().flatten().map(|text| text.get().len()).sum::<usize>();
             part.changes.push(Arc::new(change));
+            if bytes >= PART_BYTES {
+                break;
+            }
         }
         Ok(part)
     }

@@ -192,7 +192,7 @@ impl Store {
         self.view.expired(now, limit)
     }
 
-    /// At most `limit` changes after `since`, none beyond the durable end.
+    /// At most `limit` changes after `since`, none beyond the durable end; fewer where they are large.
     ///
     /// # Errors
     /// [`crate::Error::Store`]

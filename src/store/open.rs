@@ -65,16 +65,17 @@ fn create_directory(directory: &Path) -> Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let failed = |source| Error::Io { doing: format!("creating the data directory {}", directory.display()), source };
-    if directory.is_dir() {
-        return Ok(());
-    }
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
-    match builder.create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
-        _ => Ok(()),
+    // What holds the descriptions is the owner's alone, also in a directory that was there already.
+    for directory in [directory, &directory.join("store")] {
+        match builder.create(directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+            created => created.map_err(failed)?,
+        }
     }
+    Ok(())
 }
 
 fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
