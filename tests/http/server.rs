@@ -3,14 +3,16 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use actix_web::{App, test as actix, web};
 use agentdex::{Registry, http};
 
-use crate::support::{TestRegistry, agent};
+use crate::{
+    process::ServerProcess,
+    support::{TestRegistry, agent},
+};
 
 #[test]
 fn answers_are_compressed_for_those_who_accept_it() {
@@ -89,49 +91,29 @@ fn compressed_bodies_are_read() {
     call.body("application/td+json", "not gzip").send().problem(400, "broken-body");
 }
 
-#[actix_web::test]
-async fn log_lines_carry_request_and_trace_ids() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber =
-        tracing_subscriber::fmt().json().with_max_level(tracing::Level::INFO).with_writer(move || writer.clone());
-    let _guard = tracing::subscriber::set_default(subscriber.finish());
-    let directory = tempfile::tempdir().unwrap();
-    let registry = Registry::builder(directory.path()).open().unwrap();
-    let app = actix::init_service(App::new().configure(http::configure(&registry, http::Options::default()))).await;
+/// In a process of its own: in this one the other tests decide what is logged.
+#[test]
+fn log_lines_carry_request_and_trace_ids() {
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &["--log-format", "json"]);
+    let body = agent("urn:example:a", "A");
+    let mut socket = TcpStream::connect(server.url().trim_start_matches("http://")).unwrap();
+    let head = format!(
+        "PUT /things/urn:example:a HTTP/1.1\r\nHost: x\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\
+         X-Request-Id: mine\r\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    socket.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
 
-    let put = actix::TestRequest::put()
-        .uri("/things/urn:example:a")
-        .insert_header(("x-request-id", "mine"))
-        .insert_header(("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
-        .set_payload(agent("urn:example:a", "A"));
-    assert_eq!(actix::call_service(&app, put.to_request()).await.status(), 201);
-    let line = log.lines().into_iter().find(|line| line["target"] == "agentdex::access").unwrap();
-    assert_eq!(line["fields"]["request_id"], "mine");
-    assert_eq!(line["fields"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
-    assert_eq!((&line["fields"]["method"], &line["fields"]["status"]), (&"PUT".into(), &201.into()));
-    registry.close();
-}
-
-/// A log in memory.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn lines(&self) -> Vec<serde_json::Value> {
-        let text = self.0.lock().unwrap().clone();
-        String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    let lines: Vec<serde_json::Value> = server.log().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let line = lines.iter().find(|line| line["target"] == "agentdex::access").unwrap();
+    assert_eq!((&line["request_id"], &line["method"]), (&"mine".into(), &"PUT".into()));
+    assert_eq!(line["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(line["status"], 201);
 }
 
 #[test]
