@@ -9,4 +9,5 @@ mod retained;
 mod sessions;
 mod stalled;
 mod support;
+mod websocket;
 mod wire;
