@@ -123,13 +123,13 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let socket = listen(&settings.listen)?;
     let registry = open(&settings)?;
     let progress = tokio::spawn(show_rebuilding(registry.clone()));
-    let endpoint = start_endpoint(&settings, &registry)?;
+    let endpoint = start_endpoint(&settings, &registry)?.map(Arc::new);
     let publisher = start_publisher(&settings, &registry)?;
     let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
     let options = http::Options {
         cors_origins: settings.cors_origins.clone(),
         public_url: settings.public_url.clone(),
-        mqtt: endpoint.as_ref().map(mqtt::Endpoint::door),
+        mqtt: endpoint.as_ref().map(|endpoint| endpoint.door()),
         ..http::Options::default()
     };
     let server = http::Server::on_listener(socket, &registry, options)?;
@@ -137,8 +137,16 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
         examples::register(&registry).await?;
     }
     settle(registry.clone()).await?;
-    banner::print(&settings, server.local_addr(), endpoint.as_ref().map(mqtt::Endpoint::local_addr))?;
-    let served = server.run(stop).await;
+    banner::print(&settings, server.local_addr(), endpoint.as_ref().map(|endpoint| endpoint.local_addr()))?;
+    let leaving = endpoint.clone();
+    let served = server.run(async move {
+        stop.await;
+        // First MQTT: what it says to clients over WebSocket goes through HTTP.
+        if let Some(endpoint) = leaving {
+            let _ = tokio::task::spawn_blocking(move || endpoint.stop()).await;
+        }
+    });
+    let served = served.await;
 
     tracing::info!("stopping");
     progress.abort();
