@@ -1,169 +1,30 @@
-//! One connection: from CONNECT to the farewell.
+//! One connection from CONNACK to the farewell.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf},
-    sync::watch,
-    time::{Instant, sleep_until, timeout},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::{Instant, sleep_until},
 };
 
 use super::{
-    super::{feed::Feed, options::EndpointOptions},
+    Context,
     delivery::{Delivery, Filled},
-    engine::{Connect, Engine, Entry, Farewell, Granted, Incoming, Refusal, Welcome},
-    group::Groups,
+    engine::Farewell,
+    link::Link,
+    packets::{Entry, Granted, Incoming},
     session::{Session, Subscription},
-    sessions::{Entering, Lease, Sessions},
+    sessions::Lease,
 };
 use crate::Result;
 
-/// The longest client id.
-const MAX_CLIENT_ID_BYTES: usize = 1024;
-/// How long a client may take for the last bytes of a connection.
-const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often a session that moves is written to the store.
 const KEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// Later than anything.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
-/// What all connections of an endpoint share.
-pub(super) struct Context {
-    pub feed: Arc<Feed>,
-    pub groups: Arc<Groups>,
-    pub sessions: Arc<Sessions>,
-    pub options: EndpointOptions,
-    /// Turns true when the endpoint stops.
-    pub stop: watch::Receiver<bool>,
-}
-
-/// Both directions of a connection, with what was read and what is to be written.
-struct Link<S> {
-    reader: ReadHalf<S>,
-    writer: WriteHalf<S>,
-    engine: Engine,
-    /// How much of the engine's output is written.
-    written: usize,
-}
-
-impl<S: AsyncRead + AsyncWrite> Link<S> {
-    fn new(stream: S) -> Link<S> {
-        let (reader, writer) = tokio::io::split(stream);
-        Link { reader, writer, engine: Engine::new(), written: 0 }
-    }
-
-    /// Notes how much was written.
-    fn advance(&mut self, count: usize) {
-        self.written += count;
-        let output = self.engine.output();
-        if self.written >= output.len() {
-            output.clear();
-            // One large message must not be paid for as long as the connection lives.
-            output.shrink_to(128 * 1024);
-            self.written = 0;
-        } else if self.written > output.len() / 2 {
-            output.drain(..self.written);
-            self.written = 0;
-        }
-    }
-
-    /// Writes what is left and closes.
-    async fn finish(mut self) {
-        let rest = self.engine.output().split_off(self.written);
-        let last = async {
-            self.writer.write_all(&rest).await?;
-            self.writer.shutdown().await
-        };
-        // Whoever doesn't take it in time or is gone already isn't waited for.
-        let _ = timeout(FAREWELL_TIMEOUT, last).await;
-    }
-}
-
-/// Serves one client until it leaves, is cut off, or the endpoint stops. A client that isn't
-/// admitted is told that the server is full.
-pub(super) async fn serve<S>(context: Arc<Context>, stream: S, peer: String, admitted: bool)
-where
-    S: AsyncRead + AsyncWrite + Send,
-{
-    let mut link = Link::new(stream);
-    let mut stop = context.stop.clone();
-    let connect = tokio::select! {
-        connect = timeout(context.options.connect_timeout, receive_connect(&mut link)) => connect.ok().flatten(),
-        _ = stop.wait_for(|stop| *stop) => None,
-    };
-    let Some((connect, rest)) = connect else {
-        tracing::debug!(peer, "an MQTT connection ended without a valid CONNECT");
-        return link.finish().await;
-    };
-    let refusal = if admitted { refusal(&connect) } else { Some(Refusal::Full) };
-    let entered = match refusal {
-        Some(refusal) => Err(refusal),
-        None => enter(&context, &connect).await,
-    };
-    match entered {
-        Ok((lease, session, welcome)) => {
-            tracing::debug!(peer, client_id = session.client_id, "an MQTT client has connected");
-            link.engine.welcome(welcome);
-            Connection::new(context, link, lease, session, connect.session_expiry).run(&rest).await;
-        }
-        Err(refusal) => {
-            tracing::info!(peer, client_id = connect.client_id, ?refusal, "an MQTT client was refused");
-            link.engine.refuse(refusal);
-            link.finish().await;
-        }
-    }
-}
-
-/// Reads until CONNECT is complete; what came after it is returned with it.
-async fn receive_connect<S: AsyncRead + AsyncWrite>(link: &mut Link<S>) -> Option<(Connect, Vec<u8>)> {
-    let mut buffer = [0; 1024];
-    loop {
-        let count = link.reader.read(&mut buffer).await.ok()?;
-        let mut input = buffer.get(..count)?;
-        if input.is_empty() {
-            return None;
-        }
-        match link.engine.receive(&mut input) {
-            Some(Incoming::Connect(connect)) => return Some((connect, input.to_vec())),
-            Some(_) => return None,
-            None if link.engine.has_ended() => return None,
-            None => {}
-        }
-    }
-}
-
-fn refusal(connect: &Connect) -> Option<Refusal> {
-    let is_unnamed_session = connect.client_id.is_empty() && !connect.clean && connect.is_version_3;
-    if is_unnamed_session || connect.client_id.len() > MAX_CLIENT_ID_BYTES {
-        return Some(Refusal::InvalidClientId);
-    }
-    connect.extended_authentication.then_some(Refusal::UnsupportedAuthentication)
-}
-
-/// Gives the client its session, and says what CONNACK has to tell it.
-async fn enter(context: &Context, connect: &Connect) -> std::result::Result<(Lease, Session, Welcome), Refusal> {
-    let options = &context.options;
-    let assigned = connect.client_id.is_empty().then(|| format!("agentdex-{}", uuid::Uuid::new_v4()));
-    let client_id = assigned.as_deref().unwrap_or(&connect.client_id);
-    let longest = u32::try_from(options.max_session_expiry.as_secs()).unwrap_or(u32::MAX);
-    let expiry = connect.session_expiry.min(longest);
-    let Entering::Entered { lease, session, present } = context.sessions.enter(client_id, connect.clean, expiry).await
-    else {
-        return Err(Refusal::Full);
-    };
-    let longest = u16::try_from(options.max_keep_alive.as_secs()).unwrap_or(u16::MAX);
-    let is_too_long = connect.keep_alive == 0 || connect.keep_alive > longest;
-    let welcome = Welcome {
-        session_present: present,
-        keep_alive: (longest > 0 && is_too_long).then_some(longest),
-        session_expiry: (expiry != connect.session_expiry).then_some(expiry),
-        assigned_client_id: assigned,
-    };
-    Ok((lease, session, welcome))
-}
-
 /// A connection with a session.
-struct Connection<S> {
+pub(super) struct Connection<S> {
     context: Arc<Context>,
     link: Link<S>,
     lease: Lease,
@@ -180,7 +41,7 @@ impl<S> Connection<S>
 where
     S: AsyncRead + AsyncWrite + Send,
 {
-    fn new(context: Arc<Context>, link: Link<S>, lease: Lease, mut session: Session, asked_expiry: u32) -> Self {
+    pub fn new(context: Arc<Context>, link: Link<S>, lease: Lease, mut session: Session, asked_expiry: u32) -> Self {
         let delivery = Delivery::resume(context.feed.clone(), context.groups.clone(), &mut session);
         Connection {
             context,
@@ -195,7 +56,7 @@ where
     }
 
     /// Serves the client to the end, and leaves the session behind. `input` came with CONNECT.
-    async fn run(mut self, input: &[u8]) {
+    pub async fn run(mut self, input: &[u8]) {
         let result = match self.take(input) {
             Ok(()) => self.exchange().await,
             Err(error) => Err(error),

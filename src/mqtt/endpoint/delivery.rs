@@ -10,15 +10,16 @@ use super::{
         cloud_event,
         feed::{Entry, Family, Feed, Next},
     },
-    engine::{Engine, Outgoing, Sent},
-    filter::RetainedScope,
+    engine::{Engine, Sent},
     group::{Claim, Group, Groups, Place},
+    packets::Outgoing,
+    retained::Scan,
     session::{Session, Subscription},
+    wish::Wish,
 };
 use crate::{
     Result,
     change::{Cursor, Epoch, Seq},
-    registry::{Thing, Things},
 };
 
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
@@ -27,8 +28,6 @@ const WINDOW: usize = 100;
 const OUTPUT_BYTES: usize = 64 * 1024;
 /// How many changes or Things are looked through before others get their turn.
 const STEPS: usize = 512;
-/// The media type of retained descriptions.
-const TD_MEDIA_TYPE: &str = "application/td+json";
 
 /// Why there is nothing more to send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,22 +61,6 @@ struct Flight {
     packet_id: u16,
     origin: Origin,
     acknowledged: bool,
-}
-
-/// The retained descriptions that a subscription still has to get.
-struct Scan {
-    subscription: String,
-    remaining: Remaining,
-}
-
-enum Remaining {
-    Nothing,
-    One(String),
-    /// A few are read ahead; what they were at is the end of the log then.
-    Listed {
-        things: Things,
-        since: Seq,
-    },
 }
 
 /// The sending side of a connection.
@@ -124,9 +107,7 @@ impl Delivery {
         let text = &subscription.text;
         self.scans.retain(|scan| scan.subscription != *text);
         if subscription.retained_pending {
-            let scope = subscription.filter.retained_scope(self.feed.topics());
-            let remaining = scope.map_or(Remaining::Nothing, |scope| Remaining::of(scope, &self.feed));
-            self.scans.push_back(Scan { subscription: text.clone(), remaining });
+            self.scans.push_back(Scan::of(subscription, &self.feed));
         }
         let is_known = self.shared.iter().any(|(other, _)| other == text);
         if let (true, false, Some(group)) = (subscription.group.is_some(), is_known, self.groups.find(text)) {
@@ -311,12 +292,13 @@ impl Delivery {
                 Claim::Busy => return Ok(Step::Done),
                 Claim::Nothing => continue,
             };
-            let feed = self.feed.clone();
-            let origin = Origin::Group(group, (entry.seq(), place));
-            let Some(message) = feed.messages(&entry).get(place) else { continue };
-            let payload = feed.payload(&entry, message.family)?;
+            let (feed, place) = (self.feed.clone(), (entry.seq(), place));
+            let Some(message) = feed.messages(&entry).get(place.1) else { continue };
+            let payload = feed.payload(&entry, message.family);
+            let payload = payload.inspect_err(|_| self.groups.give_back(&group, place))?;
             let wish = Wish::alone(subscription);
-            self.send(engine, &wish.outgoing(&message.topic, &payload, message.family), origin);
+            let message = wish.outgoing(&message.topic, &payload, message.family);
+            self.send(engine, &message, Origin::Group(group, place));
             return Ok(Step::Done);
         }
         Ok(Step::Nothing)
@@ -333,7 +315,7 @@ impl Delivery {
             self.scans.push_front(scan);
             return Ok(Step::WindowFull);
         }
-        let thing = match scan.remaining.next(&feed)? {
+        let thing = match scan.next(&feed)? {
             Some(thing) => thing,
             None => {
                 self.finishing.push(scan.subscription);
@@ -361,83 +343,6 @@ impl Delivery {
             if let (false, Some(subscription)) = (is_pending, subscription) {
                 subscription.retained_pending = false;
             }
-        }
-    }
-}
-
-impl Remaining {
-    fn of(scope: RetainedScope, feed: &Feed) -> Remaining {
-        match scope {
-            RetainedScope::One(id) => Remaining::One(id),
-            RetainedScope::Everything => Remaining::Listed { since: feed.last_seq(), things: feed.registry().list() },
-        }
-    }
-
-    /// The next Thing as it is now: never older than what the log has already brought.
-    fn next(&mut self, feed: &Feed) -> Result<Option<Thing>> {
-        let registry = feed.registry();
-        match self {
-            Remaining::Nothing => Ok(None),
-            Remaining::One(id) => {
-                let id = std::mem::take(id);
-                *self = Remaining::Nothing;
-                // A level that is no id that a Thing could have matches nothing.
-                let is_id = crate::td::normalize_id(&id).is_ok_and(|normal| normal == id);
-                if is_id { registry.find_by_id(&id) } else { Ok(None) }
-            }
-            Remaining::Listed { things, since } => {
-                for thing in things {
-                    let thing = thing?;
-                    let is_current = *since == feed.last_seq();
-                    let current = if is_current { Some(thing) } else { registry.find_by_id(thing.id())? };
-                    if current.is_some() {
-                        return Ok(current);
-                    }
-                }
-                Ok(None)
-            }
-        }
-    }
-}
-
-/// How a client wants a message, by all of its subscriptions that match it.
-struct Wish {
-    at_least_once: bool,
-    retain_as_published: bool,
-    identifiers: Vec<u32>,
-}
-
-impl Wish {
-    /// None: it doesn't want it.
-    fn of(session: &Session, family: Family, topic: &str, seq: Seq) -> Option<Wish> {
-        let mut matching =
-            session.own().filter(|subscription| subscription.since < seq && subscription.matches(family, topic));
-        let mut wish = Wish::alone(matching.next()?);
-        for subscription in matching {
-            wish.at_least_once |= subscription.at_least_once;
-            wish.retain_as_published |= subscription.retain_as_published;
-            wish.identifiers.extend(subscription.identifier);
-        }
-        Some(wish)
-    }
-
-    fn alone(subscription: &Subscription) -> Wish {
-        Wish {
-            at_least_once: subscription.at_least_once,
-            retain_as_published: subscription.retain_as_published,
-            identifiers: subscription.identifier.into_iter().collect(),
-        }
-    }
-
-    fn outgoing<'a>(&'a self, topic: &'a str, payload: &'a Arc<[u8]>, family: Family) -> Outgoing<'a> {
-        let is_thing = family == Family::Thing;
-        Outgoing {
-            topic,
-            payload,
-            media_type: if is_thing { TD_MEDIA_TYPE } else { cloud_event::MEDIA_TYPE },
-            at_least_once: self.at_least_once,
-            retain: is_thing && self.retain_as_published,
-            identifiers: &self.identifiers,
         }
     }
 }

@@ -1,18 +1,15 @@
 //! The protocol engine of one connection: bytes in, packets out, for MQTT 3.1.1 and 5 alike.
 //!
 //! Wraps `mqtt-protocol-core`, which checks what is received, numbers and tracks what is sent, and
-//! counts against the Receive Maximum. Nothing outside this file knows a packet of either version.
+//! counts against the Receive Maximum. Nothing but this and [`packets`] knows the packets of a version.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use mqtt_protocol_core::mqtt::{
     self, Version,
     common::Cursor,
     connection::{ConnectionOptions, GenericEvent, TimerKind},
-    packet::{
-        self, GenericPacket, GenericPacketTrait, Property, Qos, RetainHandling, SubEntry, SubscriptionIdentifier,
-        v3_1_1, v5_0,
-    },
+    packet::{GenericPacketTrait, v3_1_1, v5_0},
     result_code::{
         ConnectReasonCode, ConnectReturnCode, DisconnectReasonCode, MqttError, PubackReasonCode, PubrecReasonCode,
         SubackReasonCode, SubackReturnCode, UnsubackReasonCode,
@@ -21,72 +18,14 @@ use mqtt_protocol_core::mqtt::{
 };
 use tokio::time::Instant;
 
+use super::packets::{self, Granted, Incoming, Outgoing, Packet, Welcome};
+
 /// The largest packet taken from a client: nothing that it may send needs more.
 const MAX_PACKET_BYTES: u32 = 64 * 1024;
 /// CONNACK of 3.1.1: unacceptable protocol version. For clients whose version isn't even known.
 const UNACCEPTABLE_VERSION: [u8; 4] = [0x20, 2, 0, 1];
 
-type Packet = GenericPacket<u16>;
 type Event = GenericEvent<u16>;
-
-/// What a client sent and somebody has to act on.
-#[derive(Debug)]
-pub(super) enum Incoming {
-    Connect(Connect),
-    Subscribe { packet_id: u16, entries: Vec<Entry>, identifier: Option<u32> },
-    Unsubscribe { packet_id: u16, filters: Vec<String> },
-    Publish { qos: u8, packet_id: u16 },
-    Disconnect { session_expiry: Option<u32> },
-    Other,
-}
-
-/// What a client asks for when it connects.
-#[derive(Debug)]
-pub(super) struct Connect {
-    pub client_id: String,
-    pub is_version_3: bool,
-    pub clean: bool,
-    /// Seconds that the session outlives the connection; `u32::MAX`: for ever.
-    pub session_expiry: u32,
-    pub keep_alive: u16,
-    pub extended_authentication: bool,
-}
-
-/// One filter of a SUBSCRIBE.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub filter: String,
-    pub at_least_once: bool,
-    pub no_local: bool,
-    pub retain_as_published: bool,
-    pub retained: Retained,
-}
-
-/// When retained messages are sent on SUBSCRIBE (5.0, section 3.8.3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retained {
-    Always,
-    IfNew,
-    Never,
-}
-
-/// The answer to one filter of a SUBSCRIBE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Granted {
-    AtMostOnce,
-    AtLeastOnce,
-    InvalidFilter,
-    QuotaExceeded,
-}
-
-/// What a CONNACK tells a client of version 5 besides.
-#[derive(Debug, Default)]
-pub(super) struct Welcome {
-    pub session_present: bool,
-    pub assigned_client_id: Option<String>,
-    pub keep_alive: Option<u16>,
-    pub session_expiry: Option<u32>,
-}
 
 /// Why a client isn't let in.
 #[derive(Debug, Clone, Copy)]
@@ -105,17 +44,6 @@ pub(super) enum Farewell {
     ProtocolError,
     Stalled,
     Failed,
-}
-
-/// A message to send.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Outgoing<'a> {
-    pub topic: &'a str,
-    pub payload: &'a Arc<[u8]>,
-    pub media_type: &'a str,
-    pub at_least_once: bool,
-    pub retain: bool,
-    pub identifiers: &'a [u32],
 }
 
 /// What became of a message.
@@ -153,7 +81,7 @@ impl Engine {
             let read = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
             *input = input.get(read..).unwrap_or_default();
             if let Some(packet) = self.apply(events) {
-                return Some(read_packet(packet));
+                return Some(packets::read_packet(packet));
             }
         }
         None
@@ -193,7 +121,7 @@ impl Engine {
 
     pub fn welcome(&mut self, welcome: Welcome) {
         let events = if self.is_version_5() {
-            match connack(welcome) {
+            match packets::connack(welcome) {
                 Ok(packet) => self.connection.checked_send(packet),
                 Err(error) => vec![Event::NotifyError(error)],
             }
@@ -281,8 +209,8 @@ impl Engine {
             Err(_) => return Sent::Unsendable,
         };
         let events = match self.is_version_5() {
-            true => publish_v5(message, packet_id).map(|packet| self.connection.checked_send(packet)),
-            false => publish_v3(message, packet_id).map(|packet| self.connection.checked_send(packet)),
+            true => packets::publish_v5(message, packet_id).map(|packet| self.connection.checked_send(packet)),
+            false => packets::publish_v3(message, packet_id).map(|packet| self.connection.checked_send(packet)),
         };
         let events = events.unwrap_or_else(|error| vec![Event::NotifyError(error)]);
         if let Some(Event::NotifyError(_)) = events.first() {
@@ -364,123 +292,51 @@ impl Engine {
     }
 }
 
-fn connack(welcome: Welcome) -> Result<v5_0::Connack, MqttError> {
-    let mut properties = vec![packet::MaximumQos::new(1)?.into()];
-    if let Some(client_id) = welcome.assigned_client_id {
-        properties.push(packet::AssignedClientIdentifier::new(client_id)?.into());
-    }
-    if let Some(seconds) = welcome.keep_alive {
-        properties.push(packet::ServerKeepAlive::new(seconds)?.into());
-    }
-    if let Some(seconds) = welcome.session_expiry {
-        properties.push(packet::SessionExpiryInterval::new(seconds)?.into());
-    }
-    let builder = v5_0::Connack::builder().session_present(welcome.session_present);
-    builder.reason_code(ConnectReasonCode::Success).props(properties).build()
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-fn publish_v5(message: &Outgoing<'_>, packet_id: Option<u16>) -> Result<v5_0::Publish, MqttError> {
-    let mut properties = Vec::with_capacity(1 + message.identifiers.len());
-    if !message.payload.is_empty() {
-        properties.push(packet::ContentType::new(message.media_type)?.into());
-    }
-    for &identifier in message.identifiers {
-        properties.push(SubscriptionIdentifier::new(identifier)?.into());
-    }
-    v5_0::Publish::builder()
-        .topic_name(message.topic)?
-        .qos(if message.at_least_once { Qos::AtLeastOnce } else { Qos::AtMostOnce })
-        .retain(message.retain)
-        .packet_id(packet_id)
-        .props(properties)
-        .payload(message.payload.clone())
-        .build()
-}
+    use super::*;
 
-fn publish_v3(message: &Outgoing<'_>, packet_id: Option<u16>) -> Result<v3_1_1::Publish, MqttError> {
-    v3_1_1::Publish::builder()
-        .topic_name(message.topic)?
-        .qos(if message.at_least_once { Qos::AtLeastOnce } else { Qos::AtMostOnce })
-        .retain(message.retain)
-        .packet_id(packet_id)
-        .payload(message.payload.clone())
-        .build()
-}
+    const CONNECT: &[u8] = b"\x10\x0d\x00\x04MQTT\x05\x02\x00\x00\x00\x00\x00";
 
-fn read_packet(packet: Packet) -> Incoming {
-    match packet {
-        Packet::V3_1_1Connect(connect) => Incoming::Connect(Connect {
-            client_id: connect.client_id().into(),
-            is_version_3: true,
-            clean: connect.clean_session(),
-            session_expiry: if connect.clean_session() { 0 } else { u32::MAX },
-            keep_alive: connect.keep_alive(),
-            extended_authentication: false,
-        }),
-        Packet::V5_0Connect(connect) => Incoming::Connect(Connect {
-            client_id: connect.client_id().into(),
-            is_version_3: false,
-            clean: connect.clean_start(),
-            session_expiry: session_expiry(connect.props()).unwrap_or(0),
-            keep_alive: connect.keep_alive(),
-            extended_authentication: connect
-                .props()
-                .iter()
-                .any(|property| matches!(property, Property::AuthenticationMethod(_))),
-        }),
-        Packet::V3_1_1Subscribe(subscribe) => Incoming::Subscribe {
-            packet_id: subscribe.packet_id(),
-            entries: subscribe.entries().iter().map(read_entry).collect(),
-            identifier: None,
-        },
-        Packet::V5_0Subscribe(subscribe) => Incoming::Subscribe {
-            packet_id: subscribe.packet_id(),
-            entries: subscribe.entries().iter().map(read_entry).collect(),
-            identifier: subscribe.props().iter().find_map(|property| match property {
-                Property::SubscriptionIdentifier(identifier) => Some(identifier.val()),
-                _ => None,
-            }),
-        },
-        Packet::V3_1_1Unsubscribe(unsubscribe) => Incoming::Unsubscribe {
-            packet_id: unsubscribe.packet_id(),
-            filters: unsubscribe.entries().iter().map(|filter| filter.as_str().into()).collect(),
-        },
-        Packet::V5_0Unsubscribe(unsubscribe) => Incoming::Unsubscribe {
-            packet_id: unsubscribe.packet_id(),
-            filters: unsubscribe.entries().iter().map(|filter| filter.as_str().into()).collect(),
-        },
-        Packet::V3_1_1Publish(publish) => {
-            Incoming::Publish { qos: publish.qos() as u8, packet_id: publish.packet_id().unwrap_or_default() }
+    fn feed(engine: &mut Engine, bytes: &[u8]) -> usize {
+        let (mut input, mut packets) = (bytes, 0);
+        while let Some(incoming) = engine.receive(&mut input) {
+            packets += 1;
+            if let Incoming::Connect(_) = incoming {
+                engine.welcome(Welcome::default());
+            }
         }
-        Packet::V5_0Publish(publish) => {
-            Incoming::Publish { qos: publish.qos() as u8, packet_id: publish.packet_id().unwrap_or_default() }
-        }
-        Packet::V3_1_1Disconnect(_) => Incoming::Disconnect { session_expiry: None },
-        Packet::V5_0Disconnect(disconnect) => Incoming::Disconnect {
-            session_expiry: disconnect.props().as_ref().and_then(|properties| session_expiry(properties)),
-        },
-        _ => Incoming::Other,
+        packets
     }
-}
 
-fn session_expiry(properties: &[Property]) -> Option<u32> {
-    properties.iter().find_map(|property| match property {
-        Property::SessionExpiryInterval(seconds) => Some(seconds.val()),
-        _ => None,
-    })
-}
+    #[test]
+    fn packets_are_understood_however_they_are_cut() {
+        let subscribe = b"\x82\x07\x00\x01\x00\x00\x01#\x01";
+        let mut engine = Engine::new();
+        let packets: usize = [CONNECT, subscribe].concat().iter().map(|byte| feed(&mut engine, &[*byte])).sum();
+        assert_eq!(packets, 2);
+        assert!(!engine.has_ended());
+    }
 
-fn read_entry(entry: &SubEntry) -> Entry {
-    let options = entry.sub_opts();
-    Entry {
-        filter: entry.topic_filter().into(),
-        at_least_once: options.qos() != Qos::AtMostOnce,
-        no_local: options.nl(),
-        retain_as_published: options.rap(),
-        retained: match options.rh() {
-            RetainHandling::SendRetained => Retained::Always,
-            RetainHandling::SendRetainedIfNotExists => Retained::IfNew,
-            RetainHandling::DoNotSendRetained => Retained::Never,
-        },
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..200), connected: bool) {
+            let mut engine = Engine::new();
+            if connected {
+                feed(&mut engine, CONNECT);
+            }
+            feed(&mut engine, &bytes);
+        }
+
+        #[test]
+        fn no_packet_is_too_odd(kind in 1u8..16, flags in 0u8..16, body in prop::collection::vec(any::<u8>(), 0..60)) {
+            let mut engine = Engine::new();
+            feed(&mut engine, CONNECT);
+            let mut bytes = vec![kind << 4 | flags, body.len() as u8];
+            bytes.extend_from_slice(&body);
+            feed(&mut engine, &bytes);
+        }
     }
 }

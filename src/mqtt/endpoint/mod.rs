@@ -2,9 +2,9 @@
 //!
 //! It reads the log and the store for each client at the client's pace, and queues nothing:
 //!
-//! - [`engine`] speaks the protocol, [`filter`] knows what a subscription matches;
-//! - [`connection`] moves bytes and acts on what a client asks for;
-//! - [`delivery`] decides what is sent next: changes, shares, retained descriptions;
+//! - [`engine`] and [`packets`] speak the protocol, [`filter`] knows what a subscription matches;
+//! - [`handshake`] lets clients in, [`connection`] acts on what they ask for, [`link`] moves bytes;
+//! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions; as [`wish`]ed;
 //! - [`session`] and [`sessions`] keep what outlives a connection, [`group`] what clients share.
 //!
 //! Everything runs on threads of its own, apart from HTTP.
@@ -14,8 +14,13 @@ mod delivery;
 mod engine;
 mod filter;
 mod group;
+mod handshake;
+mod link;
+mod packets;
+mod retained;
 mod session;
 mod sessions;
+mod wish;
 
 use std::{
     io,
@@ -36,11 +41,7 @@ use tokio::{
     time::Instant,
 };
 
-use self::{
-    connection::{Context, serve},
-    group::Groups,
-    sessions::Sessions,
-};
+use self::{group::Groups, handshake::serve, sessions::Sessions};
 use super::{EndpointOptions, feed::Feed, topics::Topics};
 use crate::{Error, Registry, Result};
 
@@ -54,6 +55,16 @@ const MAX_THREADS: usize = 4;
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
 /// How long the listener rests when it can't accept, as when there are no file descriptors left.
 const REST: Duration = Duration::from_millis(100);
+
+/// What all connections of an endpoint share.
+struct Context {
+    feed: Arc<Feed>,
+    groups: Arc<Groups>,
+    sessions: Arc<Sessions>,
+    options: EndpointOptions,
+    /// Turns true when the endpoint stops.
+    stop: watch::Receiver<bool>,
+}
 
 /// The built-in endpoint while it runs. Dropping it stops it.
 ///

@@ -7,8 +7,8 @@ use super::{
         feed::{Family, Feed},
         topics::Topics,
     },
-    engine::{Entry, Retained},
     filter::{Request, TopicFilter},
+    packets::{Entry, Retained},
 };
 use crate::change::{Cursor, Epoch, Seq, Timestamp};
 
@@ -21,6 +21,8 @@ pub(super) struct Session {
     /// The last change that needs no sending again.
     pub cursor: Cursor,
     pub subscriptions: Vec<Subscription>,
+    /// Whether the store has a copy.
+    pub is_kept: bool,
 }
 
 /// One subscription.
@@ -44,7 +46,7 @@ pub(super) struct Subscription {
 
 impl Session {
     pub fn new(client_id: String, expiry: u32, cursor: Cursor) -> Session {
-        Session { client_id, expiry, cursor, subscriptions: Vec::new() }
+        Session { client_id, expiry, cursor, subscriptions: Vec::new(), is_kept: false }
     }
 
     /// Adds a subscription or replaces the one with the same filter, which keeps its backlog.
@@ -188,6 +190,7 @@ impl StoredSession {
             expiry: self.expiry,
             cursor: Cursor { epoch: self.epoch, seq: self.seq },
             subscriptions: subscriptions.collect(),
+            is_kept: true,
         }
     }
 }

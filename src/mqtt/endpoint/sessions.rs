@@ -190,8 +190,11 @@ impl Sessions {
         let kept = serde_json::to_vec(&StoredSession::of(session, away_since))
             .map_err(|error| crate::Error::Store { doing: "writing an MQTT session", source: error.into() })
             .and_then(|bytes| self.feed.registry().put_session(&session.client_id, bytes));
-        if let Err(error) = kept {
-            tracing::error!(client_id = session.client_id, %error, "an MQTT session can't be kept");
+        match kept {
+            Ok(()) => session.is_kept = true,
+            Err(error) => {
+                tracing::error!(client_id = session.client_id, %error, "an MQTT session can't be kept");
+            }
         }
     }
 
@@ -210,6 +213,9 @@ impl Sessions {
     fn forget(&self, session: &Session) {
         for subscription in session.subscriptions.iter().filter(|subscription| subscription.group.is_some()) {
             self.groups.leave(&subscription.text);
+        }
+        if !session.is_kept {
+            return;
         }
         if let Err(error) = self.feed.registry().remove_session(&session.client_id) {
             tracing::error!(client_id = session.client_id, %error, "an MQTT session can't be removed");

@@ -1,0 +1,104 @@
+//! The beginning of a connection: CONNECT, and whether its client is let in.
+
+use std::sync::Arc;
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite},
+    time::timeout,
+};
+
+use super::{
+    Context,
+    connection::Connection,
+    engine::Refusal,
+    link::Link,
+    packets::{Connect, Incoming, Welcome},
+    session::Session,
+    sessions::{Entering, Lease},
+};
+
+/// The longest client id.
+const MAX_CLIENT_ID_BYTES: usize = 1024;
+
+/// Serves one client until it leaves, is cut off, or the endpoint stops. A client that isn't
+/// admitted is told that the server is full.
+pub(super) async fn serve<S>(context: Arc<Context>, stream: S, peer: String, admitted: bool)
+where
+    S: AsyncRead + AsyncWrite + Send,
+{
+    let mut link = Link::new(stream);
+    let mut stop = context.stop.clone();
+    let connect = tokio::select! {
+        connect = timeout(context.options.connect_timeout, receive_connect(&mut link)) => connect.ok().flatten(),
+        _ = stop.wait_for(|stop| *stop) => None,
+    };
+    let Some((connect, rest)) = connect else {
+        tracing::debug!(peer, "an MQTT connection ended without a valid CONNECT");
+        return link.finish().await;
+    };
+    let refusal = if admitted { refusal(&connect) } else { Some(Refusal::Full) };
+    let entered = match refusal {
+        Some(refusal) => Err(refusal),
+        None => enter(&context, &connect).await,
+    };
+    match entered {
+        Ok((lease, session, welcome)) => {
+            tracing::debug!(peer, client_id = session.client_id, "an MQTT client has connected");
+            link.engine.welcome(welcome);
+            Connection::new(context, link, lease, session, connect.session_expiry).run(&rest).await;
+        }
+        Err(refusal) => {
+            tracing::info!(peer, client_id = connect.client_id, ?refusal, "an MQTT client was refused");
+            link.engine.refuse(refusal);
+            link.finish().await;
+        }
+    }
+}
+
+/// Reads until CONNECT is complete; what came after it is returned with it.
+async fn receive_connect<S: AsyncRead + AsyncWrite>(link: &mut Link<S>) -> Option<(Connect, Vec<u8>)> {
+    let mut buffer = [0; 1024];
+    loop {
+        let count = link.reader.read(&mut buffer).await.ok()?;
+        let mut input = buffer.get(..count)?;
+        if input.is_empty() {
+            return None;
+        }
+        match link.engine.receive(&mut input) {
+            Some(Incoming::Connect(connect)) => return Some((connect, input.to_vec())),
+            Some(_) => return None,
+            None if link.engine.has_ended() => return None,
+            None => {}
+        }
+    }
+}
+
+fn refusal(connect: &Connect) -> Option<Refusal> {
+    let is_unnamed_session = connect.client_id.is_empty() && !connect.clean && connect.is_version_3;
+    if is_unnamed_session || connect.client_id.len() > MAX_CLIENT_ID_BYTES {
+        return Some(Refusal::InvalidClientId);
+    }
+    connect.extended_authentication.then_some(Refusal::UnsupportedAuthentication)
+}
+
+/// Gives the client its session, and says what CONNACK has to tell it.
+async fn enter(context: &Context, connect: &Connect) -> Result<(Lease, Session, Welcome), Refusal> {
+    let options = &context.options;
+    let assigned = connect.client_id.is_empty().then(|| format!("agentdex-{}", uuid::Uuid::new_v4()));
+    let client_id = assigned.as_deref().unwrap_or(&connect.client_id);
+    let longest = u32::try_from(options.max_session_expiry.as_secs()).unwrap_or(u32::MAX);
+    let expiry = connect.session_expiry.min(longest);
+    let Entering::Entered { lease, session, present } = context.sessions.enter(client_id, connect.clean, expiry).await
+    else {
+        return Err(Refusal::Full);
+    };
+    let longest = u16::try_from(options.max_keep_alive.as_secs()).unwrap_or(u16::MAX);
+    let is_too_long = connect.keep_alive == 0 || connect.keep_alive > longest;
+    let welcome = Welcome {
+        session_present: present,
+        keep_alive: (longest > 0 && is_too_long).then_some(longest),
+        session_expiry: (expiry != connect.session_expiry).then_some(expiry),
+        assigned_client_id: assigned,
+    };
+    Ok((lease, session, welcome))
+}
