@@ -2,21 +2,22 @@
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::report::push_token;
+use super::{path::Path, report::has_room_for_pointers};
 
-/// A second look at a text that is known to be JSON, only taken when it repeats a name somewhere.
+/// JSON Pointers of the members whose name is repeated, as many as anybody reads: a second look at a
+/// text that is known to be JSON, only taken when it repeats a name somewhere.
 pub(super) fn find_duplicates(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let seed = DuplicateSeed { pointer: "", found: &mut found };
+    let seed = DuplicateSeed { path: Path::ROOT, found: &mut found };
     // The text was parsed before; what is found until an error is what there is to say.
     let _ = seed.deserialize(&mut serde_json::Deserializer::from_str(text));
     found
 }
 
 struct DuplicateSeed<'p, 'f> {
-    pointer: &'p str,
+    path: Path<'p>,
     found: &'f mut Vec<String>,
 }
 
@@ -61,24 +62,24 @@ impl<'de> Visitor<'de> for DuplicateSeed<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut index = 0;
-        loop {
-            let pointer = format!("{}/{index}", self.pointer);
-            if seq.next_element_seed(DuplicateSeed { pointer: &pointer, found: self.found })?.is_none() {
-                return Ok(());
-            }
+        while seq.next_element_seed(DuplicateSeed { path: self.path.index(index), found: self.found })?.is_some() {
             index += 1;
         }
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<Cow<'_, str>>()? {
-            let mut pointer = self.pointer.to_owned();
-            push_token(&mut pointer, &name);
-            map.next_value_seed(DuplicateSeed { pointer: &pointer, found: self.found })?;
-            if !names.insert(name) {
-                self.found.push(pointer);
+            let path = self.path.member(&name);
+            map.next_value_seed(DuplicateSeed { path, found: self.found })?;
+            if names.contains(&name) {
+                self.found.push(path.to_pointer());
+                if !has_room_for_pointers(self.found) {
+                    return Err(A::Error::custom("enough was found"));
+                }
             }
+            names.insert(name);
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ mod lmos;
 mod members;
 pub mod merge_patch;
 pub mod model;
+mod path;
 mod registration;
 mod report;
 mod schema;

@@ -8,6 +8,19 @@ use super::Version;
 
 /// More than anybody reads: of a document that is this wrong, a layer lists no more.
 pub(super) const MAX_FINDINGS: usize = 1000;
+/// The same for the bytes of a list: a pointer repeats member names, which may be as long as a document.
+const MAX_FINDING_BYTES: usize = 256 * 1024;
+
+/// Whether a list takes more; the layers share the lists of a report.
+pub(super) fn has_room(findings: &[Violation]) -> bool {
+    let bytes: usize = findings.iter().map(|found| found.pointer.len() + found.message.len()).sum();
+    findings.len() < 2 * MAX_FINDINGS && bytes < MAX_FINDING_BYTES
+}
+
+/// The same for pointers alone.
+pub(super) fn has_room_for_pointers(pointers: &[String]) -> bool {
+    pointers.len() < MAX_FINDINGS && pointers.iter().map(String::len).sum::<usize>() < MAX_FINDING_BYTES
+}
 
 /// One thing that is wrong with a document, or worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

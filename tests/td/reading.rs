@@ -101,3 +101,20 @@ fn ids_that_are_empty_or_too_long_are_refused() {
     assert!(matches!(normalize_id(&format!("{longest}x")), Err(Error::LimitExceeded { maximum: 1024, .. })));
     assert!(matches!(normalize_id(&" ".repeat(400)), Err(Error::LimitExceeded { .. })));
 }
+
+#[test]
+fn what_is_said_of_a_hostile_document_stays_small() {
+    let name = "n".repeat(300_000);
+    let repeats = vec!["\"a\":1"; 50_000].join(",");
+    let forms = vec!["{}"; 1000].join(",");
+    for json in [
+        format!("{{\"{name}\":{{{repeats}}}}}"),
+        format!(
+            "{{\"@context\":\"https://www.w3.org/2022/wot/td/v1.1\",\"properties\":{{\"{name}\":{{\"forms\":[{forms}]}}}}}}"
+        ),
+    ] {
+        let report = validate(&Document::parse(json.as_bytes()).unwrap(), Layers::All);
+        let said: usize = report.violations.iter().map(|found| found.pointer.len() + found.message.len()).sum();
+        assert!(!report.is_valid() && said < 2 * 1024 * 1024, "{said} bytes are said of it");
+    }
+}

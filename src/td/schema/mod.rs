@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
-use super::{Version, Violation, report::MAX_FINDINGS};
+use super::{
+    Version, Violation,
+    report::{MAX_FINDINGS, has_room},
+};
 
 static TD_1_0: LazyLock<Schema> = LazyLock::new(|| Schema::compile(include_str!("../../../schemas/td-1.0.json")));
 static TD_1_1: LazyLock<Schema> = LazyLock::new(|| Schema::compile(include_str!("../../../schemas/td-1.1.json")));
@@ -39,6 +42,9 @@ impl Schema {
         }
         let first = findings.len();
         for error in self.validator.iter_errors(thing).take(MAX_FINDINGS) {
+            if !has_room(findings) {
+                return;
+            }
             let pointer = error.instance_path().as_str();
             let rule = format!("{prefix}/{}", error.kind().keyword());
             let message = explain::message(&error, &self.source);

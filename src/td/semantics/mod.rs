@@ -28,16 +28,15 @@
 
 mod affordances;
 mod languages;
-mod path;
 mod security;
 mod uris;
 
 use serde_json::{Map, Value};
 
-use self::{languages::Languages, path::Path};
+use self::languages::Languages;
 use super::{
     CONTEXT_1_0, CONTEXT_1_1, MAX_ID_BYTES, RegistrationRequest, Report, Violation, identity::is_absolute_uri,
-    report::MAX_FINDINGS,
+    path::Path, report::has_room,
 };
 
 type Object = Map<String, Value>;
@@ -47,7 +46,7 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
     let Value::Object(members) = thing else {
         return;
     };
-    report.violations.extend(duplicates.iter().take(MAX_FINDINGS).map(|pointer| {
+    report.violations.extend(duplicates.iter().map(|pointer| {
         let message = "the name is there more than once in its object; keep one of the members";
         Violation::new(pointer.clone(), "duplicate-member", message)
     }));
@@ -64,7 +63,7 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
 }
 
 fn add(findings: &mut Vec<Violation>, path: &Path<'_>, rule: &'static str, message: String) {
-    if findings.len() < 2 * MAX_FINDINGS {
+    if has_room(findings) {
         findings.push(Violation::new(path.to_pointer(), rule, message));
     }
 }

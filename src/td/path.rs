@@ -1,6 +1,6 @@
 //! Where a walk is: a chain on the stack that becomes a JSON Pointer only when something is found.
 
-use crate::td::report::push_token;
+use super::report::push_token;
 
 /// A place in a document.
 #[derive(Clone, Copy)]
