@@ -7,9 +7,7 @@
 use std::rc::Rc;
 
 use actix_web::{
-    HttpRequest, HttpResponse,
-    dev::{Decompress, Payload},
-    rt,
+    HttpRequest, HttpResponse, rt,
     web::{self, Bytes, BytesMut, Data},
 };
 use futures_util::{Stream, StreamExt, stream};
@@ -89,7 +87,7 @@ fn result_line(number: u64, result: Result<Written, Problem>) -> Bytes {
 
 /// Lines of a body, each of at most `maximum` bytes.
 struct Lines {
-    payload: Decompress<Payload>,
+    payload: body::Decoded,
     buffer: BytesMut,
     maximum: usize,
     number: u64,
@@ -101,7 +99,7 @@ struct Lines {
 type Line = (u64, Result<Bytes, Problem>);
 
 impl Lines {
-    fn new(payload: Decompress<Payload>, maximum: usize) -> Lines {
+    fn new(payload: body::Decoded, maximum: usize) -> Lines {
         Lines { payload, buffer: BytesMut::new(), maximum, number: 0, skipping: false, ended: false }
     }
 

@@ -2,14 +2,20 @@
 
 use actix_web::{
     HttpRequest,
-    dev::{Decompress, Payload},
+    dev::Decompress,
+    error::PayloadError,
     http::{
         StatusCode,
-        header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName},
+        header::{
+            ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ContentEncoding, HeaderName,
+        },
     },
-    web,
+    web::{self, Bytes},
 };
-use futures_util::StreamExt;
+use futures_util::{
+    StreamExt,
+    stream::{self, LocalBoxStream},
+};
 
 use super::problem::Problem;
 
@@ -20,28 +26,57 @@ pub(super) const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "ap
 /// What a batch comes in.
 pub(super) const LINES: [&str; 3] = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
 
-/// Refuses a body of a type that isn't among `taken` (415). A body without a type is taken for the
-/// first of them: RFC 9110, section 8.3, leaves that to the recipient.
+/// How much of a compressed body is decoded at once. It grows to a thousand times that at most.
+const DECODED_AT_ONCE: usize = 2048;
+
+/// Refuses a body of a type that isn't among `taken`, or of none (415). What a page of any origin may
+/// send without asking first has one of the types of forms, or none: it never gets in.
 pub(super) fn check_type(request: &HttpRequest, taken: &[&str]) -> Result<(), Problem> {
-    let Some(given) = request.headers().get(CONTENT_TYPE) else { return Ok(()) };
+    let refusal = |is: String| {
+        let detail = format!("{is}, but must be {}", taken.join(", "));
+        unsupported(detail).with_header(ACCEPT, taken.join(", "))
+    };
+    let Some(given) = request.headers().get(CONTENT_TYPE) else {
+        return Err(refusal("the body has no `Content-Type`".to_owned()));
+    };
     let given = given.to_str().unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
     if taken.iter().any(|taken| taken.eq_ignore_ascii_case(essence)) {
         return Ok(());
     }
-    let detail = format!("the body is {given:?}, but must be {}", taken.join(", "));
-    Err(unsupported(detail).with_header(ACCEPT, taken.join(", ")))
+    Err(refusal(format!("the body is {given:?}")))
 }
 
-/// Undoes the content coding of a body.
-pub(super) fn decoded(request: &HttpRequest, payload: web::Payload) -> Result<Decompress<Payload>, Problem> {
-    let coding = request.headers().get(CONTENT_ENCODING).map(|coding| coding.to_str().unwrap_or_default().trim());
-    if let Some(coding) = coding.filter(|coding| !["gzip", "x-gzip", "deflate", "br", "identity", ""].contains(coding))
-    {
-        let detail = format!("the content coding {coding:?} is not known");
-        return Err(unsupported(detail).with_header(ACCEPT_ENCODING, "gzip, br, deflate"));
+/// A body without its content coding.
+pub(super) type Decoded = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
+
+/// Undoes the content coding of a body. The one that is known is gzip: others unpack a few bytes into
+/// gigabytes, and the decoder hands out no part of a chunk before the whole of it is unpacked.
+pub(super) fn decoded(request: &HttpRequest, payload: web::Payload) -> Result<Decoded, Problem> {
+    let coding = request.headers().get(CONTENT_ENCODING).map_or("", |coding| coding.to_str().unwrap_or("?").trim());
+    let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(coding));
+    if is(&["", "identity"]) {
+        return Ok(payload.boxed_local());
     }
-    Ok(Decompress::from_headers(payload.into_inner(), request.headers()))
+    if !is(&["gzip", "x-gzip"]) {
+        let detail = format!("the body has the content coding {coding:?}, but must have gzip or none");
+        return Err(unsupported(detail).with_header(ACCEPT_ENCODING, "gzip"));
+    }
+    let pieces = payload.flat_map(|chunk| stream::iter(pieces(chunk)));
+    Ok(Decompress::new(pieces, ContentEncoding::Gzip).boxed_local())
+}
+
+/// A chunk in parts that are small enough to be decoded at once.
+fn pieces(chunk: Result<Bytes, PayloadError>) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
+    let mut rest = Some(chunk);
+    std::iter::from_fn(move || match rest.take()? {
+        Ok(mut bytes) if bytes.len() > DECODED_AT_ONCE => {
+            let piece = bytes.split_to(DECODED_AT_ONCE);
+            rest = Some(Ok(bytes));
+            Some(Ok(piece))
+        }
+        last => Some(last),
+    })
 }
 
 /// Reads a whole body of at most `maximum` bytes.
@@ -63,8 +98,11 @@ pub(super) async fn read(request: &HttpRequest, payload: web::Payload, maximum: 
 }
 
 /// A body that ends early or isn't coded as it says.
-pub(super) fn broken(error: &actix_web::error::PayloadError) -> Problem {
-    let detail = format!("the body could not be read: {error}");
+pub(super) fn broken(error: &PayloadError) -> Problem {
+    let detail = match error {
+        PayloadError::EncodingCorrupted => "the chunks of the body are malformed",
+        _ => "the body ended early, or is not coded as `Content-Encoding` says",
+    };
     Problem::new(StatusCode::BAD_REQUEST, "broken-body", "Broken body", detail)
 }
 
@@ -90,4 +128,19 @@ pub(super) fn prefers(request: &HttpRequest, preference: &str) -> bool {
     let prefer = HeaderName::from_static("prefer");
     let mut given = request.headers().get_all(prefer).filter_map(|value| value.to_str().ok());
     given.any(|value| value.split([',', ';']).any(|given| given.trim().eq_ignore_ascii_case(preference)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_small_and_make_up_the_chunk() {
+        for length in [0, 1, DECODED_AT_ONCE, DECODED_AT_ONCE + 1, 3 * DECODED_AT_ONCE] {
+            let chunk: Bytes = (0..length).map(|byte| byte as u8).collect();
+            let pieces: Vec<_> = pieces(Ok(chunk.clone())).flatten().collect();
+            assert!(pieces.iter().all(|piece| piece.len() <= DECODED_AT_ONCE));
+            assert_eq!(pieces.concat(), chunk);
+        }
+    }
 }

@@ -64,6 +64,7 @@ async fn mounted_in_a_scope_it_knows_its_prefix() {
 
     let put = actix::TestRequest::put()
         .uri("/registry/things/urn:example:a%2Fb")
+        .insert_header(("content-type", "application/td+json"))
         .set_payload(agent("urn:example:a/b", "A"))
         .to_request();
     let created = actix::call_service(&app, put).await;
