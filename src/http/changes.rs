@@ -2,11 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::LINK,
+    web::{self, Data},
+};
 use serde::Serialize;
 
 use super::{Context, address::base_path, feed::payload_bytes, parameters::Parameters, problem::Problem, things::SEQ};
-use crate::{Change, Cursor, Epoch, Seq, store::Changes};
+use crate::{Change, Cursor, Epoch, Error, Registry, Seq, store::Changes};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -15,7 +19,7 @@ const MAX_LIMIT: usize = 1000;
 /// The longest that an answer is waited for.
 const MAX_WAIT: u64 = 60;
 /// An answer takes no more changes in once it has this many bytes of payloads.
-const ENOUGH: usize = 8 * 1024 * 1024;
+pub(super) const ENOUGH: usize = 8 * 1024 * 1024;
 /// How many changes are read at once.
 const AT_ONCE: usize = 64;
 
@@ -63,7 +67,13 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     if wait > 0 && !foreign {
         wait_for_change(&context, since, Duration::from_secs(wait)).await;
     }
-    let page = page(&context, since, limit, foreign)?;
+    let read = {
+        let registry = context.registry.clone();
+        move || page(&registry, since, limit, foreign)
+    };
+    // What is further back is on disk: reading it must not hold up the other connections.
+    let is_near = context.registry.last_seq().0.saturating_sub(since.0) <= AT_ONCE as u64;
+    let page = if is_near { read()? } else { web::block(read).await.unwrap_or(Err(Error::ShuttingDown))? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));
     if let Some(read) = page.changes.last().filter(|read| read.seq < page.last) {
@@ -83,14 +93,14 @@ async fn wait_for_change(context: &Context, since: Seq, wait: Duration) {
     }
 }
 
-fn page(context: &Context, since: Seq, limit: usize, foreign: bool) -> crate::Result<Page> {
+fn page(registry: &Registry, since: Seq, limit: usize, foreign: bool) -> crate::Result<Page> {
     let mut position = since;
     let mut page =
-        Page { epoch: context.registry.epoch(), changes: Vec::new(), last: since, oldest: since, truncated: foreign };
+        Page { epoch: registry.epoch(), changes: Vec::new(), last: since, oldest: since, truncated: foreign };
     let mut size = 0;
     loop {
         let at_once = if foreign { 1 } else { AT_ONCE.min(limit - page.changes.len()) };
-        let Changes { changes, last, oldest, truncated } = context.registry.changes(position, at_once)?;
+        let Changes { changes, last, oldest, truncated } = registry.changes(position, at_once)?;
         (page.last, page.oldest) = (last, oldest);
         page.truncated |= truncated;
         if page.truncated {

@@ -4,7 +4,7 @@
 //! client that comes back with `Last-Event-ID` gets what it missed. Where that can't be served, one
 //! `resync` event says so, and the stream goes on from the end.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -12,7 +12,7 @@ use actix_web::{
         Method,
         header::{CACHE_CONTROL, HeaderName},
     },
-    web::{Bytes, BytesMut, Data},
+    web::{self, Bytes, BytesMut, Data},
 };
 use futures_util::{Stream, stream};
 use serde_json::json;
@@ -20,14 +20,14 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     Context,
-    feed::{After, encode},
+    feed::{AT_ONCE, After, Event, encode},
     listing::Empty,
     metrics::{Metrics, Subscriber},
     parameters::Parameters,
     problem::Problem,
     stop::Stopped,
 };
-use crate::{Change, ChangeKind, Cursor, Seq};
+use crate::{Change, ChangeKind, Cursor, Error, Seq};
 
 /// How much is sent at once.
 const CHUNK: usize = 64 * 1024;
@@ -124,8 +124,10 @@ struct Subscription {
     wanted: Wanted,
     diff: bool,
     position: Seq,
-    /// What is sent before the next look at the log.
+    /// What is sent before everything else.
     pending: VecDeque<Bytes>,
+    /// What comes after the position, as far as it was read.
+    ahead: VecDeque<Arc<Event>>,
     _counted: Subscriber,
 }
 
@@ -140,6 +142,7 @@ impl Subscription {
             diff,
             position: end,
             pending: VecDeque::new(),
+            ahead: VecDeque::new(),
             _counted: Metrics::subscriber(context),
             context: context.clone(),
         };
@@ -163,49 +166,59 @@ impl Subscription {
     async fn next(&mut self) -> crate::Result<Option<Bytes>> {
         let silent_until = Instant::now() + self.context.options.heartbeat;
         loop {
-            if let Some(chunk) = self.pending.pop_front() {
+            if let Some(chunk) = self.pending.pop_front().or_else(|| self.take_in()) {
                 return Ok(Some(chunk));
             }
-            self.durable.borrow_and_update();
-            if let Some(chunk) = self.take_in()? {
-                return Ok(Some(chunk));
-            }
-            if !self.pending.is_empty() {
-                continue;
-            }
-            tokio::select! {
-                changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
-                () = self.stopped.wait() => return Ok(None),
-                () = tokio::time::sleep_until(silent_until) => self.say_position(),
+            let end = *self.durable.borrow_and_update();
+            if !self.read(end).await? {
+                tokio::select! {
+                    changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
+                    () = self.stopped.wait() => return Ok(None),
+                    () = tokio::time::sleep_until(silent_until) => self.say_position(),
+                }
+            } else if Instant::now() >= silent_until {
+                // Much is read of which nothing is asked for.
+                self.say_position();
             }
         }
     }
 
-    /// What the log has after the position, as far as it is asked for.
-    fn take_in(&mut self) -> crate::Result<Option<Bytes>> {
+    /// Reads on in the log; whether there was more.
+    async fn read(&mut self, end: Seq) -> crate::Result<bool> {
+        let (context, position) = (self.context.clone(), self.position);
+        let after = if let Some(events) = context.feed.kept_after(position) {
+            After::Events(events)
+        } else if end.0.saturating_sub(position.0) <= AT_ONCE as u64 {
+            context.feed.after(position)?
+        } else {
+            // What is further back is on disk: reading it must not hold up the other connections.
+            web::block(move || context.feed.after(position)).await.unwrap_or(Err(Error::ShuttingDown))?
+        };
+        match after {
+            After::Events(events) => self.ahead.extend(events),
+            After::Gap => self.resync(),
+        }
+        Ok(!self.ahead.is_empty() || !self.pending.is_empty())
+    }
+
+    /// The next chunk of what was read, as far as it is asked for.
+    fn take_in(&mut self) -> Option<Bytes> {
         let mut chunk = BytesMut::new();
-        loop {
-            let events = match self.context.feed.after(self.position)? {
-                After::Events(events) => events,
-                After::Gap => {
-                    self.resync();
-                    break;
-                }
-            };
-            let Some(last) = events.last() else { break };
-            self.position = last.change.seq;
-            let wanted: Vec<_> = events.iter().filter(|event| self.wanted.includes(&event.change)).collect();
-            if let ([event], true) = (wanted.as_slice(), chunk.is_empty()) {
-                return Ok(Some(event.encoded(self.diff).clone()));
+        while let Some(event) = self.ahead.pop_front() {
+            self.position = event.change.seq;
+            if !self.wanted.includes(&event.change) {
+                continue;
             }
-            for event in wanted {
-                chunk.extend_from_slice(event.encoded(self.diff));
+            let encoded = event.encoded(self.diff);
+            if chunk.is_empty() && (self.ahead.is_empty() || encoded.len() >= CHUNK) {
+                return Some(encoded.clone());
             }
+            chunk.extend_from_slice(encoded);
             if chunk.len() >= CHUNK {
                 break;
             }
         }
-        Ok((!chunk.is_empty()).then(|| chunk.freeze()))
+        (!chunk.is_empty()).then(|| chunk.freeze())
     }
 
     fn cursor(&self, seq: Seq) -> Cursor {

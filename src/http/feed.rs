@@ -6,7 +6,7 @@
 use std::{
     collections::VecDeque,
     fmt::Write,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use actix_web::web::Bytes;
@@ -17,7 +17,7 @@ use crate::{Change, Cursor, Registry, Result, Seq};
 const KEPT: usize = 1024;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// How many changes are read at once.
-const AT_ONCE: usize = 64;
+pub(super) const AT_ONCE: usize = 64;
 
 /// A change with its encoded forms.
 pub(super) struct Event {
@@ -76,9 +76,14 @@ impl Feed {
         Feed { registry, kept: Mutex::default() }
     }
 
+    /// The next few events after a position, if they are kept.
+    pub(super) fn kept_after(&self, position: Seq) -> Option<Vec<Arc<Event>>> {
+        self.lock().after(position)
+    }
+
     /// The next few events after a position.
     pub(super) fn after(&self, position: Seq) -> Result<After> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.lock();
         if let Some(events) = kept.after(position) {
             return Ok(After::Events(events));
         }
@@ -92,6 +97,10 @@ impl Feed {
             kept.take_in(position, events);
         }
         Ok(after)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self, position: Seq) -> Result<After> {

@@ -90,6 +90,18 @@ fn who_comes_back_gets_what_was_missed() {
 }
 
 #[test]
+fn position_moves_along_while_much_is_read_of_which_nothing_is_asked_for() {
+    let options = http::Options { heartbeat: Duration::from_nanos(1), ..Default::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    (0..300).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
+    let epoch = registry.registry().epoch();
+    let mut events = registry.events("/events?capability=none", Some(&format!("{epoch}-0")));
+    for read in [64, 128, 192, 256, 300] {
+        events.wait_for_text(&format!(": alive\nid: {epoch}-{read}\n\n"));
+    }
+}
+
+#[test]
 fn position_is_known_before_the_first_event() {
     let registry = TestRegistry::start();
     put(&registry, "urn:example:a", "A");
