@@ -128,7 +128,9 @@ pub(super) async fn patch(
     let conditions = Conditions::of(&request)?;
     body::check_type(&request, &body::MERGE_PATCHES)?;
     let patch = body::read(&request, payload, context.options.body_limit).await?;
-    let large = patch.len() > LARGE;
+    // The whole description is validated, not the patch alone.
+    let stored = context.registry.find_by_id(&id)?.map_or(0, |thing| thing.text().len());
+    let large = patch.len() + stored > LARGE;
     let write = Write::patch(&id, patch).dry_run(dry_run);
     let written = commit_to_present(&context.registry, &id, write, &conditions, large).await?;
     answer(&context, &request, &written, dry_run)
