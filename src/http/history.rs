@@ -2,17 +2,34 @@
 
 use actix_web::{
     HttpRequest, HttpResponse,
+    http::header::LINK,
     web::{self, Data},
 };
-use serde_json::json;
+use serde::Serialize;
 
-use super::{Context, address::thing_id, parameters::Parameters, problem::Problem};
-use crate::{Error, Seq};
+use super::{
+    Context,
+    address::{base_path, thing_id, thing_path},
+    changes::ENOUGH,
+    feed::payload_bytes,
+    parameters::Parameters,
+    problem::Problem,
+};
+use crate::{Change, Epoch, Error, Registry, Seq};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
 /// The most changes of an answer.
 const MAX_LIMIT: usize = 1000;
+/// How many changes are read at once.
+const AT_ONCE: usize = 16;
+
+/// The answer.
+#[derive(Serialize)]
+struct Page {
+    epoch: Epoch,
+    changes: Vec<Change>,
+}
 
 /// `GET /things/{id}/history`
 #[utoipa::path(
@@ -23,10 +40,10 @@ const MAX_LIMIT: usize = 1000;
     params(
         ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
         ("since" = Option<u64>, Query, description = "Only changes after this position"),
-        ("limit" = Option<u64>, Query, description = "At most so many; 100 unless given, 1,000 at most"),
+        ("limit" = Option<u64>, Query, description = "At most so many; 100 unless given, 1,000 at most, and fewer where they are large"),
     ),
     responses(
-        (status = 200, description = "Oldest first", body = super::schemas::History),
+        (status = 200, description = "Oldest first", body = super::schemas::History, headers(("Link" = String, description = "`next`"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
@@ -38,14 +55,31 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let id = thing_id(&request, &context.options)?;
     let registry = context.registry.clone();
-    let read = move || {
-        let changes = registry.history(&id, since, limit)?;
-        // Gone and forgotten is not found; gone and remembered has a history.
-        if changes.is_empty() && registry.find_by_id(&id)?.is_none() {
-            return Err(Error::NotFound { id });
-        }
-        Ok(changes)
-    };
-    let changes = web::block(read).await.unwrap_or(Err(Error::ShuttingDown))?;
-    Ok(HttpResponse::Ok().json(json!({"epoch": context.registry.epoch(), "changes": changes})))
+    let tail = format!("/things/{}/history", request.match_info().get("id").unwrap_or_default());
+    let path = thing_path(base_path(&request, &context.options, &tail), &id);
+    let read = move || changes(&registry, id, since, limit);
+    let (changes, next) = web::block(read).await.unwrap_or(Err(Error::ShuttingDown))?;
+    let mut response = HttpResponse::Ok();
+    if let Some(next) = next {
+        response.insert_header((LINK, format!("<{path}/history?since={next}&limit={limit}>; rel=\"next\"")));
+    }
+    Ok(response.json(Page { epoch: context.registry.epoch(), changes }))
+}
+
+/// The changes of an answer, and the position that the next one goes on from, if there are more.
+fn changes(registry: &Registry, id: String, since: Seq, limit: usize) -> crate::Result<(Vec<Change>, Option<Seq>)> {
+    let (mut changes, mut size, mut position) = (Vec::new(), 0, since);
+    while changes.len() < limit && size < ENOUGH {
+        let read = registry.history(&id, position, AT_ONCE.min(limit - changes.len()))?;
+        let Some(last) = read.last() else { break };
+        position = last.seq;
+        size += read.iter().map(payload_bytes).sum::<usize>();
+        changes.extend(read);
+    }
+    // Gone and forgotten is not found; gone and remembered has a history.
+    if changes.is_empty() && registry.find_by_id(&id)?.is_none() {
+        return Err(Error::NotFound { id });
+    }
+    let is_cut = !changes.is_empty() && !registry.history(&id, position, 1)?.is_empty();
+    Ok((changes, is_cut.then_some(position)))
 }

@@ -217,3 +217,38 @@ fn history_tells_what_happened() {
     assert_eq!(history["changes"][1]["patch"], json!({"title": "C"}));
     registry.get("/things/urn:example:none/history").problem(404, "not-found");
 }
+
+#[test]
+fn history_keeps_what_was_written_as_it_was_written() {
+    let registry = TestRegistry::start();
+    let members = r#""z:price":1.50,"a:large":123456789012345678901234567890,"m:exponent":1e2"#;
+    let td = agent("urn:example:a", "A").replace("\"title\"", &format!("{members}, \"title\""));
+    registry.put("/things/urn:example:a", td).expect(201);
+    registry.patch("/things/urn:example:a", r#"{"z:price": 999999999999999999999.0}"#).expect(204);
+    let history = registry.get("/things/urn:example:a/history").expect(200);
+    assert!(history.text().contains(members), "{}", history.text());
+    assert!(history.text().contains("999999999999999999999.0"), "{}", history.text());
+}
+
+#[test]
+fn history_comes_in_pages_that_are_bounded_in_size() {
+    let registry = TestRegistry::start();
+    for number in 0..20 {
+        let large = format!(r#"{{"description": "{number}{}"}}"#, "x".repeat(900 * 1024));
+        if number == 0 {
+            registry.put("/things/urn:example:a%2Fb", agent("urn:example:a/b", "A")).expect(201);
+        }
+        registry.patch("/things/urn:example:a%2Fb", large).expect(204);
+    }
+    let (mut path, mut seqs) = ("/things/urn:example:a%2Fb/history?limit=50".to_owned(), Vec::new());
+    while !path.is_empty() {
+        let page = registry.get(&path).expect(200);
+        assert!(page.body.len() < 24 * 1024 * 1024, "{}", page.body.len());
+        let changes = page.json();
+        seqs.extend(changes["changes"].as_array().unwrap().iter().map(|change| change["seq"].as_u64().unwrap()));
+        let link = page.header("link");
+        path = link.strip_prefix('<').and_then(|link| link.split_once('>')).unwrap_or_default().0.to_owned();
+        assert!(!path.is_empty() || seqs.len() == 21, "{seqs:?}");
+    }
+    assert_eq!(seqs, (1..=21).collect::<Vec<_>>());
+}
