@@ -55,7 +55,7 @@ pub(super) async fn write(
                 Ok(json) => store(&registry, json, dry_run).await.map_err(Problem::from),
                 Err(problem) => Err(problem),
             };
-            result_line(number, result)
+            result_line(number, result, dry_run)
         })
     });
     let answer = results.buffered(IN_FLIGHT).map(|line| line.map_err(|_| Error::ShuttingDown));
@@ -71,8 +71,14 @@ async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Writte
     }
 }
 
-fn result_line(number: u64, result: Result<Written, Problem>) -> Bytes {
+fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> Bytes {
     let result: Value = match result {
+        Ok(written) if dry_run => {
+            let mut foreseen = thing::foreseen(&written);
+            foreseen["line"] = number.into();
+            foreseen["status"] = 200.into();
+            foreseen
+        }
         Ok(written) => json!({
             "line": number,
             "id": written.id,

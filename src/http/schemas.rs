@@ -66,10 +66,15 @@ pub(super) struct Violation {
 pub(super) struct BatchResult {
     /// From 1.
     line: u64,
-    /// What the line alone would have been answered with: 201, 204 or that of a problem.
+    /// What the line alone would have been answered with: 201, 204 (200 in a dry run) or that of a problem.
     status: u16,
     id: Option<String>,
     etag: Option<String>,
+    /// `true` in a dry run.
+    #[schema(rename = "dryRun")]
+    dry_run: Option<bool>,
+    /// What a dry run would do: `created`, `updated` or `unchanged`.
+    effect: Option<String>,
     warnings: Option<Vec<Violation>>,
     problem: Option<Problem>,
 }

@@ -230,7 +230,7 @@ pub(super) fn answer(
 }
 
 /// What a dry run would have done.
-fn foreseen(written: &Written) -> serde_json::Value {
+pub(super) fn foreseen(written: &Written) -> serde_json::Value {
     let effect = match written.effect {
         Effect::Created => "created",
         Effect::Updated => "updated",
