@@ -111,7 +111,8 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem>
         if text == "*" {
             return Ok(Some(Tags::Any));
         }
-        read_list(text, &mut listed).ok_or_else(malformed)?;
+        let listed_before = listed.len();
+        read_list(text, &mut listed).filter(|()| listed.len() > listed_before).ok_or_else(malformed)?;
     }
     Ok(if listed.is_empty() { None } else { Some(Tags::Listed(listed)) })
 }
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn malformed_tags_are_refused() {
-        for value in ["17", "\"17", "\"17\" \"18\""] {
+        for value in ["", " ", "17", "\"17", "\"17\" \"18\""] {
             assert!(conditions("if-match", value).is_err(), "{value} was read");
         }
     }

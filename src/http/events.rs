@@ -78,7 +78,7 @@ pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Res
     let name = request.match_info().get("type").unwrap_or_default();
     let kind = ChangeKind::from_name(name).ok_or_else(|| {
         let kinds = ChangeKind::ALL.map(ChangeKind::as_str).join(", ");
-        Problem::unknown_path(request.path()).with("detail", format!("there are no events {name:?}, but {kinds}"))
+        Problem::unknown_path(request.path()).with_detail(format!("there are no events {name:?}, but {kinds}"))
     })?;
     answer(&context, &request, Some(kind))
 }

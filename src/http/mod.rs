@@ -39,20 +39,20 @@ use std::time::Duration;
 use actix_cors::Cors;
 use actix_web::{
     FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route, guard,
-    http::Method,
+    http::{Method, Uri},
     middleware::{Compress, Condition},
     web::{self, Data, ServiceConfig},
 };
 
 use self::{feed::Feed, marks::Marks, metrics::Metrics, observe::Observe, problem::Problem};
 pub use self::{openapi::openapi, server::Server, stop::Stop};
-use crate::{Registry, td};
+use crate::{Error, Registry, td};
 
 /// How the API behaves. The default suits a server on one machine.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The origins whose pages may call the API from a browser, such as `https://example.org`; `*` is
-    /// every origin. None: no CORS headers are sent.
+    /// every origin. None: no CORS headers are sent. [`Options::check`] says what is none.
     pub cors_origins: Vec<String>,
     /// The largest body of a request in bytes; a batch is limited line by line.
     pub body_limit: usize,
@@ -83,6 +83,39 @@ impl Default for Options {
             mqtt: None,
         }
     }
+}
+
+impl Options {
+    /// Looks for what can't work. [`Server`] does that by itself; an application that mounts the API
+    /// fails to start with an origin that is none.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] for the first origin that isn't one.
+    pub fn check(&self) -> crate::Result<()> {
+        let is_origin = |text: &str| text == "*" || is_origin(text);
+        match self.cors_origins.iter().find(|origin| !is_origin(origin)) {
+            Some(other) => Err(Error::InvalidSetting {
+                origin: "CORS origins".to_owned(),
+                message: format!("{other:?} is no origin: write https://example.org, with a port if need be, or *"),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a text is what browsers send as `Origin`: scheme, host in small letters, perhaps a port, and
+/// no path.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, authority)) = text.split_once("://") else { return false };
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let is_host_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_[]:".contains(&byte);
+    !host.is_empty()
+        && host.bytes().all(is_host_byte)
+        && port.is_none_or(|port| port.parse::<u16>().is_ok())
+        && text.parse::<Uri>().is_ok_and(|uri| uri.scheme_str() == Some(scheme))
 }
 
 /// What all handlers share.
@@ -195,7 +228,8 @@ impl Mount<'_> {
         let batch = thing().into_iter().chain([on(POST, batch::write)]).collect();
         self.resource(config, "/things/batch", "/things/{id:batch}", batch);
         self.resource(config, "/things/{id}/history", "/things/{id:.+}/history", vec![read(history::of_thing)]);
-        self.resource(config, "/things/{id}", "/things/{id:.*}", thing());
+        self.resource(config, "/things/{id}", "/things/{id:.+}", thing());
+        self.observed(config, "other", Resource::new("/things/").default_service(web::to(without_id)));
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
@@ -213,7 +247,7 @@ impl Mount<'_> {
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/metrics", "/metrics", vec![read(metrics::exposition)]);
         #[cfg(feature = "mqtt")]
-        self.resource(config, "/mqtt", "/mqtt", vec![(&[Method::GET], web::get().to(mqtt::connect))]);
+        self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
         self.resource(config, "/docs", "/docs", vec![read(openapi::docs_redirect)]);
@@ -240,7 +274,7 @@ impl Mount<'_> {
         let resource = resource
             .wrap(Condition::new(!is_live, Compress::default()))
             .wrap(Condition::new(!origins.is_empty(), cors(origins)))
-            .wrap(Observe::new(self.context, path));
+            .wrap(Observe::new(self.context, path, !is_live));
         config.service(resource);
     }
 }
@@ -256,7 +290,29 @@ fn cors(origins: &[String]) -> Cors {
     origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
 }
 
+/// Answers those who put a slash after the collection, or address a Thing whose id is empty.
+async fn without_id(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let detail = "the collection is /things without a slash at the end, a Thing is /things/{id}";
+    Err(Problem::unknown_path(request.path()).with_detail(detail))
+}
+
 /// Answers a path that nothing is served under.
 async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Err(Problem::unknown_path(request.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_what_browsers_send() {
+        for origin in ["https://example.org", "http://localhost:3000", "http://[::1]:80", "http://[::1]", "app://x"] {
+            assert!(is_origin(origin), "{origin}");
+        }
+        for other in ["", "*", "null", "example.org", "https://", "https://a.example/", "https://A.example", "a b://c"]
+        {
+            assert!(!is_origin(other), "{other}");
+        }
+    }
 }

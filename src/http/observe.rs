@@ -18,7 +18,7 @@ use actix_web::{
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
     http::{
         Method,
-        header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+        header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VARY},
     },
     web::Data,
 };
@@ -38,11 +38,13 @@ const MAX_REQUEST_ID: usize = 128;
 pub(super) struct Observe {
     context: Data<Context>,
     path: CountedPath,
+    /// Whether answers are compressed for those who accept it.
+    is_compressed: bool,
 }
 
 impl Observe {
-    pub(super) fn new(context: &Data<Context>, path: &str) -> Observe {
-        Observe { context: context.clone(), path: CountedPath::of(path) }
+    pub(super) fn new(context: &Data<Context>, path: &str, is_compressed: bool) -> Observe {
+        Observe { context: context.clone(), path: CountedPath::of(path), is_compressed }
     }
 }
 
@@ -58,7 +60,8 @@ where
     type Future = Ready<Result<Observed<S>, ()>>;
 
     fn new_transform(&self, service: S) -> Self::Future {
-        ready(Ok(Observed { service, context: self.context.clone(), path: self.path }))
+        let (context, path, is_compressed) = (self.context.clone(), self.path, self.is_compressed);
+        ready(Ok(Observed { service, context, path, is_compressed }))
     }
 }
 
@@ -67,6 +70,7 @@ pub(super) struct Observed<S> {
     service: S,
     context: Data<Context>,
     path: CountedPath,
+    is_compressed: bool,
 }
 
 impl<S, B> Service<ServiceRequest> for Observed<S>
@@ -84,6 +88,7 @@ where
         let started = Instant::now();
         let request_id = request_id(request.headers());
         let (context, path) = (self.context.clone(), self.path);
+        let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         let answer = self.service.call(request);
         Box::pin(async move {
             let response = answer.await?;
@@ -92,6 +97,9 @@ where
             log(&response, &request_id, elapsed);
             let mut response = with_problem_document(response);
             response.headers_mut().insert(REQUEST_ID, request_id);
+            if is_compressed {
+                vary_by_coding(response.headers_mut());
+            }
             Ok(response)
         })
     }
@@ -109,6 +117,14 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
             let new = format!("{:08x}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed));
             HeaderValue::try_from(new).unwrap_or(HeaderValue::from_static("none"))
         }
+    }
+}
+
+/// Tells caches that the answer depends on `Accept-Encoding`, also if it happens not to be compressed.
+fn vary_by_coding(headers: &mut HeaderMap) {
+    let names = |value: &HeaderValue| value.to_str().is_ok_and(|names| names.contains("accept-encoding"));
+    if !headers.get_all(VARY).any(names) {
+        headers.append(VARY, HeaderValue::from_static("accept-encoding"));
     }
 }
 
@@ -141,7 +157,7 @@ fn log<B>(response: &ServiceResponse<B>, request_id: &HeaderValue, elapsed: Dura
             tracing::event!(
                 target: "agentdex::access", $level,
                 method = %response.request().method(), path = response.request().path(), status = status.as_u16(),
-                milliseconds = elapsed.as_secs_f64() * 1000.0,
+                milliseconds = elapsed.as_micros() as f64 / 1000.0,
                 request_id = request_id.to_str().unwrap_or_default(), trace_id = trace_id(response.request().headers()),
                 $($field = $value,)* "request"
             )

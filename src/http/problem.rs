@@ -80,6 +80,12 @@ impl Problem {
         Problem::new(status, "", title, "")
     }
 
+    /// Says what is wrong in other words.
+    pub(super) fn with_detail(mut self, detail: impl Into<String>) -> Problem {
+        self.detail = detail.into();
+        self
+    }
+
     /// Adds a member to the document.
     pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
         self.members.insert(name.into(), value.into());

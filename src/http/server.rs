@@ -45,7 +45,7 @@ impl Server {
     /// Takes an address; port 0 is any that is free.
     ///
     /// # Errors
-    /// [`Error::Io`] where the address can't be had.
+    /// [`Error::Io`] where the address can't be had, [`Error::InvalidSetting`] as [`Options::check`] says.
     pub fn bind(address: impl ToSocketAddrs, registry: &Registry, options: Options) -> Result<Server> {
         let listener = TcpListener::bind(address)
             .map_err(|source| Error::Io { doing: "opening the HTTP port".to_owned(), source })?;
@@ -55,8 +55,9 @@ impl Server {
     /// Takes a socket that listens already.
     ///
     /// # Errors
-    /// [`Error::Io`] where its address can't be told.
+    /// [`Error::Io`] where its address can't be told, [`Error::InvalidSetting`] as [`Options::check`] says.
     pub fn on_listener(listener: TcpListener, registry: &Registry, options: Options) -> Result<Server> {
+        options.check()?;
         let address = listener.local_addr();
         let local_addr = address
             .map_err(|source| Error::Io { doing: "asking the HTTP socket for its address".to_owned(), source })?;

@@ -27,7 +27,12 @@ fn answers_are_compressed_for_those_who_accept_it() {
         assert_eq!(coded.header("content-encoding"), coding);
         assert!(coded.body.len() * 5 < plain.body.len(), "{} of {}", coded.body.len(), plain.body.len());
         assert_eq!(coded.header("etag"), plain.header("etag"));
-        assert!(coded.header("vary").contains("accept-encoding"));
+    }
+    for path in ["/things", "/things/urn:example:1", "/search?q=a", "/changes", "/.well-known/wot", "/nowhere"] {
+        for (method, coding) in [("GET", "gzip"), ("HEAD", "gzip"), ("GET", "identity")] {
+            let answer = registry.call(method, path).header("accept-encoding", coding).send();
+            assert!(answer.header("vary").contains("accept-encoding"), "{method} {path} {coding}: {answer:?}");
+        }
     }
 }
 
@@ -156,6 +161,14 @@ fn idle_connections_and_open_streams_do_not_hold_up_the_end() {
     registry.stop();
     assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     poll.join().unwrap().expect(200);
+}
+
+#[test]
+fn an_origin_that_is_none_is_told() {
+    let registry = TestRegistry::start();
+    let options = http::Options { cors_origins: vec!["https://a.example".into(), "".into()], ..Default::default() };
+    let refused = http::Server::bind("127.0.0.1:0", registry.registry(), options);
+    assert!(matches!(refused, Err(agentdex::Error::InvalidSetting { .. })), "{refused:?}");
 }
 
 #[test]

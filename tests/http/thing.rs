@@ -112,7 +112,10 @@ fn ids_must_fit_the_path_and_the_verb() {
     let long = format!("urn:example:{}", "x".repeat(1024));
     registry.put(&format!("/things/{long}"), agent(&long, "A")).problem(400, "limit-exceeded");
     registry.get("/things/%FF").problem(400, "invalid-id");
-    registry.get("/things/").problem(400, "invalid-id");
+    for path in ["/things/", "/things/?limit=1"] {
+        let problem = registry.get(path).problem(404, "unknown-path");
+        assert!(problem["detail"].as_str().unwrap().contains("/things without a slash"), "{problem}");
+    }
 }
 
 #[test]
@@ -137,6 +140,7 @@ fn writes_obey_conditions() {
     put(("if-match", "\"7\", \"2\"")).expect(204);
     put(("if-none-match", "\"3\"")).problem(412, "precondition-failed");
     put(("if-match", "nonsense")).problem(400, "invalid-parameter");
+    put(("if-match", "")).problem(400, "invalid-parameter");
 
     let delete = |id: &str, tag: &str| registry.call("DELETE", &format!("/things/{id}")).header("if-match", tag).send();
     delete("urn:example:a", "\"1\"").problem(412, "precondition-failed");
