@@ -234,6 +234,14 @@ impl Change {
         Cursor { epoch: self.epoch, seq: self.seq }
     }
 
+    /// About how many bytes it takes: what bounds on kept or loaded changes count.
+    pub fn weight(&self) -> usize {
+        let texts = [&self.td, &self.patch].into_iter().flatten().map(|text| text.get().len());
+        let keys =
+            self.capabilities_before.iter().chain(&self.capabilities_after).map(|key| key.len() + size_of::<String>());
+        size_of::<Change>() + self.id.len() + texts.sum::<usize>() + keys.sum::<usize>()
+    }
+
     /// The data of its event, as the WoT Discovery events API has it: the id alone, or with `diff` the
     /// whole description of what was created and the merge patch (with the id) of what was updated.
     pub fn event_data(&self, diff: bool) -> String {

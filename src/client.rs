@@ -26,6 +26,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A body piece by piece.
 pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
 
+/// How long a registry may take to take a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may say nothing: more than the longest long poll, and six signs of life of an event stream.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
+
 /// What stays as it is in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
 const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
@@ -174,6 +179,8 @@ impl RegistryClient {
         }
         let http = reqwest::Client::builder()
             .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(SILENCE_TIMEOUT)
             .build()
             .map_err(|error| invalid(error.to_string()))?;
         Ok(RegistryClient { http, base })

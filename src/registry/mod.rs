@@ -318,7 +318,7 @@ impl Registry {
     /// Keeps the cursor of a follower.
     ///
     /// # Errors
-    /// [`Error::Store`]
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn set_cursor(&self, follower: &str, cursor: Cursor) -> Result<()> {
         self.0.store.set_cursor(follower, cursor)
     }
@@ -326,7 +326,7 @@ impl Registry {
     /// Forgets the cursor of a follower.
     ///
     /// # Errors
-    /// [`Error::Store`]
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn remove_cursor(&self, follower: &str) -> Result<()> {
         self.0.store.remove_cursor(follower)
     }
@@ -342,7 +342,7 @@ impl Registry {
     /// Keeps a session; durable as a cursor is.
     ///
     /// # Errors
-    /// [`Error::Store`]
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
         self.0.store.put_session(name, session)
     }
@@ -350,7 +350,7 @@ impl Registry {
     /// Forgets a session.
     ///
     /// # Errors
-    /// [`Error::Store`]
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn remove_session(&self, name: &str) -> Result<()> {
         self.0.store.remove_session(name)
     }

@@ -219,7 +219,10 @@ impl Registry {
         let Admission { thing, registration, mut warnings } = admission;
         let (expiry, warning) = self.expiry(registration, before);
         warnings.extend(warning);
-        let capabilities = td::capabilities(thing.value()).iter().map(|capability| capability.key().into()).collect();
+        let capabilities = td::capabilities(thing.value());
+        // Every change of the Thing repeats its keys; one that is longer than an id may be is none.
+        let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);
+        let capabilities = keys.map(str::to_owned).collect();
         let id = thing.id().to_owned();
         let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, original: None };
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings }

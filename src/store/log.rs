@@ -57,7 +57,7 @@ impl View {
                 part.changes.clear();
                 break;
             };
-            bytes += [&change.td, &change.patch].into_iter().flatten().map(|text| text.get().len()).sum::<usize>();
+            bytes += change.weight();
             part.changes.push(Arc::new(change));
             if bytes >= PART_BYTES {
                 break;

@@ -58,7 +58,8 @@ impl RecentChange {
     /// What was logged under `seq`.
     pub fn new(seq: Seq, entry: Entry) -> RecentChange {
         let text = if let Body::Text(text) = &entry.body { text.len() } else { 0 };
-        let bytes = size_of::<RecentChange>() + size_of::<Entry>() + entry.id.len() + text;
+        let keys: usize = entry.before.iter().chain(&entry.after).map(|key| key.len() + size_of::<String>()).sum();
+        let bytes = size_of::<RecentChange>() + size_of::<Entry>() + entry.id.len() + text + keys;
         RecentChange { seq, bytes, state: Mutex::new(State::Logged(Box::new(entry))) }
     }
 
