@@ -142,6 +142,23 @@ fn cursor_outlives_the_process() {
 }
 
 #[test]
+fn session_outlives_the_process() {
+    let mut store = TestStore::open();
+    let kept = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    for (name, bytes) in [("one", b"1".as_slice()), ("gone", b"2"), ("one", b"3"), ("two", b"")] {
+        store.put_session(name, bytes.to_vec()).expect("it succeeds");
+    }
+    store.remove_session("gone").expect("it succeeds");
+    for _ in 0..2 {
+        assert_eq!(store.sessions().expect("reading succeeds"), [kept("one", b"3"), kept("two", b"")]);
+        store.reopen();
+    }
+    store.remove_session("one").expect("it succeeds");
+    store.reopen();
+    assert_eq!(store.sessions().expect("reading succeeds"), [kept("two", b"")]);
+}
+
+#[test]
 fn durable_end_moves_with_the_log_and_not_with_renewals() {
     let store = TestStore::open();
     let mut durable = store.durable();
