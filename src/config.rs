@@ -134,9 +134,11 @@ impl Layer {
     /// # Errors
     /// [`Error::InvalidSetting`]; for an unknown key it names the known ones.
     pub fn from_toml(text: &str, origin: &str) -> Result<Layer> {
-        toml::from_str(text).map_err(|error| Error::InvalidSetting {
-            origin: origin.into(),
-            message: error.to_string().trim_end().into(),
+        toml::from_str(text).map_err(|error| {
+            // Without the line itself, which may be the one with a broker's password.
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Error::InvalidSetting { origin: origin.into(), message: format!("line {line}: {}", error.message()) }
         })
     }
 
@@ -159,9 +161,10 @@ impl Layer {
             default_ttl: variables.parse("AGENTDEX_DEFAULT_TTL")?,
             min_ttl: variables.parse("AGENTDEX_MIN_TTL")?,
             max_ttl: variables.parse("AGENTDEX_MAX_TTL")?,
-            cors_origin: variables
-                .text("AGENTDEX_CORS_ORIGIN")
-                .map(|origins| origins.split(',').map(|origin| origin.trim().into()).collect()),
+            cors_origin: variables.text("AGENTDEX_CORS_ORIGIN").map(|origins| {
+                let origins = origins.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+                origins.map(str::to_owned).collect()
+            }),
             log_format: variables.parse("AGENTDEX_LOG_FORMAT")?,
             public_url: variables.parse("AGENTDEX_PUBLIC_URL")?,
         })
@@ -343,6 +346,13 @@ mod tests {
         assert_eq!(settings.data, Path::new("from-variable"));
         assert_eq!(settings.mqtt_prefix, "file");
         assert_eq!(settings.mqtt, MqttDoor::Default);
+    }
+
+    #[test]
+    fn errors_do_not_repeat_a_password() {
+        let error = Layer::from_toml("no_mqtt = true\nmqtt_url = \"mqtt://me:secret@broker", DEFAULT_FILE).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("line 2") && !message.contains("secret"), "{message}");
     }
 
     #[test]
