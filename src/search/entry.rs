@@ -18,7 +18,7 @@ use super::{
 use crate::{Error, Result, td};
 
 /// How often a title or the name of a capability counts.
-const NAME_WEIGHT: usize = 3;
+const NAME_WEIGHT: usize = 4;
 /// Longer values are neither filtered by nor counted.
 const LONGEST_VALUE: usize = 1024;
 /// Values of a facet beyond these are neither filtered by nor counted.
