@@ -283,9 +283,9 @@ impl Vocabulary {
         &self.words[self.cumulated.partition_point(|&cumulated| cumulated < at).min(self.words.len() - 1)]
     }
 
-    /// A word that people search for: neither the rarest nor much rather the most frequent.
+    /// A word that people search for: neither one that everything is about nor one of the rarest.
     fn searched(&self, random: &mut Random) -> &str {
-        &self.words[random.below(1_000)]
+        &self.words[50 + random.below(3_000)]
     }
 
     /// One of the words that things are tagged with.

@@ -201,7 +201,8 @@ impl Search<'_> {
             .zip(&summaries)
             .map(|(score, summary)| hit(&mut analyzer, score, summary, &compiled.highlights))
             .collect();
-        let suggestions = if fuzzy { suggest::suggestions(summaries.iter(), &compiled.highlights) } else { Vec::new() };
+        let suggestions =
+            if fuzzy { suggest::suggestions(summaries.iter(), &compiled.corrections) } else { Vec::new() };
         let counts = if self.request.facets.is_empty() {
             Vec::new()
         } else {

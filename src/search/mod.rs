@@ -1,4 +1,16 @@
 //! Search by capability, on tantivy: the index, its query language, filters and facets.
+//!
+//! - **What is found**: titles, descriptions, capabilities, affordances and their data, tags, vendors
+//!   and types (`entry`), as words (`text`) that a query asks for (`query` has the language).
+//! - **In which order**: by BM25 over one field in which titles and names of capabilities count
+//!   several times; words that any request has count little; ties are in the order of ids (`rank`).
+//! - **Filters**: one of the values given for a field, and of every field that is given some.
+//!   Capabilities (by id or name) and types are compared to the letter, all others regardless of
+//!   case. Filters and facets don't change scores.
+//! - **Totals and facets** are exact, and leave out what has expired (`kept` says why that is cheap).
+//! - **Nothing found**: words that are spelled alike are tried, and said to be so (`suggest`).
+//! - **On disk**: see `directory`. The cursor of the log is in each commit; what can't be read is
+//!   built anew.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,13 @@
 //! Words of the index that are spelled like others: for queries that find nothing, and for prefixes.
 
-use std::{collections::BTreeMap, io};
+use std::{
+    collections::{BTreeMap, HashSet},
+    io,
+};
 
 use tantivy::{Searcher, TantivyError, Term, query::FuzzyTermQuery, schema::Field};
 
 use super::{
-    snippet::Highlights,
     summary::Summary,
     text::{self, normalized},
 };
@@ -77,23 +79,24 @@ fn terms_within(searcher: &Searcher, field: Field, term: &str, distance: u8) -> 
     Ok(terms.into_iter().map(|(term, _)| (term, distance)).collect())
 }
 
-/// The highlighted words of hits as they are written there, the most frequent first: what the query
-/// perhaps meant.
+/// Corrected words as they are written in the hits, the most frequent first: what was perhaps meant.
+/// Where none of them is shown by a hit, their stems.
 pub(super) fn suggestions<'s>(
     summaries: impl Iterator<Item = &'s Summary<'s>>,
-    highlights: &Highlights,
+    corrections: &HashSet<String>,
 ) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut analyzer = text::prose();
-    for summary in summaries {
-        for text in summary.texts() {
-            analyzer.token_stream(text).process(&mut |token| {
-                if token.position_length == 1 && highlights.contains(&token.text) {
-                    let written = text.get(token.offset_from..token.offset_to).unwrap_or_default();
-                    *counts.entry(normalized(written)).or_default() += 1;
-                }
-            });
-        }
+    for text in summaries.flat_map(Summary::texts) {
+        analyzer.token_stream(text).process(&mut |token| {
+            if token.position_length == 1 && corrections.contains(&token.text) {
+                let written = text.get(token.offset_from..token.offset_to).unwrap_or_default();
+                *counts.entry(normalized(written)).or_default() += 1;
+            }
+        });
+    }
+    if counts.is_empty() {
+        counts = corrections.iter().map(|stem| (stem.clone(), 1)).collect();
     }
     let mut words: Vec<(String, usize)> = counts.into_iter().collect();
     words.sort_by(|(word, count), (other, other_count)| other_count.cmp(count).then_with(|| word.cmp(other)));

@@ -3,6 +3,8 @@
 //! Bare words become one flat union of terms, which tantivy searches with block-max pruning; only
 //! what asks for more than that pays for more.
 
+use std::collections::HashSet;
+
 use tantivy::{
     Score, Searcher, Term,
     query::{
@@ -35,6 +37,8 @@ pub(in crate::search) struct Compiled {
     pub is_scored: bool,
     /// What is marked in the text of hits.
     pub highlights: Highlights,
+    /// Words that took the place of misspelled ones.
+    pub corrections: HashSet<String>,
 }
 
 impl Compiled {
@@ -167,8 +171,9 @@ impl<'a> Compiler<'a> {
 
     fn finish(mut self) -> Compiled {
         let highlights = self.words.take_highlights();
+        let corrections = std::mem::take(&mut self.words.corrections);
         if self.says_nothing() && self.exact.is_empty() {
-            return Compiled { query: Box::new(EmptyQuery), union: None, is_scored: false, highlights };
+            return Compiled { query: Box::new(EmptyQuery), union: None, is_scored: false, highlights, corrections };
         }
         weigh_common_words(&mut self.any);
         let is_scored = !self.any.is_empty() || !self.musts.is_empty();
@@ -185,9 +190,10 @@ impl<'a> Compiler<'a> {
                 union: Some(terms),
                 is_scored,
                 highlights,
+                corrections,
             };
         }
-        Compiled { query: self.combine(is_restricted), union: None, is_scored, highlights }
+        Compiled { query: self.combine(is_restricted), union: None, is_scored, highlights, corrections }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

@@ -119,6 +119,8 @@ pub(super) struct Words<'a> {
     highlights: Highlights,
     /// Common words that were looked for: to be marked only where there are no others.
     common: HashSet<String>,
+    /// Words that took the place of those that the index doesn't have.
+    pub corrections: HashSet<String>,
 }
 
 impl<'a> Words<'a> {
@@ -130,6 +132,7 @@ impl<'a> Words<'a> {
             analyzer: text::prose(),
             highlights: Highlights::default(),
             common: HashSet::new(),
+            corrections: HashSet::new(),
         }
     }
 
@@ -248,8 +251,11 @@ impl<'a> Words<'a> {
         Ok(parts)
     }
 
-    fn alike(&self, field: Field, term: &str) -> Result<Vec<(String, u8)>> {
-        suggest::terms_alike(self.searcher, field, term).map_err(index_error("looking up words that are spelled alike"))
+    fn alike(&mut self, field: Field, term: &str) -> Result<Vec<(String, u8)>> {
+        let alike = suggest::terms_alike(self.searcher, field, term)
+            .map_err(index_error("looking up words that are spelled alike"))?;
+        self.corrections.extend(alike.iter().filter(|(_, distance)| *distance > 0).map(|(term, _)| term.clone()));
+        Ok(alike)
     }
 
     fn highlight(&mut self, occur: Occur, tokens: &[Token]) {
