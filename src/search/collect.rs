@@ -4,6 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, TERMINATED,
+    columnar::StrColumn,
     query::{EnableScoring, Query},
 };
 
@@ -160,23 +161,43 @@ fn order(
 /// The first candidates by id out of sorted ones of several segments. Within a segment they are in
 /// order, so that few ids have to be looked at.
 fn first_by_id(searcher: &Searcher, kept: &Kept, tied: &[Candidate], wanted: usize) -> tantivy::Result<Vec<Candidate>> {
-    let mut heads: BTreeMap<(String, u32), &[Candidate]> = BTreeMap::new();
-    let mut rests: Vec<&[Candidate]> = tied.chunk_by(|one, other| one.segment == other.segment).collect();
+    let mut heads: BTreeMap<(String, u32), Head<'_>> = BTreeMap::new();
+    for rest in tied.chunk_by(|one, other| one.segment == other.segment) {
+        let Some(first) = rest.first() else { continue };
+        let column = kept.ids(searcher.segment_reader(first.segment))?;
+        let head = Head { column, rest };
+        heads.insert((head.id()?, first.segment), head);
+    }
     let mut merged = Vec::with_capacity(wanted.min(tied.len()));
-    loop {
-        for rest in rests.drain(..) {
-            if let Some(candidate) = rest.first() {
-                let id = ids_of(searcher, kept, candidate.segment, [candidate.doc].into_iter())?.pop();
-                heads.insert((id.unwrap_or_default(), candidate.segment), rest);
-            }
+    while merged.len() < wanted
+        && let Some(((_, segment), mut head)) = heads.pop_first()
+        && let [first, rest @ ..] = head.rest
+    {
+        merged.push(*first);
+        head.rest = rest;
+        if !rest.is_empty() && merged.len() < wanted {
+            heads.insert((head.id()?, segment), head);
         }
-        match heads.pop_first() {
-            Some((_, [first, rest @ ..])) if merged.len() < wanted => {
-                merged.push(*first);
-                rests.push(rest);
-            }
-            _ => return Ok(merged),
+    }
+    Ok(merged)
+}
+
+/// What is left of the candidates of a segment.
+struct Head<'a> {
+    column: Option<StrColumn>,
+    rest: &'a [Candidate],
+}
+
+impl Head<'_> {
+    /// The id of the first candidate.
+    fn id(&self) -> tantivy::Result<String> {
+        let mut id = String::new();
+        if let (Some(column), Some(first)) = (&self.column, self.rest.first())
+            && let Some(ord) = column.term_ords(first.doc).next()
+        {
+            column.ord_to_str(ord, &mut id)?;
         }
+        Ok(id)
     }
 }
 

@@ -105,7 +105,7 @@ impl IndexWriter {
 /// many segments slow down searches nor large segments are written again for a few Things.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(6);
+    policy.set_min_num_segments(4);
     policy.set_min_layer_size(1_000);
     policy.set_del_docs_ratio_before_merge(0.3);
     policy
