@@ -52,9 +52,19 @@ pub(super) fn read(path: &Path) -> Result<FileDocument, ReadError> {
 fn from_json(bytes: &[u8]) -> Result<FileDocument, ReadError> {
     match Document::parse(bytes) {
         Ok(document) => Ok(FileDocument { document, not_json: None }),
-        Err(error @ Error::MalformedJson { .. }) => match from_json5(bytes) {
-            Ok(document) => Ok(FileDocument { document, not_json: Some(error.to_string()) }),
-            Err(_) => Err(error.into()),
+        Err(Error::MalformedJson { line, column, message }) => match from_json5(bytes) {
+            Ok(document) => {
+                let departure = Error::MalformedJson { line, column, message }.to_string();
+                Ok(FileDocument { document, not_json: Some(departure) })
+            }
+            // What neither of them reads is the mistake, more often than a comment before it.
+            Err(ReadError::Document(Error::MalformedJson { line: line5, column: column5, message: message5 }))
+                if (line5, column5) > (line, column) =>
+            {
+                let message = format!("{message}; and as JSON5 at line {line5}, column {column5}: {message5}");
+                Err(Error::MalformedJson { line, column, message }.into())
+            }
+            Err(_) => Err(Error::MalformedJson { line, column, message }.into()),
         },
         Err(error) => Err(error.into()),
     }
@@ -63,7 +73,8 @@ fn from_json(bytes: &[u8]) -> Result<FileDocument, ReadError> {
 fn from_json5(bytes: &[u8]) -> Result<Document, ReadError> {
     let json: JsonText = json5::from_str(utf_8(bytes)?).map_err(|error| {
         let (line, column) = error.position().map_or((1, 1), |at| (at.line + 1, at.column + 1));
-        Error::MalformedJson { line, column, message: error.to_string() }
+        let message = error.code().map_or_else(|| error.to_string(), |code| code.to_string());
+        Error::MalformedJson { line, column, message }
     })?;
     Ok(Document::parse(json.0.as_bytes())?)
 }

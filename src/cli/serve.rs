@@ -126,13 +126,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let endpoint = start_endpoint(&settings, &registry)?.map(Arc::new);
     let publisher = start_publisher(&settings, &registry)?;
     let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
-    let options = http::Options {
-        cors_origins: settings.cors_origins.clone(),
-        public_url: settings.public_url.clone(),
-        mqtt: endpoint.as_ref().map(|endpoint| endpoint.door()),
-        ..http::Options::default()
-    };
-    let server = http::Server::on_listener(socket, &registry, options)?;
+    let server = http::Server::on_listener(socket, &registry, http_options(&settings, endpoint.as_deref()))?;
     if settings.examples {
         examples::register(&registry).await?;
     }
@@ -164,6 +158,15 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     };
     tokio::task::spawn_blocking(close).await?;
     Ok(served?)
+}
+
+fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http::Options {
+    http::Options {
+        cors_origins: settings.cors_origins.clone(),
+        public_url: settings.public_url.clone(),
+        mqtt: endpoint.map(mqtt::Endpoint::door),
+        ..http::Options::default()
+    }
 }
 
 fn listen(address: &str) -> anyhow::Result<TcpListener> {

@@ -87,6 +87,13 @@ fn json5_under_another_name_is_taken_with_a_warning_unless_strict() {
 }
 
 #[test]
+fn mistake_behind_a_trailing_comma_is_told_too() {
+    let verdict = verdict_of("{\"a\": [1,],\n \"b\": 1\n \"c\": 2}", &[]);
+    let message = verdict["violations"][0]["message"].as_str().unwrap();
+    assert!(message.contains("line 1, column 10") && message.contains("JSON5 at line 3, column 2"), "{message}");
+}
+
+#[test]
 fn yaml_is_read_by_its_name() {
     let text = "'@context': https://www.w3.org/2022/wot/td/v1.1\ntitle: no\nsecurity: none\nsecurityDefinitions:\n  none:\n    scheme: nosec\n";
     let (_folder, paths) = folder(&[("a.yaml", text), ("b.yml", "title: [")]);
