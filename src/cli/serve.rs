@@ -133,14 +133,14 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     settle(registry.clone()).await?;
     banner::print(&settings, server.local_addr(), endpoint.as_ref().map(|endpoint| endpoint.local_addr()))?;
     let leaving = endpoint.clone();
-    let served = server.run(async move {
+    let shutdown = async move {
         stop.await;
         // First MQTT: what it says to clients over WebSocket goes through HTTP.
         if let Some(endpoint) = leaving {
             let _ = tokio::task::spawn_blocking(move || endpoint.stop()).await;
         }
-    });
-    let served = served.await;
+    };
+    let served = server.run(shutdown).await;
 
     tracing::info!("stopping");
     progress.abort();
