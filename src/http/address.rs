@@ -5,7 +5,10 @@
 
 use std::borrow::Cow;
 
-use actix_web::{HttpRequest, http::header::HOST};
+use actix_web::{
+    HttpRequest,
+    http::{header::HOST, uri::Authority},
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::Options;
@@ -37,10 +40,14 @@ pub(super) fn base_url(request: &HttpRequest, options: &Options, path: &str) -> 
 /// The host as the client names it; headers that only a proxy should set are not looked at.
 fn host(request: &HttpRequest) -> String {
     let named = request.headers().get(HOST).and_then(|host| host.to_str().ok()).or_else(|| request.uri().host());
-    let is_sane = |host: &&str| {
-        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
-    };
-    named.filter(is_sane).map_or_else(|| request.app_config().local_addr().to_string(), str::to_owned)
+    named.filter(|host| is_host(host)).map_or_else(|| request.app_config().local_addr().to_string(), str::to_owned)
+}
+
+/// Whether a text is a host, perhaps with a port, that a URL can be made with.
+fn is_host(text: &str) -> bool {
+    let has_sane_port = |host: Authority| host.host().len() == text.len() || host.port_u16().is_some();
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+        && text.parse().is_ok_and(has_sane_port)
 }
 
 fn path_of(url: &str) -> &str {
@@ -98,6 +105,16 @@ mod tests {
         assert_eq!(path_of("https://example.org"), "");
         assert_eq!(path_of("https://example.org/"), "");
         assert_eq!(path_of("https://example.org/registry/"), "/registry");
+    }
+
+    #[test]
+    fn hosts_are_what_urls_can_be_made_with() {
+        for host in ["localhost", "localhost:8080", "a_b.example", "[::1]", "[::1]:80", "192.0.2.1:1"] {
+            assert!(is_host(host), "{host}");
+        }
+        for other in ["", "[::1", "x:99999999", "x:", "a b", "<x>", "a@b", "a/b", "::1"] {
+            assert!(!is_host(other), "{other}");
+        }
     }
 
     #[test]

@@ -2,15 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::LINK,
-    web::{self, Data},
-};
+use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
-use super::{Context, address::base_path, feed::payload_bytes, parameters::Parameters, problem::Problem, things::SEQ};
-use crate::{Change, Cursor, Epoch, Error, Registry, Seq, store::Changes};
+use super::{
+    Context, address::base_path, blocking::blocking, feed::payload_bytes, parameters::Parameters, problem::Problem,
+    things::SEQ,
+};
+use crate::{Change, Cursor, Epoch, Registry, Seq, store::Changes};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -73,7 +72,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     };
     // What is further back is on disk: reading it must not hold up the other connections.
     let is_near = context.registry.last_seq().0.saturating_sub(since.0) <= AT_ONCE as u64;
-    let page = if is_near { read()? } else { web::block(read).await.unwrap_or(Err(Error::ShuttingDown))? };
+    let page = if is_near { read()? } else { blocking(read).await? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));
     if let Some(read) = page.changes.last().filter(|read| read.seq < page.last) {

@@ -12,7 +12,7 @@ use actix_web::{
         Method,
         header::{CACHE_CONTROL, HeaderName},
     },
-    web::{self, Bytes, BytesMut, Data},
+    web::{Bytes, BytesMut, Data},
 };
 use futures_util::{Stream, stream};
 use serde_json::json;
@@ -20,6 +20,7 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     Context,
+    blocking::blocking,
     feed::{AT_ONCE, After, Event, encode},
     listing::Empty,
     metrics::{Metrics, Subscriber},
@@ -27,7 +28,7 @@ use super::{
     problem::Problem,
     stop::Stopped,
 };
-use crate::{Change, ChangeKind, Cursor, Error, Seq};
+use crate::{Change, ChangeKind, Cursor, Seq};
 
 /// How much is sent at once.
 const CHUNK: usize = 64 * 1024;
@@ -172,6 +173,8 @@ impl Subscription {
             let end = *self.durable.borrow_and_update();
             if !self.read(end).await? {
                 tokio::select! {
+                    // What is known when the server stops is still told.
+                    biased;
                     changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
                     () = self.stopped.wait() => return Ok(None),
                     () = tokio::time::sleep_until(silent_until) => self.say_position(),
@@ -192,7 +195,7 @@ impl Subscription {
             context.feed.after(position)?
         } else {
             // What is further back is on disk: reading it must not hold up the other connections.
-            web::block(move || context.feed.after(position)).await.unwrap_or(Err(Error::ShuttingDown))?
+            blocking(move || context.feed.after(position)).await?
         };
         match after {
             After::Events(events) => self.ahead.extend(events),

@@ -43,7 +43,8 @@ impl Event {
 
 /// How much a change carries.
 pub(super) fn payload_bytes(change: &Change) -> usize {
-    change.td.as_ref().or(change.patch.as_ref()).map_or(0, |payload| payload.get().len())
+    let keys: usize = change.capabilities_before.iter().chain(&change.capabilities_after).map(String::len).sum();
+    keys + change.td.as_ref().or(change.patch.as_ref()).map_or(0, |payload| payload.get().len())
 }
 
 /// An event of an event stream (HTML, section 9.2). Data of several lines is several fields.

@@ -1,15 +1,12 @@
 //! `/things/{id}/history`: the changes of one Thing that the log still holds.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::LINK,
-    web::{self, Data},
-};
+use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
 use super::{
     Context,
     address::{base_path, thing_id, thing_path},
+    blocking::blocking,
     changes::ENOUGH,
     feed::payload_bytes,
     parameters::Parameters,
@@ -58,7 +55,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let tail = format!("/things/{}/history", request.match_info().get("id").unwrap_or_default());
     let path = thing_path(base_path(&request, &context.options, &tail), &id);
     let read = move || changes(&registry, id, since, limit);
-    let (changes, next) = web::block(read).await.unwrap_or(Err(Error::ShuttingDown))?;
+    let (changes, next) = blocking(read).await?;
     let mut response = HttpResponse::Ok();
     if let Some(next) = next {
         response.insert_header((LINK, format!("<{path}/history?since={next}&limit={limit}>; rel=\"next\"")));

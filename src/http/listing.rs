@@ -8,12 +8,13 @@ use std::{
 
 use actix_web::{
     body::{BodySize, MessageBody},
-    web::{self, Bytes},
+    web::Bytes,
 };
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
 
-use crate::{Error, Result, registry::Thing, td};
+use super::blocking::blocking;
+use crate::{Result, registry::Thing, td};
 
 /// How much is read before it is sent.
 const CHUNK: usize = 64 * 1024;
@@ -75,7 +76,7 @@ impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
     pub(super) fn into_stream(self) -> impl Stream<Item = Result<Bytes>> {
         stream::try_unfold(Some(self), |listing| async {
             let Some(listing) = listing else { return Ok(None) };
-            web::block(move || listing.read_chunk()).await.unwrap_or(Err(Error::ShuttingDown)).map(Some)
+            blocking(move || listing.read_chunk()).await.map(Some)
         })
     }
 

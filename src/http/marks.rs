@@ -21,7 +21,7 @@ struct Mark {
 }
 
 impl Marks {
-    /// Notes that the Thing before `offset` is `last_id`.
+    /// Notes that, in the collection as it is by this tag, the Thing before `offset` is `last_id`.
     pub(super) fn remember(&self, tag: &str, offset: usize, last_id: &str) {
         let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         marks.retain(|mark| mark.tag == tag && mark.offset != offset);

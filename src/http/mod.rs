@@ -6,6 +6,7 @@
 
 mod address;
 mod batch;
+mod blocking;
 mod body;
 mod changes;
 mod conditions;
@@ -174,6 +175,8 @@ fn configure_alone(registry: &Registry, options: Options) -> impl Fn(&mut Servic
         mount.all(config);
         let rest = Resource::new("/{path:.*}").default_service(web::to(unknown_path));
         mount.observed(config, "other", rest);
+        // What has no path at all: `OPTIONS *`.
+        config.default_service(web::to(unknown_path));
     }
 }
 
@@ -283,7 +286,11 @@ impl Mount<'_> {
 fn cors(origins: &[String]) -> Cors {
     let exposed =
         ["etag", "link", "location", "agentdex-seq", "agentdex-warnings", "preference-applied", "x-request-id"];
-    let cors = Cors::default().allow_any_method().allow_any_header().expose_headers(exposed).max_age(3600);
+    let cors = Cors::default()
+        .allowed_methods(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
+        .allow_any_header()
+        .expose_headers(exposed)
+        .max_age(3600);
     if origins.iter().any(|origin| origin == "*") {
         return cors.allow_any_origin().send_wildcard();
     }

@@ -1,21 +1,18 @@
 //! `/search`: who can do what.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::LINK,
-    web::{self, Data},
-};
+use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
 use super::{
     Context,
     address::{base_path, thing_path},
+    blocking::blocking,
     parameters::Parameters,
     problem::Problem,
     things::{SEQ, page_url},
 };
 use crate::{
-    Error, Seq,
+    Seq,
     registry::Answer,
     search::{DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Request},
 };
@@ -103,7 +100,7 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     let (limit, offset) = (asked.limit, asked.offset);
     let registry = context.registry.clone();
     let search = move || registry.search(&asked, consistent);
-    let Answer { response, seq } = web::block(search).await.unwrap_or(Err(Error::ShuttingDown))?;
+    let Answer { response, seq } = blocking(search).await?;
 
     let base = base_path(&request, &context.options, "/search");
     let link = |hit: Hit| {

@@ -5,10 +5,10 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use actix_web::web::{self, Data};
+use actix_web::web::Data;
 use serde::Deserialize;
 
-use super::{Context, parameters::Parameters, problem::Problem};
+use super::{Context, blocking::blocking, parameters::Parameters, problem::Problem, things::collection_tag};
 use crate::{
     Error, Registry, Seq, Timestamp,
     registry::{IndexStatus, Thing},
@@ -107,7 +107,7 @@ impl Selection {
             let (seq, total) = (registry.last_seq(), count(&registry));
             return Ok(Found { seq, total, things: self.by_id(context, tag) });
         }
-        web::block(move || self.find_by_looking(&registry)).await.unwrap_or(Err(Error::ShuttingDown))
+        blocking(move || self.find_by_looking(&registry)).await
     }
 
     /// The page in ascending order of id, from where the page before it ended if that is known.
@@ -126,7 +126,9 @@ impl Selection {
         let (context, tag, mut left) = (context.clone(), tag.to_owned(), limit);
         Box::new(things.take(limit).inspect(move |thing| {
             left -= 1;
-            if let (0, Ok(thing)) = (left, thing) {
+            if let (0, Ok(thing)) = (left, thing)
+                && collection_tag(&context.registry).is_ok_and(|now| now == tag)
+            {
                 context.marks.remember(&tag, offset.saturating_add(limit), thing.id());
             }
         }))

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{
     Context,
     address::{base_path, thing_id, thing_path},
+    blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
     parameters::Parameters,
@@ -189,7 +190,7 @@ pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Re
         return registry.write(write).await;
     }
     let registry = registry.clone();
-    web::block(move || pollster::block_on(registry.write(write))).await.unwrap_or(Err(Error::ShuttingDown))
+    blocking(move || pollster::block_on(registry.write(write))).await
 }
 
 /// What a client is told of a write.

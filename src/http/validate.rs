@@ -6,8 +6,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{Context, body, parameters::Parameters, problem::Problem};
-use crate::Error;
+use super::{Context, blocking::blocking, body, parameters::Parameters, problem::Problem};
 
 /// `POST /validate`
 #[utoipa::path(
@@ -31,7 +30,7 @@ pub(super) async fn document(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let registry = context.registry.clone();
-    let report = web::block(move || registry.validate(&json)).await.unwrap_or(Err(Error::ShuttingDown))?;
+    let report = blocking(move || registry.validate(&json)).await?;
     Ok(HttpResponse::Ok().json(json!({
         "valid": report.is_valid(),
         "version": report.version,
