@@ -24,7 +24,13 @@ pub enum Error {
         /// What the parser expected.
         message: String,
     },
-    /// Something is larger, deeper or more than the registry takes.
+    /// The document has more bytes than the registry takes.
+    #[error("the document exceeds the limit of {maximum} bytes")]
+    DocumentTooLarge {
+        /// The most bytes that are taken.
+        maximum: usize,
+    },
+    /// Something else is larger, deeper or more than the registry takes.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
         /// What was measured, such as `JSON nesting depth` or `length of the id in bytes`.

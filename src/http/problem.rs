@@ -176,9 +176,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
     use StatusCode as S;
     match error {
         Error::MalformedJson { .. } => (S::BAD_REQUEST, "malformed-json", "Malformed JSON"),
-        Error::LimitExceeded { what, .. } if is_body_size(what) => {
-            (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large")
-        }
+        Error::DocumentTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
         Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded", "Limit exceeded"),
         Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description", "Invalid Thing Description"),
         Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch", "Invalid merge patch"),
@@ -212,6 +210,7 @@ impl Problem {
     fn add_specifics(&mut self, error: &Error) {
         let members = match error {
             Error::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
+            Error::DocumentTooLarge { maximum } => json!({"maximum": maximum}),
             Error::LimitExceeded { what, maximum } => json!({"limit": what, "maximum": maximum}),
             Error::Invalid(report) => json!({
                 "validationErrors": validation_errors(&report.violations),
@@ -232,11 +231,6 @@ impl Problem {
             self.headers.push((header::RETRY_AFTER, HeaderValue::from_static("1")));
         }
     }
-}
-
-/// Whether a limit is the one of whole documents.
-fn is_body_size(what: &str) -> bool {
-    what.contains("size")
 }
 
 fn describe(report: &Report) -> String {

@@ -30,11 +30,11 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MalformedJson`], also for a number beyond the range of a double; and
-    /// [`Error::LimitExceeded`] (size, nesting, number of affordances).
+    /// [`Error::MalformedJson`], also for a number beyond the range of a double;
+    /// [`Error::DocumentTooLarge`]; and [`Error::LimitExceeded`] (nesting, number of affordances).
     pub fn parse(json: &[u8]) -> Result<Document> {
         if json.len() > MAX_DOCUMENT_BYTES {
-            return Err(limit("size of the document in bytes", MAX_DOCUMENT_BYTES));
+            return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
         }
         let text = std::str::from_utf8(json).map_err(|error| malformed_utf8(json, error.valid_up_to()))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);

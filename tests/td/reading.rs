@@ -41,7 +41,7 @@ fn nesting_beyond_the_limit_is_refused() {
 #[test]
 fn size_and_affordances_are_limited() {
     let huge = format!("\"{}\"", "x".repeat(1024 * 1024));
-    assert!(matches!(Document::parse(huge.as_bytes()), Err(Error::LimitExceeded { .. })));
+    assert!(matches!(Document::parse(huge.as_bytes()), Err(Error::DocumentTooLarge { .. })));
     let affordances = |count: usize| {
         let members: Vec<_> = (0..count).map(|n| format!("\"a{n}\":{{}}")).collect();
         format!("{{\"actions\":{{{}}}}}", members.join(","))
