@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
-use super::{
-    Context, address::base_path, blocking::blocking, feed::payload_bytes, parameters::Parameters, problem::Problem,
-    things::SEQ,
-};
+use super::{Context, address::base_path, blocking::blocking, parameters::Parameters, problem::Problem, things::SEQ};
 use crate::{Change, Cursor, Epoch, Registry, Seq, store::Changes};
 
 /// Changes of an answer without `limit`.
@@ -17,7 +14,7 @@ const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1000;
 /// The longest that an answer is waited for.
 const MAX_WAIT: u64 = 60;
-/// An answer takes no more changes in once it has this many bytes of payloads.
+/// An answer takes no more changes in once they weigh so many bytes.
 pub(super) const ENOUGH: usize = 8 * 1024 * 1024;
 /// How many changes are read at once.
 const AT_ONCE: usize = 64;
@@ -108,7 +105,7 @@ fn page(registry: &Registry, since: Seq, limit: usize, foreign: bool) -> crate::
         }
         let Some(read) = changes.last() else { return Ok(page) };
         position = read.seq;
-        size += changes.iter().map(|change| payload_bytes(change)).sum::<usize>();
+        size += changes.iter().map(|change| change.weight()).sum::<usize>();
         page.changes.extend(changes);
         if page.changes.len() >= limit || size >= ENOUGH {
             return Ok(page);

@@ -41,12 +41,6 @@ impl Event {
     }
 }
 
-/// How much a change carries.
-pub(super) fn payload_bytes(change: &Change) -> usize {
-    let keys: usize = change.capabilities_before.iter().chain(&change.capabilities_after).map(String::len).sum();
-    keys + change.td.as_ref().or(change.patch.as_ref()).map_or(0, |payload| payload.get().len())
-}
-
 /// An event of an event stream (HTML, section 9.2). Data of several lines is several fields.
 pub(super) fn encode(id: Cursor, kind: &str, data: &str) -> String {
     let mut event = String::with_capacity(data.len() + 96);
@@ -142,12 +136,12 @@ impl Kept {
             *self = Kept::default();
         }
         for event in events {
-            self.bytes += payload_bytes(&event.change);
+            self.bytes += event.change.weight();
             self.events.push_back(event.clone());
         }
         while self.events.len() > KEPT || self.bytes > KEPT_BYTES {
             let Some(oldest) = self.events.pop_front() else { return };
-            self.bytes -= payload_bytes(&oldest.change);
+            self.bytes -= oldest.change.weight();
         }
     }
 }

@@ -8,7 +8,6 @@ use super::{
     address::{base_path, thing_id, thing_path},
     blocking::blocking,
     changes::ENOUGH,
-    feed::payload_bytes,
     parameters::Parameters,
     problem::Problem,
 };
@@ -70,7 +69,7 @@ fn changes(registry: &Registry, id: String, since: Seq, limit: usize) -> crate::
         let read = registry.history(&id, position, AT_ONCE.min(limit - changes.len()))?;
         let Some(last) = read.last() else { break };
         position = last.seq;
-        size += read.iter().map(payload_bytes).sum::<usize>();
+        size += read.iter().map(Change::weight).sum::<usize>();
         changes.extend(read);
     }
     // Gone and forgotten is not found; gone and remembered has a history.
