@@ -44,10 +44,16 @@ impl View {
             part.changes = recent.iter().map(|change| change.read(self.epoch)).collect();
             return Ok(part);
         }
-        let end = layout::log_key(last.next());
+        let (start, end) = (layout::log_key(since.next()), layout::log_key(last.next()));
+        let (mut entries, mut bytes) = (0, 0);
+        let (pairs, _) = self.scan(&start, &end, |entry| {
+            entries += 1;
+            bytes += entry.len();
+            entries >= limit || bytes >= PART_BYTES
+        })?;
+        // Again, with the descriptions that are in the records.
         let mut bytes = 0;
-        for pair in self.tree.range(layout::log_key(since.next())..end).take(limit) {
-            let (key, value) = pair.map_err(reading)?;
+        for (key, value) in pairs.into_iter().take(limit) {
             let seq = layout::seq_of_key(&key)?;
             let expected = Seq(since.0 + 1 + part.changes.len() as u64);
             // Trimmed while it was being read.
@@ -78,7 +84,7 @@ impl View {
         seqs.truncate(limit);
         let mut changes = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            if let Some(entry) = self.tree.get(layout::log_key(seq)).map_err(reading)? {
+            if let Some(entry) = self.get(&layout::log_key(seq))? {
                 changes.extend(self.change(seq, &entry)?);
             }
         }
@@ -113,7 +119,7 @@ impl View {
             }
         }
         // The write that changed the record has moved the text into the entry, in the same batch.
-        let Some(bytes) = self.tree.get(layout::log_key(seq)).map_err(reading)? else { return Ok(None) };
+        let Some(bytes) = self.get(&layout::log_key(seq))? else { return Ok(None) };
         match Entry::decode(&bytes)?.body {
             Body::Text(text) => Ok(Some(text)),
             Body::None | Body::InRecord => Err(layout::corrupt()),

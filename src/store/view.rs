@@ -85,7 +85,7 @@ impl View {
         }
     }
 
-    /// The durable value of a record, original or expiry.
+    /// The durable value of a record, original or expiry; that of a log entry, if its seq is durable.
     pub fn get(&self, key: &[u8]) -> Result<Option<IVec>> {
         let started = Instant::now();
         let found = self.tree.get(key).map_err(reading)?;
@@ -97,7 +97,7 @@ impl View {
         }
     }
 
-    /// The keys of a range of such keys with their durable values, ascending, up to the one that
+    /// The keys of a range (of such keys as [`View::get`] takes) with their durable values, ascending, up to the one that
     /// `full` says yes to; and that one's key, or none where the range was exhausted.
     pub fn scan(&self, start: &[u8], end: &[u8], mut full: impl FnMut(&IVec) -> bool) -> Result<Scan> {
         let mut found = BTreeMap::new();

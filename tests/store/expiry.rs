@@ -107,3 +107,27 @@ fn restart_gives_every_ttl_a_grace() {
     assert_eq!(expiry("urn:far"), Some(far));
     assert_eq!(expired_ids(&store), ["urn:absolute"]);
 }
+
+#[test]
+fn grace_is_there_at_once_and_stays() {
+    let mut store = TestStore::open();
+    let ids: Vec<String> = (0..700).map(|index| format!("urn:{index:03}")).collect();
+    let writes = ids.iter().map(|id| write(id, Precondition::Any, put_expiring("{}", past(Some(600)))));
+    store.submit(writes.collect()).wait().expect("it succeeds");
+    assert_eq!(store.len(), 0);
+    let opened = Timestamp::now();
+    store.reopen();
+    assert_eq!((store.len(), expired_ids(&store)), (700, vec![]));
+    assert_eq!(store.ids(), ids);
+    let purge = write("urn:000", Precondition::Any, Operation::Purge);
+    assert_eq!(store.write(purge).ok(), Some(Outcome::NotDue));
+    // Twice closed in the middle of writing it, and once more.
+    for _ in 0..3 {
+        store.reopen();
+        for id in &ids {
+            let expiry = store.find(id).expect("reading succeeds").map(|record| record.expiry);
+            assert!(expiry.is_some_and(|expiry| expiry.expires >= Some(opened.plus_seconds(600))), "{id}: {expiry:?}");
+        }
+    }
+    assert_eq!(store.log().len(), 700);
+}

@@ -101,44 +101,92 @@ fn concurrent_writers_share_flushes() {
     assert!(flushes.load(Ordering::SeqCst) < 1000);
 }
 
+/// A store whose flushes, once armed, tell that they have begun and wait to be let go.
+struct HeldUp {
+    // Dropped before the store, should a test fail: else the committer would wait for ever.
+    go_on: mpsc::Sender<()>,
+    in_flush: mpsc::Receiver<()>,
+    armed: Arc<AtomicBool>,
+    store: TestStore,
+}
+
+impl HeldUp {
+    fn open() -> HeldUp {
+        let (entered, in_flush) = mpsc::channel();
+        let (go_on, gate) = mpsc::channel::<()>();
+        let (gate, armed) = (Mutex::new(gate), Arc::new(AtomicBool::new(false)));
+        let arm = armed.clone();
+        let store = with_hook(8, move || {
+            if arm.load(Ordering::SeqCst) {
+                entered.send(()).map_err(io::Error::other)?;
+                // An error means that the test has failed and is over.
+                let _ = gate.lock().expect("not poisoned").recv();
+            }
+            Ok(())
+        });
+        HeldUp { go_on, in_flush, armed, store }
+    }
+
+    /// Submits a transaction and returns when it is applied, but not flushed.
+    fn submit(&self, writes: Vec<Write>) -> Ticket {
+        self.armed.store(true, Ordering::SeqCst);
+        let ticket = self.store.submit(writes);
+        self.in_flush.recv().expect("the committer flushes");
+        self.armed.store(false, Ordering::SeqCst);
+        ticket
+    }
+
+    fn let_go(&self) {
+        self.go_on.send(()).expect("the hook listens");
+    }
+}
+
 #[test]
 fn nothing_is_shown_before_it_is_durable() {
-    let (entered, in_flush) = mpsc::channel();
-    let (go_on, gate) = mpsc::channel::<()>();
-    let (gate, armed) = (Mutex::new(gate), Arc::new(AtomicBool::new(false)));
-    let arm = armed.clone();
-    let store = with_hook(8, move || {
-        if arm.load(Ordering::SeqCst) {
-            entered.send(()).expect("the test listens");
-            // An error means that the test has failed and is over.
-            let _ = gate.lock().expect("not poisoned").recv();
-        }
-        Ok(())
-    });
-    // Dropped before the store, should the test fail: else the committer would wait for ever.
-    let go_on = go_on;
+    let held_up = HeldUp::open();
+    let store = &held_up.store;
     store.put("urn:a", r#"{"a":1}"#);
     store.put("urn:b", r#"{"b":1}"#);
     store.write(write("urn:c", Precondition::Any, put_expiring("{}", past(None)))).expect("it succeeds");
     let before = (store.ids(), store.log(), store.len());
-    armed.store(true, Ordering::SeqCst);
-    let ticket = store.submit(vec![
+    let ticket = held_up.submit(vec![
         write("urn:a", Precondition::Any, put(r#"{"a":2}"#)),
         write("urn:b", Precondition::Any, Operation::Remove),
         write("urn:c", Precondition::Any, put_expiring(r#"{"c":2}"#, future(None))),
         write("urn:d", Precondition::Any, put("{}")),
     ]);
-    in_flush.recv().expect("the committer flushes");
     assert_eq!((store.ids(), store.log(), store.len()), before);
     assert_eq!(store.text("urn:a").as_deref(), Some(r#"{"a":1}"#));
     assert_eq!(store.text("urn:b").as_deref(), Some(r#"{"b":1}"#));
     assert_eq!(store.text("urn:c"), None);
     assert_eq!(store.text("urn:d"), None);
     assert_eq!(store.history("urn:a", Seq::ZERO, 10).expect("reading succeeds").len(), 1);
-    go_on.send(()).expect("the hook listens");
+    held_up.let_go();
     ticket.wait().expect("it succeeds");
     assert_eq!(store.ids(), ["urn:a", "urn:c", "urn:d"]);
     assert_eq!(store.text("urn:a").as_deref(), Some(r#"{"a":2}"#));
     assert_eq!(store.text("urn:c").as_deref(), Some(r#"{"c":2}"#));
-    armed.store(false, Ordering::SeqCst);
+    assert_eq!(store.history("urn:a", Seq::ZERO, 10).expect("reading succeeds").len(), 2);
+}
+
+#[test]
+fn long_scan_shows_nothing_before_it_is_durable() {
+    let held_up = HeldUp::open();
+    let store = &held_up.store;
+    let id = |index: u32| format!("urn:{index:04}");
+    // Stretches of ten: some will go, some are new, some stay, longer and shorter than the chunks of a scan.
+    let (there, goes) = (|index: &u32| index / 10 % 3 != 1, |index: &u32| index / 10 % 3 == 0 || *index > 700);
+    let create = |index| write(&id(index), Precondition::Absent, put("{}"));
+    store.submit((0..900).filter(there).map(create).collect()).wait().expect("it succeeds");
+    let before = store.ids();
+    let removals =
+        (0..900).filter(there).filter(goes).map(|index| write(&id(index), Precondition::Any, Operation::Remove));
+    let creations = (0..900).filter(|index| !there(index)).map(create);
+    let ticket = held_up.submit(removals.chain(creations).collect());
+    assert_eq!(store.ids(), before);
+    assert_eq!(store.len(), before.len() as u64);
+    held_up.let_go();
+    ticket.wait().expect("it succeeds");
+    let after: Vec<String> = (0..900).filter(|index| !there(index) || !goes(index)).map(id).collect();
+    assert_eq!(store.ids(), after);
 }
