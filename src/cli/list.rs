@@ -9,7 +9,7 @@ use clap::Args;
 use futures_util::StreamExt;
 
 use super::{
-    output::{self, shorten},
+    output::{self, shorten, visible},
     remote::{self, Remote},
     search::Filters,
 };
@@ -35,14 +35,17 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let client = arguments.remote.client()?;
     let [limit, offset] = [arguments.limit, arguments.offset].map(|count| count.map(|count| count.to_string()));
-    let mut parameters = arguments.filters.parameters();
+    // `format` of a list is its shape; what a description was converted from has another name there.
+    let renamed = |(name, value)| (if name == "format" { "source_format" } else { name }, value);
+    let mut parameters: Vec<_> = arguments.filters.parameters().into_iter().map(renamed).collect();
+    let is_filtered = !parameters.is_empty();
     parameters.extend(limit.as_deref().map(|limit| ("limit", limit)));
     parameters.extend(offset.as_deref().map(|offset| ("offset", offset)));
     remote::block_on(async {
         let mut out = io::stdout().lock();
         if !arguments.json {
             let summaries = client.summaries(&parameters).await.map_err(remote::explain)?;
-            return print(&mut out, &summaries);
+            return print(&mut out, &summaries, is_filtered);
         }
         let mut pieces = client.list(&parameters).await.map_err(remote::explain)?;
         while let Some(piece) = pieces.next().await {
@@ -53,9 +56,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut impl Write, summaries: &[Summary]) -> anyhow::Result<()> {
+fn print(out: &mut impl Write, summaries: &[Summary], is_filtered: bool) -> anyhow::Result<()> {
     if summaries.is_empty() {
-        writeln!(out, "No agents. `agentdex register FILE` registers one.")?;
+        let answer =
+            if is_filtered { "No agent matches." } else { "No agents. `agentdex register FILE` registers one." };
+        writeln!(out, "{answer}")?;
         return Ok(());
     }
     let mut table = output::table(&["Id", "Title", "Can do"]);
@@ -63,7 +68,8 @@ fn print(out: &mut impl Write, summaries: &[Summary]) -> anyhow::Result<()> {
         let names =
             summary.capabilities.iter().filter_map(|capability| capability.name.as_ref().or(capability.id.as_ref()));
         let can_do = names.map(String::as_str).collect::<Vec<_>>().join(", ");
-        table.add_row([&summary.id, summary.title.as_deref().unwrap_or_default(), &shorten(&can_do, 120)]);
+        let title = visible(summary.title.as_deref().unwrap_or_default());
+        table.add_row([visible(&summary.id).as_ref(), &title, &shorten(&can_do, 120)]);
     }
     writeln!(out, "{table}")?;
     writeln!(out, "{} {}", summaries.len(), if summaries.len() == 1 { "agent" } else { "agents" })?;

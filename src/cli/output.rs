@@ -1,6 +1,7 @@
 //! What people see: tables, colours where there is a terminal, indented JSON.
 
 use std::{
+    borrow::Cow,
     env,
     io::{self, IsTerminal},
 };
@@ -40,7 +41,8 @@ impl Style {
     }
 
     fn paint(self, text: &str, code: &str) -> String {
-        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+        let text = visible(text);
+        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into_owned() }
     }
 }
 
@@ -62,13 +64,26 @@ const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(PLAIN).set_content_arrangement(ContentArrangement::Dynamic);
+    // A terminal that says it has no columns doesn't know how many it has.
+    if table.width() == Some(0) {
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
     table.set_header(header);
     table
 }
 
+/// A text of strangers as one line that a terminal only shows: characters that would tell it to do
+/// something, or turn the reading direction, become U+FFFD.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    let acts = |character: char| {
+        character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(acts) { Cow::Owned(text.replace(acts, "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
 /// The start of a text, at most `length` characters and one line.
 pub(super) fn shorten(text: &str, length: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = text.split_whitespace().map(visible).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(length) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
@@ -124,6 +139,13 @@ mod tests {
         let json = r#"{"b": [1.50, {}, []], "a":{"x":"{\"[,:"} }"#;
         let expected = "{\n  \"b\": [\n    1.50,\n    {},\n    []\n  ],\n  \"a\": {\n    \"x\": \"{\\\"[,:\"\n  }\n}";
         assert_eq!(indented(json), expected);
+    }
+
+    #[test]
+    fn strangers_do_not_command_the_terminal() {
+        assert_eq!(visible("a\x1b[31mred\x07\nb\u{202e}c"), "a\u{fffd}[31mred\u{fffd}\u{fffd}b\u{fffd}c");
+        assert_eq!(Style { coloured: false }.bold("\x1b]0;title"), "\u{fffd}]0;title");
+        assert_eq!(shorten("one\ttwo \x1b[2J", 20), "one two \u{fffd}[2J");
     }
 
     #[test]

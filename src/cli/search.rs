@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::Result<()> {
     let style = Style::stdout();
     if !answer.suggestions.is_empty() {
-        writeln!(out, "Did you mean: {}?", answer.suggestions.join(", "))?;
+        writeln!(out, "Did you mean: {}?", output::visible(&answer.suggestions.join(", ")))?;
     }
     if answer.hits.is_empty() {
         writeln!(out, "No agent matches.")?;
@@ -123,7 +123,11 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::
         let title = style.bold(hit.title.as_deref().unwrap_or("(no title)"));
         let can_do: Vec<String> =
             hit.capabilities.iter().take(4).map(|capability| describe(style, capability)).collect();
-        table.add_row([format!("{:.2}", hit.score), format!("{title}\n{}", hit.id), can_do.join("\n") + "\n"]);
+        table.add_row([
+            format!("{:.2}", hit.score),
+            format!("{title}\n{}", output::visible(&hit.id)),
+            can_do.join("\n") + "\n",
+        ]);
     }
     writeln!(out, "{table}")?;
     print_facets(out, style, &answer.text)?;
@@ -150,7 +154,7 @@ fn print_facets(out: &mut impl Write, style: Style, answer: &str) -> anyhow::Res
     for (field, counts) in answer.get("facets").and_then(serde_json::Value::as_object).into_iter().flatten() {
         let counts = counts.as_array().into_iter().flatten().map(|count| {
             let value = count.get("value").and_then(serde_json::Value::as_str).unwrap_or_default();
-            format!("{value} ({})", count.get("count").unwrap_or(&serde_json::Value::Null))
+            format!("{} ({})", output::visible(value), count.get("count").unwrap_or(&serde_json::Value::Null))
         });
         writeln!(out, "{}: {}", style.bold(field), counts.collect::<Vec<_>>().join(", "))?;
     }

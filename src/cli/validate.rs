@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{
     document::{self, FileDocument, ReadError},
-    output::Style,
+    output::{Style, visible},
 };
 use crate::{
     Error,
@@ -127,5 +127,5 @@ fn print(out: &mut impl Write, style: Style, file: &str, report: &Report) -> io:
 
 fn print_finding(out: &mut impl Write, kind: &str, finding: &Violation) -> io::Result<()> {
     let pointer = if finding.pointer.is_empty() { "the document" } else { &finding.pointer };
-    writeln!(out, "  {kind} at {pointer}: {} [{}]", finding.message, finding.rule)
+    writeln!(out, "  {kind} at {}: {} [{}]", visible(pointer), visible(&finding.message), finding.rule)
 }

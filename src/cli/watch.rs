@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    output::{Style, red_on_stderr},
+    output::{Style, red_on_stderr, visible},
     remote::{self, Remote},
 };
 use crate::{
@@ -73,7 +73,7 @@ fn print(event: &Event, as_json: bool) -> anyhow::Result<()> {
             "thing_deleted" => style.red("deleted"),
             other => other.to_owned(),
         };
-        writeln!(out, "{kind} {} {} {}", style.bold(text("id")), text("title"), style.dim(&event.id))?;
+        writeln!(out, "{kind} {} {} {}", style.bold(text("id")), visible(text("title")), style.dim(&event.id))?;
     }
     out.flush()?;
     Ok(())
