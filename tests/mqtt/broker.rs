@@ -5,6 +5,7 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
     time::Duration,
 };
 
@@ -15,6 +16,9 @@ use agentdex::{
 use tempfile::TempDir;
 
 use super::support::{Subscriber, agent, eventually, has_mosquitto, put_many};
+
+/// Where something is published that isn't retained, to see that everything else has come.
+const LAST: &str = "test/last";
 
 /// A Mosquitto of its own, with its state in a directory.
 struct Broker {
@@ -32,9 +36,7 @@ impl Broker {
     fn start(settings: &str, prepare: impl Fn(&Path)) -> Broker {
         let directory = tempfile::tempdir().unwrap();
         prepare(directory.path());
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let path = directory.path().display();
         let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap();
         let settings = settings.replace("DIR", &path.to_string());
@@ -84,10 +86,23 @@ impl Broker {
     }
 
     fn retained(&self) -> Vec<String> {
-        let mut subscriber = Subscriber::start(self.port, &["-V", "mqttv5", "-t", "agentdex/things/#"]);
-        let mut topics: Vec<String> = subscriber.rest().into_iter().map(|message| message.topic).collect();
-        topics.sort();
-        topics
+        let mut subscriber = Subscriber::start(self.port, &["-V", "mqttv5", "-t", "agentdex/things/#", "-t", LAST]);
+        let mut topics = Vec::new();
+        loop {
+            // What is published now comes after all that is retained; it may be dropped where that is much.
+            let arguments = ["-p", &self.port.to_string(), "-t", LAST, "-m", "last"];
+            assert!(Command::new("mosquitto_pub").args(arguments).status().unwrap().success());
+            while let Some(message) = subscriber.next_within(Duration::from_secs(1)) {
+                match message.topic.as_str() {
+                    LAST => {
+                        topics.sort();
+                        return topics;
+                    }
+                    _ if message.retain => topics.push(message.topic),
+                    _ => {}
+                }
+            }
+        }
     }
 }
 
@@ -98,6 +113,14 @@ impl Drop for Broker {
             let _ = process.wait();
         }
     }
+}
+
+/// A port that no outgoing connection gets meanwhile, as those of the ephemeral range (from 32768) do.
+fn free_port() -> u16 {
+    static OFFSET: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 1000).unwrap() * 10;
+    let ports = std::iter::repeat_with(|| 20_000 + (start + OFFSET.fetch_add(1, Ordering::Relaxed)) % 12_000);
+    ports.take(12_000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("no port is free")
 }
 
 fn registry() -> (Registry, TempDir) {
@@ -194,6 +217,49 @@ fn broker_that_forgot_everything_gets_the_state_again() {
     broker.go_on();
     eventually("the retained state", || broker.retained().len() == 199);
     publisher.stop();
+}
+
+#[test]
+fn resync_that_was_interrupted_is_done_again() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    put_many(&registry, 0..3);
+    let publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    publisher.stop();
+    broker.publish_retained(&["agentdex/things/urn:gone".into()]);
+    // As it is kept from the beginning of a resync to its end; the broker has a session all the while.
+    let name = format!("mqtt-resync:127.0.0.1:{}/agentdex", broker.port);
+    registry
+        .set_cursor(&name, registry.cursor(&format!("mqtt:127.0.0.1:{}/agentdex", broker.port)).unwrap().unwrap())
+        .unwrap();
+    let _publisher = publish(&broker, &registry);
+    eventually("the end of the resync", || registry.cursor(&name).unwrap().is_none());
+    assert_eq!(broker.retained().len(), 3);
+}
+
+#[test]
+fn messages_that_the_broker_refuses_hold_up_no_others() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::start("allow_anonymous true\nmax_packet_size 200000", |_| {});
+    let (registry, _directory) = registry();
+    let publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    registry.put(&agent("urn:before", "small", &[])).unwrap();
+    registry.put(&agent("urn:large", &"x".repeat(300_000), &["chat"])).unwrap();
+    registry.put(&agent("urn:after", "small", &["chat"])).unwrap();
+    settle(&broker, &registry);
+    assert_eq!(broker.retained(), ["agentdex/things/urn:after", "agentdex/things/urn:before"]);
+    // Also while everything is published anew.
+    publisher.resync();
+    broker.publish_retained(&["agentdex/things/urn:gone".into()]);
+    publisher.resync();
+    eventually("the clearing", || broker.retained().len() == 2);
 }
 
 #[test]

@@ -178,7 +178,7 @@ impl Subscriber {
     }
 
     /// The next message; none if there is none for a while, or it has ended.
-    fn next_within(&mut self, patience: Duration) -> Option<Message> {
+    pub fn next_within(&mut self, patience: Duration) -> Option<Message> {
         if let Some(message) = self.early.pop_front() {
             return Some(message);
         }

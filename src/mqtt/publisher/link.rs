@@ -9,10 +9,13 @@ use tokio::{
     time::timeout,
 };
 
+use super::suspect::{Message, Suspicion};
 use crate::change::Seq;
 
 /// The most messages that wait for their PUBACK.
 const WINDOW: u16 = 100;
+/// What a packet has besides topic and payload, at most: its header, and the packet id.
+const HEADER_BYTES: usize = 16;
 
 /// Why a connection is over.
 #[derive(Debug)]
@@ -39,6 +42,7 @@ impl From<ConnectionError> for Ended {
 
 /// A message that the broker hasn't taken yet, or later than one before it.
 struct Flight {
+    message: Message,
     packet_id: Option<u16>,
     acknowledged: bool,
     /// Set on the last message of a change.
@@ -52,6 +56,8 @@ pub(super) struct Link {
     stop: watch::Receiver<bool>,
     flights: VecDeque<Flight>,
     taken: Option<Seq>,
+    max_packet_bytes: usize,
+    suspicion: Option<Suspicion>,
     /// Messages that came from the broker.
     pub received: VecDeque<Publish>,
 }
@@ -64,14 +70,21 @@ impl Drop for Link {
 
 impl Link {
     /// Connects; the flag says whether the broker still has our session.
-    pub async fn connect(mut options: MqttOptions, stop: watch::Receiver<bool>) -> Result<(Link, bool), Ended> {
+    pub async fn connect(
+        mut options: MqttOptions,
+        suspicion: Option<Suspicion>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<(Link, bool), Ended> {
         options.set_inflight(WINDOW);
+        // Both directions have the same limit.
+        let max_packet_bytes = options.max_packet_size();
         // Room for all that is ever asked for at once: sending to the polling task never blocks.
         let (client, event_loop) = AsyncClient::new(options, usize::from(WINDOW) + 16);
         let (sender, events) = mpsc::unbounded_channel();
         let polling = tokio::spawn(poll(event_loop, sender));
         let (flights, received) = (VecDeque::new(), VecDeque::new());
-        let mut link = Link { client, events, polling, stop, flights, taken: None, received };
+        let taken = None;
+        let mut link = Link { client, events, polling, stop, flights, taken, max_packet_bytes, suspicion, received };
         loop {
             if let Event::Incoming(Packet::ConnAck(connack)) = link.next_event().await? {
                 return Ok((link, connack.session_present));
@@ -80,6 +93,9 @@ impl Link {
     }
 
     /// Publishes, once the window has room. `completes` is the change that is published with it.
+    ///
+    /// A message that the broker has refused again and again, or that is larger than any packet may
+    /// be, is left out: those after it are worth more.
     pub async fn publish(
         &mut self,
         topic: &str,
@@ -87,12 +103,52 @@ impl Link {
         retain: bool,
         completes: Option<Seq>,
     ) -> Result<(), Ended> {
-        while self.flights.len() >= usize::from(WINDOW) {
+        while self.flights.len() >= self.window() {
             self.step().await?;
         }
-        self.request(self.client.try_publish(topic, QoS::AtLeastOnce, retain, payload))?;
-        self.flights.push_back(Flight { packet_id: None, acknowledged: false, completes });
+        let message = Message::new(topic, payload);
+        let is_too_large = message.bytes() + HEADER_BYTES > self.max_packet_bytes;
+        let is_refused = self.suspicion.as_mut().is_some_and(|suspicion| suspicion.convicts(&message));
+        let is_left_out = is_too_large || is_refused;
+        if is_left_out {
+            let (topic, bytes) = (message.topic(), message.bytes());
+            tracing::error!(topic, bytes, is_too_large, "a message that the MQTT broker won't take is left out");
+        } else {
+            self.request(self.client.try_publish(topic, QoS::AtLeastOnce, retain, payload))?;
+        }
+        self.flights.push_back(Flight { message, packet_id: None, acknowledged: is_left_out, completes });
+        self.note_taken();
         Ok(())
+    }
+
+    /// After a loss: what the broker may have refused, the oldest that it hasn't taken.
+    pub fn into_suspicion(mut self) -> Option<Suspicion> {
+        let before = self.suspicion.take();
+        match self.flights.pop_front() {
+            Some(flight) => Some(Suspicion::after_loss(before, flight.message)),
+            None => before,
+        }
+    }
+
+    /// Notes that nothing was refused, if nothing is in flight any more.
+    pub fn trust(&mut self) {
+        if self.flights.is_empty() {
+            self.suspicion = None;
+        }
+    }
+
+    fn window(&self) -> usize {
+        let is_careful = self.suspicion.as_ref().is_some_and(Suspicion::is_careful);
+        if is_careful { 1 } else { usize::from(WINDOW) }
+    }
+
+    fn note_taken(&mut self) {
+        while let Some(flight) = self.flights.pop_front_if(|flight| flight.acknowledged) {
+            self.taken = flight.completes.or(self.taken);
+            if let Some(suspicion) = &mut self.suspicion {
+                suspicion.acquit(&flight.message);
+            }
+        }
     }
 
     /// Subscribes and waits until the broker has taken that.
@@ -174,7 +230,8 @@ impl Link {
         match event {
             // Packet ids are given in the order of the requests.
             Event::Outgoing(Outgoing::Publish(packet_id)) if *packet_id > 0 => {
-                if let Some(flight) = self.flights.iter_mut().find(|flight| flight.packet_id.is_none()) {
+                let is_it = |flight: &&mut Flight| flight.packet_id.is_none() && !flight.acknowledged;
+                if let Some(flight) = self.flights.iter_mut().find(is_it) {
                     flight.packet_id = Some(*packet_id);
                 }
             }
@@ -183,9 +240,7 @@ impl Link {
                 if let Some(flight) = self.flights.iter_mut().find(is_it) {
                     flight.acknowledged = true;
                 }
-                while let Some(flight) = self.flights.pop_front_if(|flight| flight.acknowledged) {
-                    self.taken = flight.completes.or(self.taken);
-                }
+                self.note_taken();
             }
             Event::Incoming(Packet::Publish(publish)) => self.received.push_back(publish.clone()),
             _ => {}

@@ -6,13 +6,18 @@
 //!
 //! The state under `things` is retained by the broker. It is compared and published anew (a
 //! *resync*) where it can't be trusted: at the first contact, when the log no longer reaches back to
-//! the cursor, and when the broker has forgotten our session and with it, presumably, everything.
+//! the cursor, when the broker has forgotten our session and with it, presumably, everything, and
+//! when an earlier resync wasn't finished.
 //! During a resync the publisher listens to `{prefix}/things/+` and to `{prefix}/resync`, where it
 //! sends itself a message to see that the retained ones have come.
+//!
+//! A message that the broker won't take, because it is too large for it, say, is left out after
+//! several attempts, with an error in the log: it doesn't hold up the others.
 
 mod broker;
 mod link;
 mod resync;
+mod suspect;
 mod worker;
 
 use std::{

@@ -23,6 +23,7 @@ use super::{
     broker::Broker,
     link::{Ended, Link},
     resync::{Resynced, resync},
+    suspect::Suspicion,
 };
 use crate::{
     Error, Registry,
@@ -50,6 +51,9 @@ pub(super) struct Worker {
     broker: Broker,
     /// The name of the cursor.
     follower: String,
+    /// The name of a cursor that is there as long as a resync is begun and not done.
+    unfinished: String,
+    suspicion: Option<Suspicion>,
     options: PublisherOptions,
     stop: watch::Receiver<bool>,
     shared: Arc<Shared>,
@@ -68,7 +72,9 @@ impl Worker {
         // What is wrong with the certificates is told now, not in the log of every attempt.
         broker.client_options("agentdex", true, &options)?;
         let follower = format!("mqtt:{}/{}", broker.address(), topics.prefix());
-        Ok(Worker { feed: Feed::new(registry, topics), broker, follower, options, stop, shared })
+        let unfinished = format!("mqtt-resync:{}/{}", broker.address(), topics.prefix());
+        let feed = Feed::new(registry, topics);
+        Ok(Worker { feed, broker, follower, unfinished, suspicion: None, options, stop, shared })
     }
 
     /// Publishes until it is told to stop; after a loss it tries again, less and less often.
@@ -99,13 +105,16 @@ impl Worker {
     async fn publish(&mut self) -> Result<Infallible, Ended> {
         let client_id = format!("agentdex-{}", self.feed.registry().registry_id());
         let options = self.broker.client_options(&client_id, false, &self.options)?;
-        let (mut link, has_session) = Link::connect(options, self.stop.clone()).await?;
+        let (mut link, has_session) = Link::connect(options, self.suspicion.clone(), self.stop.clone()).await?;
         self.shared.is_connected.store(true, Ordering::Relaxed);
         tracing::info!(broker = self.broker.address(), "connected to the MQTT broker");
         let ended = self.follow(&mut link, has_session).await;
         if matches!(ended, Err(Ended::Stopped)) {
             link.close(self.options.stop_timeout).await;
-            self.keep_cursor(&mut link)?;
+        }
+        self.keep_cursor(&mut link)?;
+        if matches!(ended, Err(Ended::Lost(_))) {
+            self.suspicion = link.into_suspicion();
         }
         ended
     }
@@ -116,7 +125,7 @@ impl Worker {
         let mut position = self.start(link, has_session).await?;
         loop {
             durable.borrow_and_update();
-            if self.shared.is_resync_due.swap(false, Ordering::Relaxed) {
+            if self.shared.is_resync_due.load(Ordering::Relaxed) {
                 self.bring_up_to_date(link).await?;
             }
             match self.feed.after(position)? {
@@ -126,11 +135,14 @@ impl Worker {
                     link.catch_up()?;
                 }
                 Next::Lost { resume } => position = self.start_anew(link, resume).await?,
-                Next::Nothing => tokio::select! {
-                    event = link.step() => event.map(|_| ())?,
-                    changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
-                    () = self.shared.nudge.notified() => {}
-                },
+                Next::Nothing => {
+                    link.trust();
+                    tokio::select! {
+                        event = link.step() => event.map(|_| ())?,
+                        changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
+                        () = self.shared.nudge.notified() => {}
+                    }
+                }
             }
             self.keep_cursor(link)?;
         }
@@ -149,7 +161,9 @@ impl Worker {
         if cursor.epoch != self.feed.epoch() {
             return self.start_anew(link, last).await;
         }
-        if !has_session {
+        // A broker that was wiped has a session again from the first connection on, which may have
+        // ended before everything was there.
+        if !has_session || registry.cursor(&self.unfinished)?.is_some() {
             self.bring_up_to_date(link).await?;
         }
         Ok(cursor.seq)
@@ -164,9 +178,14 @@ impl Worker {
         Ok(resume)
     }
 
+    /// Makes the broker's state whole; if that is interrupted, the next connection does it anew.
     async fn bring_up_to_date(&self, link: &mut Link) -> Result<(), Ended> {
-        let resynced = resync(link, &self.feed).await?;
-        let Resynced { published, cleared } = resynced;
+        let begun = Cursor { epoch: self.feed.epoch(), seq: self.feed.last_seq() };
+        self.feed.registry().set_cursor(&self.unfinished, begun)?;
+        // Before it begins: whoever asks meanwhile gets another one.
+        self.shared.is_resync_due.store(false, Ordering::Relaxed);
+        let Resynced { published, cleared } = resync(link, &self.feed).await?;
+        self.feed.registry().remove_cursor(&self.unfinished)?;
         tracing::info!(broker = self.broker.address(), published, cleared, "the MQTT broker has the current state");
         Ok(())
     }
@@ -193,7 +212,7 @@ impl Worker {
         let client_id = format!("agentdex-{}-resync", self.feed.registry().registry_id());
         let options = self.broker.client_options(&client_id, true, &self.options)?;
         let doing = format!("bringing the MQTT broker {} up to date", self.broker.address());
-        let connecting = timeout(CONNECT_TIMEOUT, Link::connect(options, self.stop.clone())).await;
+        let connecting = timeout(CONNECT_TIMEOUT, Link::connect(options, None, self.stop.clone())).await;
         let resynced = match connecting {
             Err(_) => return Err(Error::Broker { doing, source: "the broker doesn't answer".into() }),
             Ok(Err(ended)) => Err(ended),
