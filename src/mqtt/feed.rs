@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use tokio::sync::watch;
@@ -63,12 +63,9 @@ impl Entry {
         self.change.seq
     }
 
-    /// What it takes once everything is written out, about.
+    /// What it takes before anything is written out.
     fn bytes(&self) -> usize {
-        let td = self.change.td.as_ref().map_or(0, |td| td.get().len());
-        let patch = self.change.patch.as_ref().map_or(0, |patch| patch.get().len());
-        // The change, the event, and the description under `things`.
-        2048 + 3 * td.max(patch)
+        size_of::<Entry>() + self.change.weight()
     }
 }
 
@@ -95,9 +92,10 @@ pub(super) struct Feed {
 
 #[derive(Default)]
 struct Cache {
-    entries: HashMap<Seq, Arc<Entry>>,
-    /// In the order they came in, with the bytes they were counted as.
-    order: VecDeque<(Seq, usize)>,
+    /// With the bytes that each is counted as.
+    entries: HashMap<Seq, (Arc<Entry>, usize)>,
+    /// In the order they came in.
+    order: VecDeque<Seq>,
     bytes: usize,
 }
 
@@ -130,8 +128,8 @@ impl Feed {
             return Ok(Next::Nothing);
         }
         // Held while the log is read, so that of many readers who wake at once only one reads.
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = cache.entries.get(&seq.next()) {
+        let mut cache = self.cache();
+        if let Some((entry, _)) = cache.entries.get(&seq.next()) {
             return Ok(Next::Entry(entry.clone()));
         }
         let read = self.registry.changes(seq, CHANGES_AT_ONCE)?;
@@ -148,7 +146,8 @@ impl Feed {
 
     /// The messages of a change, in the order they are published in.
     pub fn messages<'a>(&self, entry: &'a Entry) -> &'a [Message] {
-        entry.messages.get_or_init(|| {
+        let mut added = 0;
+        let messages = entry.messages.get_or_init(|| {
             let change = &*entry.change;
             let event = Message { family: Family::Event, topic: self.topics.event(change.kind, &change.id) };
             let capabilities = change
@@ -156,23 +155,50 @@ impl Feed {
                 .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
                 .map(|topic| Message { family: Family::Capability, topic });
             let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
-            std::iter::once(event).chain(capabilities).chain([thing]).collect()
-        })
+            let messages: Box<[Message]> = std::iter::once(event).chain(capabilities).chain([thing]).collect();
+            added = messages.iter().map(|message| size_of::<Message>() + message.topic.len()).sum();
+            messages
+        });
+        self.note_added(entry, added);
+        messages
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,
     /// which may be later than the change; empty if there is none.
     pub fn payload(&self, entry: &Entry, family: Family) -> Result<Arc<[u8]>> {
         let change = &*entry.change;
+        let mut added = 0;
         if family != Family::Thing {
-            return Ok(entry.event.get_or_init(|| self.events.event(change).into_bytes().into()).clone());
+            let payload = entry.event.get_or_init(|| {
+                let payload: Arc<[u8]> = self.events.event(change).into_bytes().into();
+                added = payload.len();
+                payload
+            });
+            self.note_added(entry, added);
+            return Ok(payload.clone());
         }
         if let Some(payload) = entry.thing.get() {
             return Ok(payload.clone());
         }
         let thing = self.registry.find_by_id(&change.id)?;
         let payload: Arc<[u8]> = thing.map(|thing| thing.enriched()).unwrap_or_default().into_bytes().into();
-        Ok(entry.thing.get_or_init(|| payload).clone())
+        let payload = entry.thing.get_or_init(|| {
+            added = payload.len();
+            payload
+        });
+        self.note_added(entry, added);
+        Ok(payload.clone())
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is written out of an entry is kept with it, and counts.
+    fn note_added(&self, entry: &Entry, bytes: usize) {
+        if bytes > 0 {
+            self.cache().grow(entry.seq(), bytes);
+        }
     }
 
     /// Topic and payload of the event that tells of changes that are gone; all after `seq` are told.
@@ -186,17 +212,70 @@ impl Cache {
     fn insert(&mut self, entry: Entry) -> Arc<Entry> {
         let (seq, bytes) = (entry.seq(), entry.bytes());
         let entry = Arc::new(entry);
-        if let Some(there) = self.entries.get(&seq) {
+        if let Some((there, _)) = self.entries.get(&seq) {
             return there.clone();
         }
-        self.entries.insert(seq, entry.clone());
-        self.order.push_back((seq, bytes));
+        self.entries.insert(seq, (entry.clone(), bytes));
+        self.order.push_back(seq);
         self.bytes += bytes;
-        while self.bytes > CACHE_BYTES {
-            let Some((oldest, bytes)) = self.order.pop_front() else { break };
-            self.entries.remove(&oldest);
-            self.bytes -= bytes;
-        }
+        self.shrink();
         entry
+    }
+
+    /// An entry takes more than before; one that is no longer here is its readers' alone.
+    fn grow(&mut self, seq: Seq, added: usize) {
+        if let Some((_, bytes)) = self.entries.get_mut(&seq) {
+            *bytes += added;
+            self.bytes += added;
+            self.shrink();
+        }
+    }
+
+    fn shrink(&mut self) {
+        while self.bytes > CACHE_BYTES {
+            let Some(oldest) = self.order.pop_front() else { break };
+            if let Some((_, bytes)) = self.entries.remove(&oldest) {
+                self.bytes -= bytes;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::{ChangeKind, Timestamp};
+
+    fn entry(seq: u64, key_bytes: usize) -> Entry {
+        Entry::new(Arc::new(Change {
+            epoch: Epoch(1),
+            seq: Seq(seq),
+            kind: ChangeKind::Updated,
+            id: "urn:a".into(),
+            at: Timestamp(0),
+            actor: None,
+            td: None,
+            patch: None,
+            capabilities_before: vec!["k".repeat(key_bytes)],
+            capabilities_after: Vec::new(),
+        }))
+    }
+
+    #[test]
+    fn small_changes_of_large_descriptions_are_kept_by_what_is_written_out() {
+        let mut cache = Cache::default();
+        for seq in 1..=100 {
+            cache.insert(entry(seq, 10));
+            cache.grow(Seq(seq), CACHE_BYTES / 10);
+        }
+        assert!(cache.entries.len() < 10 && cache.entries.contains_key(&Seq(100)));
+        assert_eq!(cache.order.len(), cache.entries.len());
+    }
+
+    #[test]
+    fn capability_keys_count() {
+        let mut cache = Cache::default();
+        (1..=100).for_each(|seq| drop(cache.insert(entry(seq, CACHE_BYTES / 10))));
+        assert!(cache.entries.len() < 10);
     }
 }
