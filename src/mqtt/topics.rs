@@ -8,7 +8,9 @@
 //! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
 //!
 //! The resync event has as many levels as the others, so that whoever listens to
-//! `{prefix}/events/+/+` hears it; `{registry}` is the `source` of all events.
+//! `{prefix}/events/+/+` hears it; `{registry}` is the `source` of all events. The built-in endpoint
+//! sends it to each session that missed changes, whatever it subscribed to: who follows `things`
+//! alone has to know as well that descriptions may be gone.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 

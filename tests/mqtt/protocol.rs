@@ -130,6 +130,35 @@ fn subscription_at_qos_2_is_granted_1_and_invalid_filters_fail() {
 }
 
 #[test]
+fn filter_longer_than_any_topic_is_refused() {
+    let server = Server::start();
+    let long = format!("agentdex/{}", "x".repeat(9000));
+    assert_eq!(client(&server, V5).subscribe(&[(&long, 1)]), [0x8f]);
+}
+
+#[test]
+fn subscribing_again_while_the_state_is_sent_loses_nothing() {
+    let server = Server::start();
+    server.put_many(50);
+    // Three at a time, so that most are still to come.
+    let (mut client, _) =
+        Client::connect(server.port(), V5, &Hello { properties: vec![0x21, 0, 3], ..Hello::default() });
+    client.subscribe(&[("agentdex/things/#", 1)]);
+    let mut topics = std::collections::BTreeSet::new();
+    let mut taken: Vec<_> = (0..3).map(|_| client.receive()).collect();
+    // Retain handling 2: the subscription brings nothing itself.
+    client.subscribe(&[("agentdex/things/#", 0x21)]);
+    for _ in 3..50 {
+        let message = taken.remove(0);
+        client.acknowledge(message.publish_id());
+        topics.insert(message.topic().to_owned());
+        taken.push(client.receive());
+    }
+    topics.extend(taken.iter().map(|message| message.topic().to_owned()));
+    assert_eq!(topics.len(), 50);
+}
+
+#[test]
 fn subscriptions_beyond_the_limit_are_refused() {
     let server = Server::with(EndpointOptions { max_subscriptions: 2, ..EndpointOptions::default() });
     let mut client = client(&server, V5);

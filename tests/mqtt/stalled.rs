@@ -1,16 +1,16 @@
 //! A subscriber that takes nothing is cut off, and holds nobody up.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentdex::mqtt::EndpointOptions;
 
 use super::{
-    support::{Server, Subscriber, eventually, has_mosquitto},
-    wire::{Client, DISCONNECT, Hello, Version::V5},
+    support::{PATIENCE, Server, Subscriber, eventually, has_mosquitto},
+    wire::{Client, DISCONNECT, Hello, PINGRESP, Version::V5, packet},
 };
 
-fn impatient() -> Server {
-    Server::with(EndpointOptions { stall_timeout: Duration::from_millis(700), ..EndpointOptions::default() })
+fn impatient(stall_timeout: Duration) -> Server {
+    Server::with(EndpointOptions { stall_timeout, ..EndpointOptions::default() })
 }
 
 #[test]
@@ -18,7 +18,8 @@ fn stalled_subscriber_is_cut_off_while_others_go_on() {
     if !has_mosquitto() {
         return;
     }
-    let server = impatient();
+    // Long enough for those that aren't frozen to get a processor.
+    let server = impatient(Duration::from_secs(4));
     let mut others: Vec<Subscriber> =
         (0..2).map(|_| Subscriber::start(server.port(), &["-q", "1", "-t", "agentdex/events/#"])).collect();
     // One at QoS 0, held up by its socket; one at QoS 1, by its window.
@@ -49,7 +50,7 @@ fn stalled_subscriber_is_cut_off_while_others_go_on() {
 
 #[test]
 fn subscriber_that_never_acknowledges_is_told_why_it_is_cut_off() {
-    let server = impatient();
+    let server = impatient(Duration::from_millis(700));
     server.put_many(300);
     let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
     client.subscribe(&[("agentdex/things/#", 1)]);
@@ -58,8 +59,31 @@ fn subscriber_that_never_acknowledges_is_told_why_it_is_cut_off() {
 }
 
 #[test]
+fn subscriber_that_pings_and_never_acknowledges_is_cut_off() {
+    let server = impatient(Duration::from_millis(700));
+    server.put_many(300);
+    let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
+    client.subscribe(&[("agentdex/things/#", 1)]);
+    let deadline = Instant::now() + PATIENCE;
+    'connected: loop {
+        assert!(Instant::now() < deadline, "pings keep a stalled subscriber");
+        if client.try_send(&packet(0xc0, &[])).is_err() {
+            break;
+        }
+        loop {
+            match client.try_receive().map(|packet| packet.kind) {
+                Some(PINGRESP) => break,
+                Some(DISCONNECT) | None => break 'connected,
+                _ => {}
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
 fn subscriber_with_nothing_to_take_is_left_alone() {
-    let server = impatient();
+    let server = impatient(Duration::from_millis(700));
     let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
     client.subscribe(&[("agentdex/events/#", 1)]);
     server.put("urn:a", "A");

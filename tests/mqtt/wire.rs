@@ -86,7 +86,12 @@ impl Client {
     }
 
     pub fn send(&mut self, bytes: &[u8]) {
-        self.stream.write_all(bytes).unwrap();
+        self.try_send(bytes).unwrap();
+    }
+
+    /// Fails once the server has closed the connection.
+    pub fn try_send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes)
     }
 
     pub fn receive(&mut self) -> Packet {

@@ -89,17 +89,21 @@ where
             if deadline < sleep.deadline() {
                 sleep.as_mut().reset(deadline);
             }
-            let Link { reader, writer, engine, written } = &mut self.link;
+            let may_read = self.link.may_read();
+            let Link { reader, writer, engine, written, .. } = &mut self.link;
             let output = engine.output().get(*written..).unwrap_or_default();
             tokio::select! {
                 written = writer.write(output), if !output.is_empty() => match written {
                     Ok(count) if count > 0 => {
                         self.link.advance(count);
-                        self.waiting_since = None;
+                        // With a full window it is acknowledgements that count, not answers to pings.
+                        if filled != Filled::WindowFull {
+                            self.waiting_since = None;
+                        }
                     }
                     _ => return Ok(()),
                 },
-                read = reader.read(&mut buffer) => match read {
+                read = reader.read(&mut buffer), if may_read => match read {
                     Ok(count) if count > 0 => self.take(buffer.get(..count).unwrap_or_default())?,
                     _ => return Ok(()),
                 },
@@ -121,6 +125,7 @@ where
 
     /// Acts on what was received.
     fn take(&mut self, mut input: &[u8]) -> Result<()> {
+        let before = self.link.engine.output().len();
         while let Some(incoming) = self.link.engine.receive(&mut input) {
             match incoming {
                 Incoming::Subscribe { packet_id, entries, identifier } => {
@@ -133,6 +138,7 @@ where
                 Incoming::Other => {}
             }
         }
+        self.link.note_replies(before);
         let acknowledged = self.link.engine.take_acknowledged();
         if self.delivery.acknowledge(&acknowledged, &mut self.session) {
             self.waiting_since = None;
@@ -164,7 +170,10 @@ where
         if is_new && subscription.group.is_some() {
             self.context.groups.join(&subscription.text, subscription.since);
         }
-        self.delivery.attend(&subscription);
+        // Otherwise it goes on getting what it was getting.
+        if is_new || subscription.retained_pending {
+            self.delivery.attend(&subscription);
+        }
         self.session.subscribe(subscription);
         if entry.at_least_once { Granted::AtLeastOnce } else { Granted::AtMostOnce }
     }

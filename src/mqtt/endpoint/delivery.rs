@@ -213,7 +213,8 @@ impl Delivery {
         session.start_anew(Cursor { epoch: self.feed.epoch(), seq: resume }, self.feed.topics());
         self.position = resume;
         self.current = None;
-        self.resync = Some(resume);
+        // Groups find out themselves.
+        self.resync = session.own().next().is_some().then_some(resume);
         self.scans.clear();
         for subscription in session.own() {
             self.attend(subscription);

@@ -4,6 +4,9 @@
 
 use super::super::topics::{Topics, decode};
 
+/// The longest filter that is taken: no topic is half as long.
+const MAX_FILTER_BYTES: usize = 8 * 1024;
+
 /// A topic filter, without the `$share/{group}/` it may have had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TopicFilter {
@@ -35,8 +38,11 @@ pub(super) enum RetainedScope {
 }
 
 impl Request {
-    /// Reads `filter` or `$share/{group}/filter`; none where that is invalid.
+    /// Reads `filter` or `$share/{group}/filter`; none where that is invalid or over 8 KiB.
     pub fn parse(text: &str) -> Option<Request> {
+        if text.len() > MAX_FILTER_BYTES {
+            return None;
+        }
         let Some(shared) = text.strip_prefix("$share/") else {
             return Some(Request { group: None, filter: TopicFilter::parse(text)? });
         };

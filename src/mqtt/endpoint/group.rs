@@ -55,8 +55,10 @@ impl Group {
     /// Takes the next message that `subscription` matches.
     pub fn claim(&self, subscription: &Subscription, feed: &Feed) -> Result<Claim> {
         let mut state = self.state();
-        if let Some(place) = state.returned.pop_first() {
-            return Ok(match feed.after(Seq(place.0.0.saturating_sub(1)))? {
+        if let Some(place) = state.returned.first().copied() {
+            let next = feed.after(Seq(place.0.0.saturating_sub(1)))?;
+            state.returned.remove(&place);
+            return Ok(match next {
                 Next::Entry(entry) => {
                     state.claimed.insert(place);
                     Claim::Message(entry, place.1)

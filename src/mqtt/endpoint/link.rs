@@ -14,6 +14,9 @@ const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 /// What an output buffer may keep once it is empty.
 const IDLE_OUTPUT_BYTES: usize = 128 * 1024;
 
+/// What a client may be owed in answers before nothing more is read from it.
+const MAX_REPLY_BYTES: usize = 64 * 1024;
+
 /// A connection's stream and engine.
 pub(super) struct Link<S> {
     pub reader: ReadHalf<S>,
@@ -21,17 +24,25 @@ pub(super) struct Link<S> {
     pub engine: Engine,
     /// How much of the engine's output is written.
     pub written: usize,
+    /// The answers that wait for the client to read.
+    reply_bytes: usize,
+    /// How much has to be written until the last of them is.
+    until_replied: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite> Link<S> {
     pub fn new(stream: S) -> Link<S> {
         let (reader, writer) = tokio::io::split(stream);
-        Link { reader, writer, engine: Engine::new(), written: 0 }
+        Link { reader, writer, engine: Engine::new(), written: 0, reply_bytes: 0, until_replied: 0 }
     }
 
     /// Notes how much was written.
     pub fn advance(&mut self, count: usize) {
         self.written += count;
+        self.until_replied = self.until_replied.saturating_sub(count);
+        if self.until_replied == 0 {
+            self.reply_bytes = 0;
+        }
         let output = self.engine.output();
         if self.written >= output.len() {
             output.clear();
@@ -44,6 +55,20 @@ impl<S: AsyncRead + AsyncWrite> Link<S> {
         }
     }
 
+    /// Notes that what the client sent was answered: the output was `before` bytes long.
+    pub fn note_replies(&mut self, before: usize) {
+        let now = self.engine.output().len();
+        if now > before {
+            self.reply_bytes += now - before;
+            self.until_replied = now - self.written;
+        }
+    }
+
+    /// Whether more may be read: not from a client that asks and asks and doesn't listen.
+    pub fn may_read(&self) -> bool {
+        self.reply_bytes < MAX_REPLY_BYTES
+    }
+
     /// Writes what is left and closes.
     pub async fn finish(mut self) {
         let rest = self.engine.output().split_off(self.written);
@@ -53,5 +78,27 @@ impl<S: AsyncRead + AsyncWrite> Link<S> {
         };
         // Whoever doesn't take it in time or is gone already isn't waited for.
         let _ = timeout(FAREWELL_TIMEOUT, last).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_that_leaves_its_answers_is_read_no_more_until_it_takes_them() {
+        let (near, _far) = tokio::io::duplex(64);
+        let mut link = Link::new(near);
+        // What it is sent unasked doesn't count.
+        link.engine.output().resize(1024 * 1024, 0);
+        link.note_replies(1024 * 1024);
+        assert!(link.may_read());
+        link.engine.output().resize(1024 * 1024 + MAX_REPLY_BYTES, 0);
+        link.note_replies(1024 * 1024);
+        assert!(!link.may_read());
+        link.advance(1024 * 1024);
+        assert!(!link.may_read());
+        link.advance(MAX_REPLY_BYTES);
+        assert!(link.may_read());
     }
 }
