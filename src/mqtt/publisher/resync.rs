@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use rumqttc::Publish;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     super::{feed::Feed, topics::Topics},
@@ -52,15 +52,21 @@ async fn stale_topics(link: &mut Link, feed: &Feed) -> Result<BTreeSet<String>, 
     let token = uuid::Uuid::new_v4().to_string();
     link.publish(&filters.echo, token.as_bytes(), false, None).await?;
     let (mut stale, mut patience) = (BTreeSet::new(), LONG_QUIET);
+    // What others publish meanwhile isn't retained and doesn't put it off.
+    let mut deadline = Instant::now() + patience;
     loop {
         while let Some(message) = link.received.pop_front() {
             if message.topic == filters.echo {
                 patience = QUIET;
-            } else if message.retain && !message.payload.is_empty() && !is_current(&message, feed)? {
-                stale.insert(message.topic);
+                deadline = Instant::now() + patience;
+            } else if message.retain {
+                deadline = Instant::now() + patience;
+                if !message.payload.is_empty() && !is_current(&message, feed)? {
+                    stale.insert(message.topic);
+                }
             }
         }
-        match timeout(patience, link.step()).await {
+        match timeout_at(deadline, link.step()).await {
             Ok(event) => event.map(|_| ())?,
             Err(_) => break,
         }
