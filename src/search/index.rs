@@ -196,7 +196,7 @@ impl Search<'_> {
             summaries.push(serde_json::from_slice::<Summary<'_>>(stored).map_err(index_error("reading a summary"))?);
         }
         let scores = matches.top.iter().map(|&(score, _)| score);
-        let mut analyzer = text::prose();
+        let mut analyzer = compiled.highlights.analyzer();
         let hits = scores
             .zip(&summaries)
             .map(|(score, summary)| hit(&mut analyzer, score, summary, &compiled.highlights))

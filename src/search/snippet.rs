@@ -4,7 +4,7 @@ use std::{collections::HashSet, ops::Range};
 
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::{CapabilityHit, summary::Capability};
+use super::{CapabilityHit, summary::Capability, text};
 
 /// The most capabilities of a hit.
 const MOST_CAPABILITIES: usize = 5;
@@ -19,6 +19,11 @@ pub(super) struct Highlights {
 }
 
 impl Highlights {
+    /// An analyzer that finds them all, and not much else.
+    pub fn analyzer(&self) -> TextAnalyzer {
+        text::prose_beginning_with(self.terms.iter().chain(&self.prefixes).filter_map(|word| word.bytes().next()))
+    }
+
     /// Whether a word of the index was looked for.
     pub fn contains(&self, term: &str) -> bool {
         self.terms.contains(term) || self.prefixes.iter().any(|prefix| term.starts_with(prefix.as_str()))
@@ -178,12 +183,11 @@ fn escape(html: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::text;
 
     fn cut(text: &str, terms: &[&str]) -> String {
         let highlights =
             Highlights { terms: terms.iter().map(|&term| term.to_owned()).collect(), prefixes: Vec::new() };
-        mark(text, &matches(&mut text::prose(), text, &highlights))
+        mark(text, &matches(&mut highlights.analyzer(), text, &highlights))
     }
 
     #[test]
