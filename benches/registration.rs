@@ -2,11 +2,12 @@
 //!
 //! `cargo bench --no-default-features --bench registration` prints a table; nothing is asserted. All
 //! rows of a table take turns, so that a noisy machine is noisy for all of them; medians are compared.
-//! `-- --small` does a tenth, to see that it works.
+//! `-- --small` does a tenth, to see that it works; `-- --memory` leaves the comparison out.
 
 use std::{
     fs::{self, File},
     path::Path,
+    process::Command,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
@@ -20,11 +21,17 @@ const ROUNDS: usize = 9;
 const WRITERS: usize = 64;
 
 fn main() -> Outcome {
-    let small = std::env::args().any(|argument| argument == "--small");
-    let scale = if small { 10 } else { 1 };
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let asked = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let scale = if asked("--small") { 10 } else { 1 };
     let directory = tempfile::tempdir_in(std::env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
+    if asked("--memory") {
+        return memory(directory.path(), 100_000 / scale);
+    }
     compare(directory.path(), scale)?;
-    memory(&directory.path().join("memory"), 100_000 / scale)
+    // In a process of its own, which has held nothing else.
+    Command::new(std::env::current_exe()?).args(&arguments).arg("--memory").status()?;
+    Ok(())
 }
 
 /// One writer and many, against sled alone.
