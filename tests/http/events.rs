@@ -177,6 +177,23 @@ fn stream_ends_when_the_server_stops() {
 }
 
 #[test]
+fn many_readers_at_different_positions_get_everything_in_order() {
+    let registry = TestRegistry::start();
+    let epoch = registry.registry().epoch();
+    (1..=150).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
+    let open = |seq| (seq, registry.events("/events?diff=true", Some(&format!("{epoch}-{seq}"))));
+    let mut readers = [150, 0, 75, 149, 150].map(open);
+    (151..=300).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
+    for (position, reader) in &mut readers {
+        for number in *position + 1..=300 {
+            let event = reader.next().unwrap();
+            assert_eq!(event.id, format!("{epoch}-{number}"));
+            assert_eq!(event.json()["id"], format!("urn:example:{number}"));
+        }
+    }
+}
+
+#[test]
 fn head_of_an_event_stream_has_no_body() {
     let registry = TestRegistry::start();
     let head = registry.head("/events").expect(200);
