@@ -236,7 +236,7 @@ fn serve_bare(file: &Path) -> Outcome {
         let body = body.clone();
         async move { HttpResponse::Ok().content_type("application/td+json").body(body) }
     };
-    let factory = move || App::new().route("/things/{id:.*}", web::get().to(handler.clone()));
+    let factory = move || App::new().route("/things/{id}", web::get().to(handler.clone()));
     let server = HttpServer::new(factory).workers(1).tcp_nodelay(true).bind("127.0.0.1:0")?;
     println!("{}", server.addrs()[0]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

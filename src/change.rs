@@ -127,21 +127,25 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
+    /// By hand: every read of a Thing writes two or three.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
             .unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let (date, time) = (moment.date(), moment.time());
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            date.year(),
-            u8::from(date.month()),
-            date.day(),
-            time.hour(),
-            time.minute(),
-            time.second(),
-            time.millisecond()
-        )
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let mut put = |end: usize, mut number: u16| {
+            for digit in text.iter_mut().take(end).rev().take_while(|digit| digit.is_ascii_digit()) {
+                *digit = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        };
+        put(4, moment.year().try_into().unwrap_or_default());
+        put(7, u8::from(moment.month()).into());
+        put(10, moment.day().into());
+        put(13, moment.hour().into());
+        put(16, moment.minute().into());
+        put(19, moment.second().into());
+        put(23, moment.millisecond());
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
     }
 }
 

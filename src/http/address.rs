@@ -55,9 +55,24 @@ fn path_of(url: &str) -> &str {
     after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or_default().trim_end_matches('/')
 }
 
+/// What the path of a request has after `/things`: empty, or a slash and what it addresses.
+pub(super) fn after_things(request: &HttpRequest) -> &str {
+    request.match_info().unprocessed()
+}
+
 /// The id that the path of a request addresses.
 pub(super) fn thing_id(request: &HttpRequest, options: &Options) -> Result<String, Error> {
-    let tail = request.match_info().get("id").unwrap_or_default();
+    id_of(request, options, after_things(request))
+}
+
+/// The id of the Thing whose history the path of a request addresses.
+pub(super) fn thing_id_before_history(request: &HttpRequest, options: &Options) -> Result<String, Error> {
+    let path = after_things(request);
+    id_of(request, options, path.strip_suffix("/history").unwrap_or(path))
+}
+
+fn id_of(request: &HttpRequest, options: &Options, after_things: &str) -> Result<String, Error> {
+    let tail = after_things.strip_prefix('/').unwrap_or(after_things);
     if tail.contains(char::REPLACEMENT_CHARACTER) {
         return Err(not_utf8(tail));
     }

@@ -22,6 +22,20 @@ use crate::{
 /// How many writes are in flight at once.
 const IN_FLIGHT: usize = 64;
 
+/// Answers all methods under the path of the batch. An id may be `batch`: only POST means the batch.
+pub(super) async fn any(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let method = request.method().as_str();
+    match method {
+        "POST" => write(context, request, payload).await,
+        _ if thing::METHODS.split(", ").any(|known| known == method) => thing::any(context, request, payload).await,
+        other => Err(Problem::method_not_allowed(other, &format!("{}, POST", thing::METHODS))),
+    }
+}
+
 /// `POST /things/batch`
 #[utoipa::path(
     post,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    address::{base_path, thing_id, thing_path},
+    address::{after_things, base_path, thing_id_before_history, thing_path},
     blocking::blocking,
     changes::ENOUGH,
     parameters::Parameters,
@@ -25,6 +25,14 @@ const AT_ONCE: usize = 16;
 struct Page {
     epoch: Epoch,
     changes: Vec<Change>,
+}
+
+/// Answers all methods of a history.
+pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    match request.method().as_str() {
+        "GET" | "HEAD" => of_thing(context, request).await,
+        other => Err(Problem::method_not_allowed(other, "GET, HEAD")),
+    }
 }
 
 /// `GET /things/{id}/history`
@@ -49,9 +57,9 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let since = Seq(parameters.number("since", 0)?.unwrap_or_default());
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
-    let id = thing_id(&request, &context.options)?;
+    let id = thing_id_before_history(&request, &context.options)?;
     let registry = context.registry.clone();
-    let tail = format!("/things/{}/history", request.match_info().get("id").unwrap_or_default());
+    let tail = format!("/things{}", after_things(&request));
     let path = thing_path(base_path(&request, &context.options, &tail), &id);
     let read = move || changes(&registry, id, since, limit);
     let (changes, next) = blocking(read).await?;

@@ -206,9 +206,6 @@ where
 }
 
 const POST: &[Method; 1] = &[Method::POST];
-const PUT: &[Method; 1] = &[Method::PUT];
-const PATCH: &[Method; 1] = &[Method::PATCH];
-const DELETE: &[Method; 1] = &[Method::DELETE];
 
 /// Registers resources. What is asked for most comes first, since the router tries one after the other.
 struct Mount<'a> {
@@ -225,14 +222,9 @@ impl Mount<'_> {
 
     fn things(&self, config: &mut ServiceConfig) {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
-        let thing =
-            || vec![read(thing::retrieve), on(PUT, thing::put), on(PATCH, thing::patch), on(DELETE, thing::remove)];
-        // An id may be `batch`: only POST means the batch.
-        let batch = thing().into_iter().chain([on(POST, batch::write)]).collect();
-        self.resource(config, "/things/batch", "/things/{id:batch}", batch);
-        self.resource(config, "/things/{id}/history", "/things/{id:.+}/history", vec![read(history::of_thing)]);
-        self.resource(config, "/things/{id}", "/things/{id:.+}", thing());
-        self.observed(config, "other", Resource::new("/things/").default_service(web::to(without_id)));
+        self.below_things(config, "/things/batch", is_batch, web::to(batch::any));
+        self.below_things(config, "/things/{id}/history", is_history, web::to(history::any));
+        self.below_things(config, "/things/{id}", |_| true, web::to(thing::any));
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
@@ -260,26 +252,56 @@ impl Mount<'_> {
 
     /// One resource under a pattern; `path` is its name in the metrics.
     fn resource(&self, config: &mut ServiceConfig, path: &'static str, pattern: &str, verbs: Vec<Verb>) {
-        let allowed: Vec<&str> = verbs.iter().flat_map(|(methods, _)| methods.iter()).map(Method::as_str).collect();
-        let allowed = allowed.join(", ");
-        let refuse = move |request: HttpRequest| {
-            let refusal = Problem::method_not_allowed(request.method().as_str(), &allowed);
-            async move { Err::<&str, _>(refusal) }
-        };
-        let routes = verbs.into_iter().fold(Resource::new(pattern), |resource, (_, route)| resource.route(route));
-        self.observed(config, path, routes.default_service(web::to(refuse)));
+        self.observed(config, path, with_verbs(Resource::new(pattern), verbs));
     }
 
     fn observed(&self, config: &mut ServiceConfig, path: &'static str, resource: Resource) {
+        let (compress, cors, observe) = self.middleware(path);
+        config.service(resource.wrap(compress).wrap(cors).wrap(observe));
+    }
+
+    /// One resource below `/things`, for the paths that are its own.
+    ///
+    /// An id is the rest of the path, whatever it is made of. A pattern for that would be a regular
+    /// expression, which costs as much as the read behind it; so the prefix is compared as text, what
+    /// the rest is for is told by its end, and `route` answers all methods.
+    fn below_things(&self, config: &mut ServiceConfig, path: &'static str, is_own: fn(&str) -> bool, route: Route) {
+        let (compress, cors, observe) = self.middleware(path);
+        let own = guard::fn_guard(move |context| is_own(context.head().uri.path()));
+        let scope = web::scope("/things").guard(own).default_service(route);
+        config.service(scope.wrap(compress).wrap(cors).wrap(observe));
+    }
+
+    fn middleware(&self, path: &'static str) -> (Condition<Compress>, Condition<Cors>, Observe) {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
         let is_live = path.starts_with("/events") || matches!(path, "/things/batch" | "/mqtt");
-        let resource = resource
-            .wrap(Condition::new(!is_live, Compress::default()))
-            .wrap(Condition::new(!origins.is_empty(), cors(origins)))
-            .wrap(Observe::new(self.context, path, !is_live));
-        config.service(resource);
+        let compress = Condition::new(!is_live, Compress::default());
+        let cors = Condition::new(!origins.is_empty(), cors(origins));
+        (compress, cors, Observe::new(self.context, path, !is_live))
     }
+}
+
+/// Whether a path is that of the batch, or of the Thing called `batch`.
+fn is_batch(path: &str) -> bool {
+    path.ends_with("/things/batch")
+}
+
+/// Whether a path is that of a history. The slash of an id that ends like one is escaped.
+fn is_history(path: &str) -> bool {
+    path.strip_suffix("/history").is_some_and(|thing| !thing.ends_with("/things"))
+}
+
+/// A resource with what answers its methods, and what refuses all others.
+fn with_verbs(resource: Resource, verbs: Vec<Verb>) -> Resource {
+    let allowed: Vec<&str> = verbs.iter().flat_map(|(methods, _)| methods.iter()).map(Method::as_str).collect();
+    let allowed = allowed.join(", ");
+    let refuse = move |request: HttpRequest| {
+        let refusal = Problem::method_not_allowed(request.method().as_str(), &allowed);
+        async move { Err::<&str, _>(refusal) }
+    };
+    let resource = verbs.into_iter().fold(resource, |resource, (_, route)| resource.route(route));
+    resource.default_service(web::to(refuse))
 }
 
 /// What browsers are told about pages of other origins.
@@ -297,12 +319,6 @@ fn cors(origins: &[String]) -> Cors {
     origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
 }
 
-/// Answers those who put a slash after the collection, or address a Thing whose id is empty.
-async fn without_id(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let detail = "the collection is /things without a slash at the end, a Thing is /things/{id}";
-    Err(Problem::unknown_path(request.path()).with_detail(detail))
-}
-
 /// Answers a path that nothing is served under.
 async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Err(Problem::unknown_path(request.path()))
@@ -311,6 +327,14 @@ async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thing_may_be_called_history() {
+        assert!(is_history("/things/urn:x:a/history"));
+        assert!(is_history("/registry/things/http://example.org/a/history"));
+        assert!(!is_history("/things/history"));
+        assert!(!is_history("/things/http:%2F%2Fexample.org%2Fhistory"));
+    }
 
     #[test]
     fn origins_are_what_browsers_send() {

@@ -14,7 +14,7 @@ use std::{
 
 use actix_web::{
     Error, ResponseError,
-    body::{EitherBody, MessageBody},
+    body::MessageBody,
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
     http::{
         Method,
@@ -53,7 +53,7 @@ where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
     B: MessageBody + 'static,
 {
-    type Response = ServiceResponse<EitherBody<B>>;
+    type Response = ServiceResponse;
     type Error = Error;
     type Transform = Observed<S>;
     type InitError = ();
@@ -78,7 +78,7 @@ where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
     B: MessageBody + 'static,
 {
-    type Response = ServiceResponse<EitherBody<B>>;
+    type Response = ServiceResponse;
     type Error = Error;
     type Future = LocalBoxFuture<'static, Result<Self::Response, Error>>;
 
@@ -129,12 +129,12 @@ fn vary_by_coding(headers: &mut HeaderMap) {
 }
 
 /// Answers that fail without a problem document come from actix or its middleware; they get one.
-fn with_problem_document<B: MessageBody>(response: ServiceResponse<B>) -> ServiceResponse<EitherBody<B>> {
+fn with_problem_document<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceResponse {
     let status = response.status();
     let is_failure = status.is_client_error() || status.is_server_error();
     let is_problem = || response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM_JSON);
     if !is_failure || is_problem() {
-        return response.map_into_left_body();
+        return response.map_into_boxed_body();
     }
     let (request, bare) = response.into_parts();
     let mut answer = Problem::of_status(status).error_response();
@@ -143,7 +143,7 @@ fn with_problem_document<B: MessageBody>(response: ServiceResponse<B>) -> Servic
             answer.headers_mut().append(name.clone(), value.clone());
         }
     }
-    ServiceResponse::new(request, answer).map_into_right_body()
+    ServiceResponse::new(request, answer)
 }
 
 /// One line a request: what failed inside as an error, writes and refusals as information, the rest

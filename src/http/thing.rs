@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     Context,
-    address::{base_path, thing_id, thing_path},
+    address::{after_things, base_path, thing_id, thing_path},
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
@@ -25,6 +25,28 @@ use crate::{
 const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
 /// Bodies over this are validated where they hold nobody up.
 pub(super) const LARGE: usize = 32 * 1024;
+
+/// The methods of a Thing.
+pub(super) const METHODS: &str = "GET, HEAD, PUT, PATCH, DELETE";
+
+/// Answers all methods of a Thing.
+pub(super) async fn any(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    if after_things(&request) == "/" {
+        let detail = "the collection is /things without a slash at the end, a Thing is /things/{id}";
+        return Err(Problem::unknown_path(request.path()).with_detail(detail));
+    }
+    match request.method().as_str() {
+        "GET" | "HEAD" => retrieve(context, request).await,
+        "PUT" => put(context, request, payload).await,
+        "PATCH" => patch(context, request, payload).await,
+        "DELETE" => remove(context, request).await,
+        other => Err(Problem::method_not_allowed(other, METHODS)),
+    }
+}
 
 /// `GET /things/{id}`
 #[utoipa::path(
@@ -48,10 +70,11 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
     let Some(thing) = context.registry.find_by_id(&id)? else { return Err(Error::NotFound { id }.into()) };
-    match Conditions::of(&request)?.verdict(&thing.seq().to_string()) {
-        Verdict::Proceed => Ok(representation(&request, &mut HttpResponse::Ok(), &thing)),
-        Verdict::NotModified => Ok(HttpResponse::NotModified().insert_header((ETAG, tag(&thing))).finish()),
-        Verdict::Failed => Err(Problem::precondition_failed(&tag(&thing))),
+    let etag = tag(&thing);
+    match Conditions::of(&request)?.verdict(etag.trim_matches('"')) {
+        Verdict::Proceed => Ok(representation(&request, &mut HttpResponse::Ok(), etag, &thing)),
+        Verdict::NotModified => Ok(HttpResponse::NotModified().insert_header((ETAG, etag)).finish()),
+        Verdict::Failed => Err(Problem::precondition_failed(&etag)),
     }
 }
 
@@ -207,9 +230,8 @@ pub(super) fn answer(
     let etag = (ETAG, format!("\"{}\"", written.seq));
     match written.effect {
         Effect::Created => {
-            let tail =
-                request.match_info().get("id").map_or_else(|| "/things".to_owned(), |id| format!("/things/{id}"));
-            let location = thing_path(base_path(request, &context.options, &tail), &written.id);
+            let path = format!("/things{}", after_things(request));
+            let location = thing_path(base_path(request, &context.options, &path), &written.id);
             let answer = json!({"id": written.id, "warnings": written.warnings});
             let headers = (warnings, etag, (LOCATION, location));
             let mut response = HttpResponse::Created();
@@ -223,7 +245,7 @@ pub(super) fn answer(
             {
                 let mut response = HttpResponse::Ok();
                 response.insert_header(warnings).insert_header(("preference-applied", "return=representation"));
-                return Ok(representation(request, &mut response, &thing));
+                return Ok(representation(request, &mut response, tag(&thing), &thing));
             }
             Ok(HttpResponse::NoContent().insert_header(warnings).insert_header(etag).finish())
         }
@@ -242,10 +264,15 @@ pub(super) fn foreseen(written: &Written) -> serde_json::Value {
 }
 
 /// The enriched TD with its entity tag.
-fn representation(request: &HttpRequest, response: &mut HttpResponseBuilder, thing: &Thing) -> HttpResponse {
+fn representation(
+    request: &HttpRequest,
+    response: &mut HttpResponseBuilder,
+    etag: String,
+    thing: &Thing,
+) -> HttpResponse {
     response
-        .insert_header((ETAG, tag(thing)))
-        .insert_header((VARY, "accept"))
+        .insert_header((ETAG, etag))
+        .insert_header((VARY, "accept, accept-encoding"))
         .content_type(body::negotiate(request, &body::DESCRIPTIONS))
         .body(thing.enriched())
 }
