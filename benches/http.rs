@@ -1,4 +1,5 @@
-//! What the HTTP API costs: a read against a bare actix handler, and how soon a change is heard of.
+//! What the HTTP API costs: a read against a bare actix handler of one fixed path, and how soon a
+//! change is heard of.
 //!
 //! `cargo bench --no-default-features --features server --bench http` prints a table; nothing is
 //! asserted. The servers are processes of their own, pinned to one core with `taskset` where that
@@ -236,7 +237,7 @@ fn serve_bare(file: &Path) -> Outcome {
         let body = body.clone();
         async move { HttpResponse::Ok().content_type("application/td+json").body(body) }
     };
-    let factory = move || App::new().route("/things/{id}", web::get().to(handler.clone()));
+    let factory = move || App::new().route(PATH, web::get().to(handler.clone()));
     let server = HttpServer::new(factory).workers(1).tcp_nodelay(true).bind("127.0.0.1:0")?;
     println!("{}", server.addrs()[0]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -129,8 +129,7 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     /// By hand: every read of a Thing writes two or three.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
-            .unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let moment = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1000)).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let mut put = |end: usize, mut number: u16| {
             for digit in text.iter_mut().take(end).rev().take_while(|digit| digit.is_ascii_digit()) {
@@ -144,7 +143,7 @@ impl fmt::Display for Timestamp {
         put(13, moment.hour().into());
         put(16, moment.minute().into());
         put(19, moment.second().into());
-        put(23, moment.millisecond());
+        put(23, self.0.rem_euclid(1000) as u16);
         f.write_str(str::from_utf8(&text).unwrap_or_default())
     }
 }

@@ -9,6 +9,7 @@ mod batch;
 mod blocking;
 mod body;
 mod changes;
+mod compression;
 mod conditions;
 mod events;
 mod feed;
@@ -41,11 +42,12 @@ use actix_cors::Cors;
 use actix_web::{
     FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route, guard,
     http::{Method, Uri},
-    middleware::{Compress, Condition},
     web::{self, Data, ServiceConfig},
 };
 
-use self::{feed::Feed, marks::Marks, metrics::Metrics, observe::Observe, problem::Problem};
+use self::{
+    compression::CompressIfAsked, feed::Feed, marks::Marks, metrics::Metrics, observe::Observe, problem::Problem,
+};
 pub use self::{openapi::openapi, server::Server, stop::Stop};
 use crate::{Error, Registry, td};
 
@@ -222,9 +224,9 @@ impl Mount<'_> {
 
     fn things(&self, config: &mut ServiceConfig) {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
-        self.below_things(config, "/things/batch", is_batch, web::to(batch::any));
+        self.below_things(config, "/things/{id}", |path| !is_batch(path) && !is_history(path), web::to(thing::any));
         self.below_things(config, "/things/{id}/history", is_history, web::to(history::any));
-        self.below_things(config, "/things/{id}", |_| true, web::to(thing::any));
+        self.below_things(config, "/things/batch", is_batch, web::to(batch::any));
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
@@ -257,7 +259,10 @@ impl Mount<'_> {
 
     fn observed(&self, config: &mut ServiceConfig, path: &'static str, resource: Resource) {
         let (compress, cors, observe) = self.middleware(path);
-        config.service(resource.wrap(compress).wrap(cors).wrap(observe));
+        match cors {
+            Some(cors) => config.service(resource.wrap(compress).wrap(cors).wrap(observe)),
+            None => config.service(resource.wrap(compress).wrap(observe)),
+        };
     }
 
     /// One resource below `/things`, for the paths that are its own.
@@ -268,17 +273,19 @@ impl Mount<'_> {
     fn below_things(&self, config: &mut ServiceConfig, path: &'static str, is_own: fn(&str) -> bool, route: Route) {
         let (compress, cors, observe) = self.middleware(path);
         let own = guard::fn_guard(move |context| is_own(context.head().uri.path()));
-        let scope = web::scope("/things").guard(own).default_service(route);
-        config.service(scope.wrap(compress).wrap(cors).wrap(observe));
+        let scope = web::scope("/things").guard(own).default_service(route).wrap(compress);
+        match cors {
+            Some(cors) => config.service(scope.wrap(cors).wrap(observe)),
+            None => config.service(scope.wrap(observe)),
+        };
     }
 
-    fn middleware(&self, path: &'static str) -> (Condition<Compress>, Condition<Cors>, Observe) {
+    fn middleware(&self, path: &'static str) -> (CompressIfAsked, Option<Cors>, Observe) {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
         let is_live = path.starts_with("/events") || matches!(path, "/things/batch" | "/mqtt");
-        let compress = Condition::new(!is_live, Compress::default());
-        let cors = Condition::new(!origins.is_empty(), cors(origins));
-        (compress, cors, Observe::new(self.context, path, !is_live))
+        let cors = (!origins.is_empty()).then(|| cors(origins));
+        (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }
 }
 

@@ -114,9 +114,19 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     match headers.get(REQUEST_ID).filter(sane) {
         Some(given) => given.clone(),
         None => {
-            let new = format!("{:08x}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed));
-            HeaderValue::try_from(new).unwrap_or(HeaderValue::from_static("none"))
+            let mut id = *b"00000000-0000000000";
+            let (process, number) = (*PROCESS, NEXT.fetch_add(1, Ordering::Relaxed));
+            put_hexadecimal(&mut id[..8], process.into());
+            put_hexadecimal(&mut id[9..], number);
+            HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("none"))
         }
+    }
+}
+
+fn put_hexadecimal(digits: &mut [u8], mut number: u64) {
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(number % 16) as usize];
+        number /= 16;
     }
 }
 
