@@ -132,7 +132,7 @@ fn put_hexadecimal(digits: &mut [u8], mut number: u64) {
 
 /// Tells caches that the answer depends on `Accept-Encoding`, also if it happens not to be compressed.
 fn vary_by_coding(headers: &mut HeaderMap) {
-    let names = |value: &HeaderValue| value.to_str().is_ok_and(|names| names.contains("accept-encoding"));
+    let names = |value: &HeaderValue| value.to_str().is_ok_and(|names| names.ends_with("accept-encoding"));
     if !headers.get_all(VARY).any(names) {
         headers.append(VARY, HeaderValue::from_static("accept-encoding"));
     }

@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
-    http::header::{ETAG, HeaderName, LOCATION, VARY},
+    http::header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, VARY},
     web::{self, Data},
 };
 use serde_json::json;
@@ -272,8 +272,8 @@ fn representation(
 ) -> HttpResponse {
     response
         .insert_header((ETAG, etag))
-        .insert_header((VARY, "accept, accept-encoding"))
-        .content_type(body::negotiate(request, &body::DESCRIPTIONS))
+        .insert_header((VARY, HeaderValue::from_static("accept, accept-encoding")))
+        .insert_header((CONTENT_TYPE, HeaderValue::from_static(body::negotiate(request, &body::DESCRIPTIONS))))
         .body(thing.enriched())
 }
 
