@@ -1,5 +1,5 @@
-//! What the HTTP API costs: a read against a bare actix handler of one fixed path, and how soon a
-//! change is heard of.
+//! What the HTTP API costs: a read against bare actix handlers, with the pattern of the API and with
+//! one fixed path, and how soon a change is heard of.
 //!
 //! `cargo bench --no-default-features --features server --bench http` prints a table; nothing is
 //! asserted. The servers are processes of their own, pinned to one core with `taskset` where that
@@ -32,7 +32,7 @@ fn main() -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["serve-registry", directory, ..] => return serve_registry(Path::new(directory)),
-        ["serve-bare", file, ..] => return serve_bare(Path::new(file)),
+        ["serve-bare", file, route, ..] => return serve_bare(Path::new(file), route),
         _ => {}
     }
     let scale = if words.contains(&"--small") { 10 } else { 1 };
@@ -53,10 +53,11 @@ fn compare_reads(directory: &Path, requests: usize) -> Outcome {
     fs::write(&file, &body)?;
 
     let servers = [
-        Server::start("bare actix handler", "serve-bare", &file)?,
-        Server::start("GET /things/{id}", "serve-registry", &data)?,
+        Server::start("bare handler, fixed path", "serve-bare", &file, PATH)?,
+        Server::start("bare handler, pattern", "serve-bare", &file, "/things/{id}")?,
+        Server::start("GET /things/{id}", "serve-registry", &data, "")?,
     ];
-    let mut costs = [Vec::new(), Vec::new()];
+    let mut costs = [Vec::new(), Vec::new(), Vec::new()];
     for server in &servers {
         server.load(requests)?;
     }
@@ -66,13 +67,12 @@ fn compare_reads(directory: &Path, requests: usize) -> Outcome {
         }
     }
     println!("CPU time a request, {} bytes, {CONNECTIONS} connections, {requests} requests a round\n", body.len());
-    let [bare, read] = &costs;
-    let ratios = bare.iter().zip(read).map(|(bare, read)| read / bare).collect();
-    for (name, unit, values) in
-        [(servers[0].name, "µs", bare.clone()), (servers[1].name, "µs", read.clone()), ("ratio", "", ratios)]
-    {
-        let values = sorted(values);
-        println!("{name:24} {:6.2} {unit:2}  ({:.2} … {:.2})", median(&values), values[0], values[values.len() - 1]);
+    for (server, costs) in servers.iter().zip(&costs) {
+        print_row(server.name, "µs", costs.clone());
+    }
+    let [fixed, pattern, read] = &costs;
+    for (name, bare) in [("ratio to the fixed path", fixed), ("ratio to the pattern", pattern)] {
+        print_row(name, "", bare.iter().zip(read).map(|(bare, read)| read / bare).collect());
     }
     println!("(goal: ratio at most 1.40)\n");
     Ok(())
@@ -139,7 +139,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(name: &'static str, role: &str, argument: &Path) -> Outcome<Server> {
+    fn start(name: &'static str, role: &str, argument: &Path, route: &str) -> Outcome<Server> {
         let program = std::env::current_exe()?;
         let pinned = Command::new("taskset").args(["-c", "0", "true"]).status().is_ok_and(|status| status.success());
         let mut command = match pinned {
@@ -149,7 +149,7 @@ impl Server {
         if pinned {
             command.args(["-c", "0"]).arg(&program);
         }
-        let mut process = command.arg(role).arg(argument).stdout(Stdio::piped()).spawn()?;
+        let mut process = command.arg(role).arg(argument).arg(route).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut line)?;
         Ok(Server { name, process, address: line.trim().parse()? })
@@ -232,13 +232,14 @@ fn serve_registry(data: &Path) -> Outcome {
     Ok(runtime.block_on(server.run(std::future::pending()))?)
 }
 
-fn serve_bare(file: &Path) -> Outcome {
+fn serve_bare(file: &Path, route: &str) -> Outcome {
     let body = web::Bytes::from(fs::read(file)?);
     let handler = move || {
         let body = body.clone();
         async move { HttpResponse::Ok().content_type("application/td+json").body(body) }
     };
-    let factory = move || App::new().route(PATH, web::get().to(handler.clone()));
+    let route = route.to_owned();
+    let factory = move || App::new().route(&route, web::get().to(handler.clone()));
     let server = HttpServer::new(factory).workers(1).tcp_nodelay(true).bind("127.0.0.1:0")?;
     println!("{}", server.addrs()[0]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -261,6 +262,11 @@ fn description(bytes: usize) -> String {
         "lmos:capabilities": [{}]}}"#,
         capabilities.join(", ")
     )
+}
+
+fn print_row(name: &str, unit: &str, values: Vec<f64>) {
+    let values = sorted(values);
+    println!("{name:24} {:6.2} {unit:2}  ({:.2} … {:.2})", median(&values), values[0], values[values.len() - 1]);
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
