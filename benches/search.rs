@@ -1,8 +1,9 @@
 //! What we claim about the speed of searches: ours beside the bare tantivy search of the same query.
 //!
 //! `cargo bench --bench search` measures 100,000 agents, `-- --million` 1,000,000 besides,
-//! `-- --agents N` another number. Everything is synthetic and the same in each run. Searches are
-//! interleaved, each figure is the median over all queries of the median over their repetitions.
+//! `-- --agents N` another number; `-- --open DIRECTORY` searches an index that was built before.
+//! Everything is synthetic and the same in each run. Searches are interleaved, each figure is the
+//! median over all queries of the median over their repetitions.
 
 use std::time::{Duration, Instant};
 
@@ -17,20 +18,28 @@ const REPETITIONS: usize = 9;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let number =
-        arguments.iter().position(|argument| argument == "--agents").and_then(|at| arguments.get(at + 1)?.parse().ok());
-    measure(number.unwrap_or(100_000));
+    let value =
+        |name: &str| arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1));
+    let mut random = Random(42);
+    let vocabulary = Vocabulary::new(&mut random);
+    if let Some(home) = value("--open") {
+        let (index, ..) = Index::open(home.as_ref()).expect("readable").expect("an index");
+        return search(&index, &vocabulary, &mut random);
+    }
+    build_and_search(
+        value("--agents").and_then(|number| number.parse().ok()).unwrap_or(100_000),
+        &vocabulary,
+        &mut random,
+    );
     if arguments.iter().any(|argument| argument == "--million") {
-        measure(1_000_000);
+        build_and_search(1_000_000, &vocabulary, &mut random);
     }
 }
 
-fn measure(agents: usize) {
+fn build_and_search(agents: usize, vocabulary: &Vocabulary, random: &mut Random) {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut random = Random(42);
-    let vocabulary = Vocabulary::new(&mut random);
     let (started, cpu) = (Instant::now(), cpu_time());
-    let (index, writer, bytes) = build(home.path(), agents, &vocabulary, &mut random);
+    let (index, writer, bytes) = build(home.path(), agents, vocabulary, random);
     let built = started.elapsed();
     let (rate, cpu) = (agents as f64 / built.as_secs_f64(), cpu_time() - cpu);
     println!(
@@ -38,14 +47,19 @@ fn measure(agents: usize) {
         bytes / agents
     );
     println!("memory: {}", memory());
+    search(&index, vocabulary, random);
+    drop(writer);
+}
 
+/// Measures each kind of query up to the ranked documents, then whole answers.
+fn search(index: &Index, vocabulary: &Vocabulary, random: &mut Random) {
     println!(
         "\n| query | first | from text | compiled | bare | bare + count | compiled / bare | spread | from text / bare |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for (name, kind) in KINDS {
-        let queries: Vec<String> = (0..QUERIES).map(|_| kind(&vocabulary, &mut random)).collect();
-        compare(&index, name, &queries);
+        let queries: Vec<String> = (0..QUERIES).map(|_| kind(vocabulary, random)).collect();
+        compare(index, name, &queries);
     }
 
     println!("\n| in-process search with hits and snippets | p50 | p99 |");
@@ -56,7 +70,7 @@ fn measure(agents: usize) {
         ("10 hits, facets vendor and tag", vec![FacetField::Vendor, FacetField::Tag], 10),
     ] {
         let requests = (0..QUERIES).map(|_| Request {
-            query: Some(words(&vocabulary, &mut random, 2)),
+            query: Some(words(vocabulary, random, 2)),
             limit,
             facets: facets.clone(),
             ..Request::default()
@@ -67,7 +81,6 @@ fn measure(agents: usize) {
         println!("| {name} | {} | {} |", micros(times[QUERIES / 2]), micros(times[QUERIES * 99 / 100]));
     }
     println!("memory: {}", memory());
-    drop(writer);
 }
 
 type Kind = fn(&Vocabulary, &mut Random) -> String;
