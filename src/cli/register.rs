@@ -30,7 +30,7 @@ const RETRY: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
+    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for JSON or JSON5 on standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Let the agents expire this many seconds after their last renewal

@@ -25,7 +25,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
+    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for JSON or JSON5 on standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Refuse what a lenient registry would mend
