@@ -41,6 +41,14 @@ pub enum Error {
     /// The document is no valid Thing Description.
     #[error("the Thing Description is invalid: {0}")]
     Invalid(Report),
+    /// The document in another format is invalid by the rules of that format, or gives no Thing.
+    #[error("the {format} document is invalid: {report}")]
+    InvalidSource {
+        /// The format's name, such as `agent-spec`.
+        format: &'static str,
+        /// All that is wrong with it.
+        report: Report,
+    },
     /// The merge patch is no JSON object, or touches what a client can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {

@@ -12,6 +12,7 @@ pub mod config;
 pub mod error;
 pub mod td;
 
+pub mod convert;
 pub mod search;
 pub mod store;
 

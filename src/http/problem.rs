@@ -158,7 +158,7 @@ impl From<Error> for Problem {
             StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
             _ => match &error {
                 Error::WritesClosed { .. } => "the registry takes no writes until it is restarted".to_owned(),
-                Error::Invalid(report) => describe(report),
+                Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
                 Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
                 Error::PreconditionFailed { id, found: None, .. } => format!("there is no Thing {id:?}"),
                 error => error.to_string(),
@@ -179,6 +179,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
         Error::DocumentTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
         Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded", "Limit exceeded"),
         Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description", "Invalid Thing Description"),
+        Error::InvalidSource { .. } => (S::BAD_REQUEST, "invalid-document", "Invalid document"),
         Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch", "Invalid merge patch"),
         Error::InvalidId { .. } => (S::BAD_REQUEST, "invalid-id", "Invalid id"),
         Error::UnexpectedId { .. } => (S::BAD_REQUEST, "unexpected-id", "Unexpected id"),
@@ -212,7 +213,7 @@ impl Problem {
             Error::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
             Error::DocumentTooLarge { maximum } => json!({"maximum": maximum}),
             Error::LimitExceeded { what, maximum } => json!({"limit": what, "maximum": maximum}),
-            Error::Invalid(report) => json!({
+            Error::Invalid(report) | Error::InvalidSource { report, .. } => json!({
                 "validationErrors": validation_errors(&report.violations),
                 "warnings": report.warnings,
             }),
@@ -235,7 +236,7 @@ impl Problem {
 
 fn describe(report: &Report) -> String {
     match report.violations.as_slice() {
-        [] => "the Thing Description is invalid".to_owned(),
+        [] => "the document is invalid".to_owned(),
         [violation] => format!("{}: {}", field(&violation.pointer), violation.message),
         [violation, others @ ..] => {
             format!("{}: {}; and {} more", field(&violation.pointer), violation.message, others.len())

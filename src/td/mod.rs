@@ -34,6 +34,7 @@ pub use identity::{Identity, MENDED_ID_PREFIX, normalize_id};
 pub use lmos::{LMOS_NAMESPACE, LmosKind};
 pub use registration::{Registration, RegistrationRequest};
 pub use report::{Report, Violation};
+pub(crate) use report::{has_room, push_token};
 pub use thing_description::ThingDescription;
 pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 

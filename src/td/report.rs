@@ -12,7 +12,7 @@ pub(super) const MAX_FINDINGS: usize = 1000;
 const MAX_FINDING_BYTES: usize = 256 * 1024;
 
 /// Whether a list takes more; the layers share the lists of a report.
-pub(super) fn has_room(findings: &[Violation]) -> bool {
+pub(crate) fn has_room(findings: &[Violation]) -> bool {
     let bytes: usize = findings.iter().map(|found| found.pointer.len() + found.message.len()).sum();
     findings.len() < 2 * MAX_FINDINGS && bytes < MAX_FINDING_BYTES
 }
@@ -35,7 +35,7 @@ pub struct Violation {
 
 impl Violation {
     /// A violation of `rule` at `pointer`.
-    pub(super) fn new(
+    pub(crate) fn new(
         pointer: impl Into<String>,
         rule: impl Into<Cow<'static, str>>,
         message: impl Into<String>,
@@ -86,7 +86,7 @@ impl fmt::Display for Report {
 }
 
 /// Appends a reference token to a JSON Pointer (RFC 6901, section 3: `~` and `/` are escaped).
-pub(super) fn push_token(pointer: &mut String, token: &str) {
+pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
     for character in token.chars() {
         match character {
