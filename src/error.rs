@@ -24,6 +24,16 @@ pub enum Error {
         /// What the parser expected.
         message: String,
     },
+    /// The text is no YAML, or none that has a JSON form.
+    #[error("malformed YAML at line {line}, column {column}: {message}")]
+    MalformedYaml {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong; nothing of the text itself.
+        message: String,
+    },
     /// The document has more bytes than the registry takes.
     #[error("the document exceeds the limit of {maximum} bytes")]
     DocumentTooLarge {

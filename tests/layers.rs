@@ -23,7 +23,7 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const HANDED_ON: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the rooms that may name them.
-const CRATES: [(&str, &[&str]); 17] = [
+const CRATES: [(&str, &[&str]); 19] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -35,6 +35,8 @@ const CRATES: [(&str, &[&str]); 17] = [
     ("reqwest", &["fetch", "client", "consumer"]),
     ("rustls", &["mqtt", "fetch", "client", "consumer"]),
     ("jsonschema", &["td"]),
+    ("serde_saphyr", &["convert"]),
+    ("json5", &["cli"]),
     ("toml", &["config"]),
     ("anyhow", &["cli"]),
     ("clap", &["cli"]),

@@ -10,8 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::transcode::JsonText;
-use crate::{Error, td::Document};
+use crate::{
+    Error,
+    convert::{JsonText, Syntax},
+    td::{self, Document},
+};
 
 /// The endings of files that are taken from a folder.
 const ENDINGS: [&str; 6] = ["json", "jsonld", "td", "json5", "yaml", "yml"];
@@ -71,31 +74,16 @@ fn from_json(bytes: &[u8]) -> Result<FileDocument, ReadError> {
 }
 
 fn from_json5(bytes: &[u8]) -> Result<Document, ReadError> {
-    let json: JsonText = json5::from_str(utf_8(bytes)?).map_err(|error| {
+    let json: JsonText = json5::from_str(td::text_of(bytes)?).map_err(|error| {
         let (line, column) = error.position().map_or((1, 1), |at| (at.line + 1, at.column + 1));
         let message = error.code().map_or_else(|| error.to_string(), |code| code.to_string());
         Error::MalformedJson { line, column, message }
     })?;
-    Ok(Document::parse(json.0.as_bytes())?)
+    Ok(Document::parse(json.into_text().as_bytes())?)
 }
 
 fn from_yaml(bytes: &[u8]) -> Result<Document, ReadError> {
-    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    let json: JsonText = serde_saphyr::from_str_with_options(utf_8(bytes)?, options).map_err(|error| {
-        let (line, column) = error.location().map_or((1, 1), |at| (at.line() as usize, at.column() as usize));
-        Error::MalformedJson { line, column, message: format!("as YAML: {error}") }
-    })?;
-    Ok(Document::parse(json.0.as_bytes())?)
-}
-
-fn utf_8(bytes: &[u8]) -> Result<&str, Error> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-        Error::MalformedJson { line, column, message: "not UTF-8".into() }
-    })?;
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    Ok(Document::parse(Syntax::Yaml.to_json(bytes)?.as_bytes())?)
 }
 
 /// The files that the arguments name: files and `-` as they are, folders as what they and the

@@ -14,7 +14,6 @@ mod remove;
 mod search;
 mod serve;
 mod stop;
-mod transcode;
 mod validate;
 mod watch;
 

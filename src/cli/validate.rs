@@ -97,6 +97,7 @@ fn check(arguments: &Arguments, file: Result<FileDocument, ReadError>) -> Report
 fn report_of(error: Error) -> Report {
     let rule = match &error {
         Error::MalformedJson { .. } => "malformed-json",
+        Error::MalformedYaml { .. } => "malformed-yaml",
         Error::DocumentTooLarge { .. } | Error::LimitExceeded { .. } => "limit-exceeded",
         _ => "refused",
     };

@@ -3,9 +3,19 @@
 //! What is kept of a source is what may be handed out again: secrets are replaced by references
 //! before anything leaves this room.
 
+mod json_text;
+mod syntax;
+mod yaml;
+
 use std::{fmt, str::FromStr};
 
+#[cfg(feature = "cli")]
+pub(crate) use self::json_text::JsonText;
+pub use self::syntax::Syntax;
 use crate::td::Violation;
+
+/// The largest document of another format in bytes, and the largest that YAML may stand for.
+pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
 
 /// A format of descriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

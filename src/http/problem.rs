@@ -176,6 +176,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
     use StatusCode as S;
     match error {
         Error::MalformedJson { .. } => (S::BAD_REQUEST, "malformed-json", "Malformed JSON"),
+        Error::MalformedYaml { .. } => (S::BAD_REQUEST, "malformed-yaml", "Malformed YAML"),
         Error::DocumentTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
         Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded", "Limit exceeded"),
         Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description", "Invalid Thing Description"),
@@ -210,7 +211,9 @@ impl Problem {
     /// What a program can read of an error besides its code.
     fn add_specifics(&mut self, error: &Error) {
         let members = match error {
-            Error::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
+            Error::MalformedJson { line, column, .. } | Error::MalformedYaml { line, column, .. } => {
+                json!({"line": line, "column": column})
+            }
             Error::DocumentTooLarge { maximum } => json!({"maximum": maximum}),
             Error::LimitExceeded { what, maximum } => json!({"limit": what, "maximum": maximum}),
             Error::Invalid(report) | Error::InvalidSource { report, .. } => json!({

@@ -36,8 +36,7 @@ impl Document {
         if json.len() > MAX_DOCUMENT_BYTES {
             return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
         }
-        let text = std::str::from_utf8(json).map_err(|error| malformed_utf8(json, error.valid_up_to()))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text_of(json)?;
         let findings = Findings::default();
         let value = parse_value(text, &findings)?;
         if count_affordances(&value) > MAX_AFFORDANCES {
@@ -60,6 +59,15 @@ impl Document {
 
 fn limit(what: &'static str, maximum: usize) -> Error {
     Error::LimitExceeded { what, maximum: maximum as u64 }
+}
+
+/// Bytes as text, without a byte order mark.
+///
+/// # Errors
+/// [`Error::MalformedJson`] where they aren't UTF-8.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|error| malformed_utf8(bytes, error.valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {

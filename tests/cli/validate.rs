@@ -100,7 +100,7 @@ fn yaml_is_read_by_its_name() {
     let output = run(&["validate", "--json", paths[0].to_str().unwrap(), paths[1].to_str().unwrap()]);
     let verdicts = json_lines(&output);
     assert_eq!(verdicts[0]["valid"], true, "{}", verdicts[0]);
-    assert_eq!(rules(&verdicts[1]["violations"]), ["malformed-json"]);
+    assert_eq!(rules(&verdicts[1]["violations"]), ["malformed-yaml"]);
 }
 
 #[test]
