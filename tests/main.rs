@@ -3,6 +3,7 @@
 mod cli;
 mod crash;
 mod http;
+mod import;
 mod layers;
 mod mqtt;
 mod process;

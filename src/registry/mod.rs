@@ -1,10 +1,12 @@
 //! `Registry`: what an embedder holds, and the only place that joins descriptions, store and search.
 //!
 //! It owns the followers that need no network: the search follower ([`follower`]) and the clock
-//! that purges and trims ([`clock`]). Everything that takes descriptions in is in [`write`].
+//! that purges and trims ([`clock`]). What takes descriptions in is in [`write`], and in [`import`]
+//! what was converted from other formats.
 
 mod clock;
 mod follower;
+mod import;
 mod thing;
 mod write;
 
@@ -16,6 +18,7 @@ use tokio::sync::watch;
 use self::{clock::Clock, follower::SearchFollower};
 pub use self::{
     follower::IndexStatus,
+    import::{IfExists, Import, Imported},
     thing::{Thing, Things},
     write::{Effect, Write, Written},
 };
@@ -281,7 +284,8 @@ impl Registry {
         self.0.store.history(&id, since, limit)
     }
 
-    /// The document that a Thing was converted from.
+    /// The document that a Thing was converted from, as long as the description is what the conversion
+    /// made of it: a description that was changed by hand has none.
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].

@@ -45,7 +45,8 @@ impl Write {
         Write::from(Verb::Register { json: json.into() })
     }
 
-    /// Creates or replaces the Thing with the id that the document has.
+    /// Creates or replaces the Thing with the id that the document has. A description that changes by
+    /// hand, by this or a patch, is no longer what an original says: the original of an import is dropped.
     pub fn put(json: impl Into<Vec<u8>>) -> Write {
         Write::from(Verb::Put { id: None, json: json.into() })
     }
@@ -95,9 +96,9 @@ impl From<Verb> for Write {
 pub enum Effect {
     /// The Thing is new.
     Created,
-    /// Its description changed.
+    /// Its description changed, or the format that it was converted from.
     Updated,
-    /// Its description is what it was; at most the expiry moved.
+    /// Its description is what it was; at most the expiry moved, or the original of an import is another.
     Unchanged,
     /// It is gone.
     Removed,
@@ -117,9 +118,9 @@ pub struct Written {
 }
 
 /// A write as the store takes it.
-struct Prepared {
-    write: store::Write,
-    warnings: Vec<Violation>,
+pub(super) struct Prepared {
+    pub write: store::Write,
+    pub warnings: Vec<Violation>,
 }
 
 impl Registry {
@@ -215,7 +216,12 @@ impl Registry {
         Ok(self.prepare_put(admission, None, precondition))
     }
 
-    fn prepare_put(&self, admission: Admission, before: Option<Expiry>, precondition: Precondition) -> Prepared {
+    pub(super) fn prepare_put(
+        &self,
+        admission: Admission,
+        before: Option<Expiry>,
+        precondition: Precondition,
+    ) -> Prepared {
         let Admission { thing, registration, mut warnings } = admission;
         let (expiry, warning) = self.expiry(registration, before);
         warnings.extend(warning);
@@ -311,17 +317,25 @@ impl Registry {
     }
 
     async fn commit(&self, write: store::Write, dry_run: bool) -> Result<(Effect, Seq)> {
-        if dry_run {
-            return self.foresee(&write);
-        }
         let id = write.id.clone();
-        match self.0.store.submit(vec![write]).await?.first() {
-            Some(Outcome::Created(seq)) => Ok((Effect::Created, *seq)),
-            Some(Outcome::Updated(seq)) => Ok((Effect::Updated, *seq)),
-            Some(Outcome::Renewed(seq)) => Ok((Effect::Unchanged, *seq)),
-            Some(Outcome::Removed(seq)) => Ok((Effect::Removed, *seq)),
-            Some(Outcome::NotDue) | None => Err(Error::NotFound { id }),
+        let written = self.commit_all(vec![write], dry_run).await?;
+        written.first().copied().ok_or(Error::NotFound { id })
+    }
+
+    /// Writes all of it or nothing; one effect a write, in their order.
+    pub(super) async fn commit_all(&self, writes: Vec<store::Write>, dry_run: bool) -> Result<Vec<(Effect, Seq)>> {
+        if dry_run {
+            return writes.iter().map(|write| self.foresee(write)).collect();
         }
+        let outcomes = self.0.store.submit(writes).await?;
+        let effect = |outcome: &Outcome| match outcome {
+            Outcome::Created(seq) => Some((Effect::Created, *seq)),
+            Outcome::Updated(seq) => Some((Effect::Updated, *seq)),
+            Outcome::Renewed(seq) => Some((Effect::Unchanged, *seq)),
+            Outcome::Removed(seq) => Some((Effect::Removed, *seq)),
+            Outcome::NotDue => None,
+        };
+        Ok(outcomes.iter().filter_map(effect).collect())
     }
 
     /// What a write would do now.
@@ -331,10 +345,13 @@ impl Registry {
         check(&write.id, write.precondition, seq)?;
         let effect = match (&write.operation, &record) {
             (Operation::Put { .. }, None) => Effect::Created,
-            (Operation::Put { text, .. }, Some(record)) => match td::merge_patch::diff(&record.text, text) {
-                Some(_) => Effect::Updated,
-                None => Effect::Unchanged,
-            },
+            (Operation::Put { text, original, .. }, Some(record)) => {
+                let has_other_format = original.as_ref().is_some_and(|new| record.format.as_ref() != Some(&new.format));
+                match td::merge_patch::diff(&record.text, text) {
+                    None if !has_other_format => Effect::Unchanged,
+                    _ => Effect::Updated,
+                }
+            }
             (Operation::Renew { .. }, _) => Effect::Unchanged,
             (Operation::Remove | Operation::Purge, _) => Effect::Removed,
         };

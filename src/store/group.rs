@@ -167,7 +167,11 @@ impl<'a> Group<'a> {
     ) -> Result<Outcome> {
         let old = &live.record;
         let patch = if old.text == text { None } else { merge_patch::diff(old.text, &text) };
-        let Some(patch) = patch else { return self.renew(particulars, live) };
+        // Followers index the format: where it alone changes, there is a change with an empty patch.
+        let has_other_format = particulars.original.is_some_and(|original| old.format != Some(&original.format));
+        let Some(patch) = patch.or_else(|| has_other_format.then(|| "{}".to_owned())) else {
+            return self.renew(particulars, live);
+        };
         self.keep_creation(particulars.id, live)?;
         let seq = self.state.last.next();
         let mut record = StoredRecord {
@@ -282,8 +286,9 @@ impl<'a> Group<'a> {
     }
 
     fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<()> {
-        self.overlay.get(&key)?;
-        self.set(key, value);
+        if self.overlay.get(&key)? != value {
+            self.set(key, value);
+        }
         Ok(())
     }
 }

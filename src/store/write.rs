@@ -5,7 +5,8 @@ use crate::change::{Precondition, Seq, Timestamp};
 /// What a write does to a record.
 #[derive(Debug, Clone)]
 pub enum Operation {
-    /// Creates or replaces. Where the stored form doesn't change it is a renewal: no `Change`.
+    /// Creates or replaces. Where neither the stored form nor the format of the original changes it is
+    /// a renewal: no `Change`.
     Put {
         /// The stored form ([`crate::td::ThingDescription::text`]).
         text: String,
@@ -13,7 +14,8 @@ pub enum Operation {
         capabilities: Vec<String>,
         /// Its expiry.
         expiry: Expiry,
-        /// The document it was converted from. A renewal without one keeps the one that is there.
+        /// The document it was converted from. A renewal without one keeps the one that is there, one
+        /// with another replaces it; a stored form that changes without one loses it.
         original: Option<Original>,
     },
     /// Moves the expiry and nothing else; no `Change`.
@@ -78,7 +80,7 @@ pub enum Outcome {
     Created(Seq),
     /// The record was replaced.
     Updated(Seq),
-    /// The stored form is what it was; at most the expiry moved. The seq is that of its last change.
+    /// The stored form is what it was; at most the expiry moved, or the original is another. The seq is that of its last change.
     Renewed(Seq),
     /// The record is gone.
     Removed(Seq),

@@ -81,10 +81,13 @@ impl Model {
         }
         Some(match (step, live) {
             (Step::Put { value, expiry, original }, Some(mut thing)) => {
-                let changed = thing.value != value;
-                if changed {
-                    thing.seq = self.append("thing_updated", id, Some(value));
+                let reformatted = original && thing.original.is_none();
+                let changed = thing.value != value || reformatted;
+                if thing.value != value {
+                    thing.seq = self.append("thing_updated", id, &text_of(value));
                     thing.original = None;
+                } else if reformatted {
+                    thing.seq = self.append("thing_updated", id, "{}");
                 }
                 thing.original = if original { Some(value) } else { thing.original };
                 (thing.value, thing.expiry) = (value, expiry);
@@ -96,7 +99,7 @@ impl Model {
                 if found.is_some() {
                     self.delete(id);
                 }
-                let seq = self.append("thing_created", id, Some(value));
+                let seq = self.append("thing_created", id, &text_of(value));
                 self.things.insert(id, Thing { value, seq, expiry, original: original.then_some(value) });
                 Outcome::Created(Seq(seq))
             }
@@ -113,12 +116,11 @@ impl Model {
 
     fn delete(&mut self, id: usize) -> Seq {
         self.things.remove(&id);
-        Seq(self.append("thing_deleted", id, None))
+        Seq(self.append("thing_deleted", id, ""))
     }
 
-    fn append(&mut self, kind: &str, id: usize, value: Option<u8>) -> u64 {
+    fn append(&mut self, kind: &str, id: usize, text: &str) -> u64 {
         let seq = self.log.len() as u64 + 1;
-        let text = value.map(text_of).unwrap_or_default();
         self.log.push(format!("{seq} {kind} {} {text}", IDS[id]).trim_end().to_owned());
         seq
     }

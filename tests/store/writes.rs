@@ -154,6 +154,25 @@ fn original_is_kept_replaced_and_dropped() {
 }
 
 #[test]
+fn format_that_changes_alone_is_a_change() {
+    let mut store = TestStore::open();
+    store.put("urn:a", "{}");
+    let convert = |store: &TestStore, format: &str| {
+        let original = Original { format: format.into(), media_type: "text/plain".into(), bytes: b"same".to_vec() };
+        let (capabilities, expiry) = (vec![], Expiry::default());
+        let operation = Operation::Put { text: "{}".into(), capabilities, expiry, original: Some(original) };
+        store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
+    };
+    assert_eq!(convert(&store, "a2a"), Outcome::Updated(Seq(2)));
+    assert_eq!(convert(&store, "a2a"), Outcome::Renewed(Seq(2)));
+    assert_eq!(convert(&store, "agent-spec"), Outcome::Updated(Seq(3)));
+    store.reopen();
+    let record = store.find("urn:a").expect("reading succeeds").expect("it is there");
+    assert_eq!((record.format.as_deref(), record.text.as_str(), record.seq), (Some("agent-spec"), "{}", Seq(3)));
+    assert_eq!(store.log(), ["1 thing_created urn:a {}", "2 thing_updated urn:a {}", "3 thing_updated urn:a {}"]);
+}
+
+#[test]
 fn large_descriptions_are_stored_whole() {
     let mut store = TestStore::open();
     let texts: Vec<String> = (0..20).map(|index| format!(r#"{{"{}":{index}}}"#, "x".repeat(1_000_000))).collect();

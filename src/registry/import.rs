@@ -1,0 +1,137 @@
+//! Taking in what was converted from other formats: all Things of one document, or none.
+
+use std::collections::HashSet;
+
+use super::{
+    Registry,
+    write::{Effect, Prepared, Written},
+};
+use crate::{
+    Error, Result,
+    change::Precondition,
+    convert::{Conversion, ConvertedThing, Format},
+    store::{Operation, Original},
+    td::{self, Admission, Document, Identity, Report, Violation},
+};
+
+/// What becomes of Things that are there already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IfExists {
+    /// They are replaced.
+    #[default]
+    Replace,
+    /// Nothing is imported: [`Error::AlreadyExists`].
+    Refuse,
+}
+
+/// The Things of one converted document, to be registered.
+#[derive(Debug, Clone)]
+#[must_use = "an import does nothing until Registry::import takes it"]
+pub struct Import {
+    conversion: Conversion,
+    if_exists: IfExists,
+    ttl: Option<u64>,
+    dry_run: bool,
+    actor: Option<String>,
+}
+
+impl Import {
+    /// Creates or replaces all Things of a conversion.
+    pub fn new(conversion: Conversion) -> Import {
+        Import { conversion, if_exists: IfExists::default(), ttl: None, dry_run: false, actor: None }
+    }
+
+    /// Replaces or refuses what is there.
+    pub fn if_exists(mut self, if_exists: IfExists) -> Import {
+        self.if_exists = if_exists;
+        self
+    }
+
+    /// Lets the Things expire so many seconds after their last renewal.
+    pub fn ttl(mut self, seconds: Option<u64>) -> Import {
+        self.ttl = seconds;
+        self
+    }
+
+    /// Checks everything and writes nothing.
+    pub fn dry_run(mut self, dry_run: bool) -> Import {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Notes who imports in the changes.
+    pub fn actor(mut self, actor: Option<String>) -> Import {
+        self.actor = actor;
+        self
+    }
+}
+
+/// What became of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// What became of each Thing; that of the document itself comes first.
+    pub things: Vec<Written>,
+    /// What is odd about the document, or didn't survive; pointers are into the document.
+    pub warnings: Vec<Violation>,
+}
+
+impl Imported {
+    /// The ids of the Things of which this became.
+    pub fn ids_with(&self, effect: Effect) -> impl Iterator<Item = &str> {
+        self.things.iter().filter(move |thing| thing.effect == effect).map(|thing| thing.id.as_str())
+    }
+}
+
+impl Registry {
+    /// Registers all Things of a converted document with their originals, or none of them, and is done
+    /// when that is durable. What is the same as before makes no change.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
+    /// Things have one id; else those of [`Registry::write`].
+    pub async fn import(&self, import: Import) -> Result<Imported> {
+        let Import { conversion: Conversion { things, warnings }, if_exists, ttl, dry_run, actor } = import;
+        refuse_repeated_ids(&things)?;
+        let (mut writes, mut prepared) = (Vec::new(), Vec::new());
+        for thing in things {
+            let Prepared { mut write, warnings } = self.prepare_import(thing, if_exists, ttl)?;
+            write.actor = actor.clone();
+            prepared.push((write.id.clone(), warnings));
+            writes.push(write);
+        }
+        let effects = self.commit_all(writes, dry_run).await.map_err(|error| match error {
+            Error::PreconditionFailed { id, .. } => Error::AlreadyExists { id },
+            error => error,
+        })?;
+        let written = prepared.into_iter().zip(effects);
+        let things = written.map(|((id, warnings), (effect, seq))| Written { id, effect, seq, warnings }).collect();
+        Ok(Imported { things, warnings })
+    }
+
+    fn prepare_import(&self, thing: ConvertedThing, if_exists: IfExists, ttl: Option<u64>) -> Result<Prepared> {
+        let document = Document::parse(thing.description.as_bytes())?;
+        let mut admission: Admission = td::admit(document, Identity::Own, self.options().strictness)?;
+        admission.registration.ttl = ttl.or(admission.registration.ttl);
+        let precondition = match if_exists {
+            IfExists::Replace => Precondition::Any,
+            IfExists::Refuse => Precondition::Absent,
+        };
+        let mut prepared = self.prepare_put(admission, None, precondition);
+        if let Operation::Put { original, .. } = &mut prepared.write.operation {
+            let source = thing.source;
+            let format = source.format.name().to_owned();
+            *original = Some(Original { format, media_type: source.media_type, bytes: source.bytes });
+        }
+        Ok(prepared)
+    }
+}
+
+/// Of two Things with one id, the second would silently replace the first.
+fn refuse_repeated_ids(things: &[ConvertedThing]) -> Result<()> {
+    let mut ids = HashSet::new();
+    let Some(repeated) = things.iter().find(|thing| !ids.insert(&thing.id)) else { return Ok(()) };
+    let message = format!("two parts of the document become Things with the id {:?}", repeated.id);
+    let violation = Violation { pointer: String::new(), rule: "thing-id-repeated".into(), message };
+    let format = things.first().map_or(Format::ThingDescription, |thing| thing.source.format).name();
+    Err(Error::InvalidSource { format, report: Report { violations: vec![violation], ..Report::default() } })
+}
