@@ -59,6 +59,20 @@ pub enum Error {
         /// All that is wrong with it.
         report: Report,
     },
+    /// Nobody said which format a document is in, and it doesn't tell by itself.
+    #[error("the format of the document is unclear: {message}")]
+    UnclearFormat {
+        /// What was looked for, or what contradicts itself.
+        message: String,
+    },
+    /// A Thing has nothing that could be written in the other format.
+    #[error("the Thing can't be given as {format}: {reason}")]
+    NotExpressible {
+        /// The format's name, such as `agent-spec`.
+        format: &'static str,
+        /// What it would need.
+        reason: String,
+    },
     /// The merge patch is no JSON object, or touches what a client can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {

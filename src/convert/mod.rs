@@ -3,6 +3,7 @@
 //! What is kept of a source is what may be handed out again: secrets are replaced by references
 //! before anything leaves this room.
 
+mod detect;
 mod json_text;
 mod syntax;
 mod yaml;
@@ -11,7 +12,7 @@ use std::{fmt, str::FromStr};
 
 #[cfg(feature = "cli")]
 pub(crate) use self::json_text::JsonText;
-pub use self::syntax::Syntax;
+pub use self::{detect::detect, syntax::Syntax};
 use crate::td::Violation;
 
 /// The largest document of another format in bytes, and the largest that YAML may stand for.

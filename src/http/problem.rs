@@ -181,6 +181,8 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
         Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded", "Limit exceeded"),
         Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description", "Invalid Thing Description"),
         Error::InvalidSource { .. } => (S::BAD_REQUEST, "invalid-document", "Invalid document"),
+        Error::UnclearFormat { .. } => (S::BAD_REQUEST, "unclear-format", "Unclear format"),
+        Error::NotExpressible { .. } => (S::CONFLICT, "not-expressible", "Not expressible in this format"),
         Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch", "Invalid merge patch"),
         Error::InvalidId { .. } => (S::BAD_REQUEST, "invalid-id", "Invalid id"),
         Error::UnexpectedId { .. } => (S::BAD_REQUEST, "unexpected-id", "Unexpected id"),

@@ -91,7 +91,7 @@ fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
     })
 }
 
-pub(super) fn malformed_json(error: &serde_json::Error) -> Error {
+pub(crate) fn malformed_json(error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     Error::MalformedJson {

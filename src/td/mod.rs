@@ -29,7 +29,7 @@ pub use assess::assess;
 pub use capability::{Capability, capabilities};
 pub use check::{Layers, Strictness, validate};
 pub use document::Document;
-pub(crate) use document::text_of;
+pub(crate) use document::{malformed_json, text_of};
 pub use enrich::enrich;
 pub use identity::{Identity, MENDED_ID_PREFIX, normalize_id};
 pub use lmos::{LMOS_NAMESPACE, LmosKind};
