@@ -37,12 +37,10 @@ impl Document {
             return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
         }
         let text = text_of(json)?;
-        let findings = Findings::default();
-        let value = parse_value(text, &findings)?;
+        let (value, duplicates) = parse_json(text)?;
         if count_affordances(&value) > MAX_AFFORDANCES {
             return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
         }
-        let duplicates = if findings.repeats.get() { find_duplicates(text) } else { Vec::new() };
         Ok(Document { text: text.to_owned(), value, duplicates })
     }
 
@@ -55,6 +53,18 @@ impl Document {
     pub fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// The value of JSON text, of repeated members the last, and pointers to the members whose name is
+/// repeated. The nesting is bounded; the size is the caller's business.
+///
+/// # Errors
+/// [`Error::MalformedJson`]; [`Error::LimitExceeded`] (nesting).
+pub(crate) fn parse_json(text: &str) -> Result<(Value, Vec<String>)> {
+    let findings = Findings::default();
+    let value = parse_value(text, &findings)?;
+    let duplicates = if findings.repeats.get() { find_duplicates(text) } else { Vec::new() };
+    Ok((value, duplicates))
 }
 
 fn limit(what: &'static str, maximum: usize) -> Error {

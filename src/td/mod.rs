@@ -29,13 +29,13 @@ pub use assess::assess;
 pub use capability::{Capability, capabilities};
 pub use check::{Layers, Strictness, validate};
 pub use document::Document;
-pub(crate) use document::{malformed_json, text_of};
+pub(crate) use document::{malformed_json, parse_json, text_of};
 pub use enrich::enrich;
 pub use identity::{Identity, MENDED_ID_PREFIX, normalize_id};
 pub use lmos::{LMOS_NAMESPACE, LmosKind};
 pub use registration::{Registration, RegistrationRequest};
+pub(crate) use report::push_token;
 pub use report::{Report, Violation};
-pub(crate) use report::{has_room, push_token};
 pub use thing_description::ThingDescription;
 pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 

@@ -12,7 +12,7 @@ pub(super) const MAX_FINDINGS: usize = 1000;
 const MAX_FINDING_BYTES: usize = 256 * 1024;
 
 /// Whether a list takes more; the layers share the lists of a report.
-pub(crate) fn has_room(findings: &[Violation]) -> bool {
+pub(super) fn has_room(findings: &[Violation]) -> bool {
     let bytes: usize = findings.iter().map(|found| found.pointer.len() + found.message.len()).sum();
     findings.len() < 2 * MAX_FINDINGS && bytes < MAX_FINDING_BYTES
 }

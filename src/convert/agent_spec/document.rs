@@ -1,0 +1,59 @@
+//! The version that a document is written for.
+
+use serde_json::{Map, Value};
+
+use super::{Profile, places::At, reader::Reader, version::Version};
+
+/// Where the version is; the second is the name that it had before the first release.
+const NAMES: [&str; 2] = ["agentspec_version", "air_version"];
+
+impl<'d> Reader<'d, '_> {
+    /// The version that a document says it is written for, or that it is read as.
+    pub(super) fn document_version(&mut self, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Version {
+        let Some((name, value)) = NAMES.iter().find_map(|name| members.get_key_value(*name)) else {
+            self.warning(at, "missing-version", || {
+                format!("there is no `{}`; the configuration is read as {}", NAMES[0], Version::NEWEST)
+            });
+            return Version::NEWEST;
+        };
+        let at = at.member(name);
+        let Some(version) = value.as_str().and_then(Version::parse) else {
+            self.error(&at, "malformed-version", || {
+                format!("a version is a string like \"25.4.1\" (year, quarter, patch), not {value}")
+            });
+            return Version::NEWEST;
+        };
+        self.check_known(version, &at)
+    }
+
+    fn check_known(&mut self, version: Version, at: &At<'_, 'd>) -> Version {
+        match (version.is_known(), self.profile) {
+            (true, Profile::Sdk) if version == Version::DRAFT => Version::V25_4_1,
+            (true, Profile::Spec) if version.is_draft() => {
+                self.warning(at, "draft-version", || {
+                    format!(
+                        "{version} is a draft of the first release; the configuration is read as {}",
+                        Version::V25_4_1
+                    )
+                });
+                Version::V25_4_1
+            }
+            (true, _) => version,
+            (false, Profile::Spec) if !version.is_draft() => {
+                self.warning(at, "unknown-version", || {
+                    format!(
+                        "{version} isn't known here (the newest is {}); what it has changed isn't checked",
+                        Version::NEWEST
+                    )
+                });
+                version
+            }
+            (false, _) => {
+                self.error(at, "unknown-version", || {
+                    format!("there is no version {version}; the newest known is {}", Version::NEWEST)
+                });
+                version
+            }
+        }
+    }
+}

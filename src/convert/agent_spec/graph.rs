@@ -1,0 +1,221 @@
+//! The components of a configuration, each once however often it is referred to, and how they hang together.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Profile,
+    findings::Spot,
+    places::{At, PlaceId, Places},
+    references::{Definition, REFERENCE, Resolved, State, as_reference},
+    types::{ComponentType, Field},
+    version::Version,
+};
+
+/// All components of a configuration. What refers to itself is cut where the circle closes, so that
+/// following parts always ends.
+#[derive(Debug)]
+pub(super) struct Graph<'d> {
+    pub(super) profile: Profile,
+    /// The version of the language that the configuration is written for.
+    pub(super) version: Version,
+    pub(super) root: Option<Key>,
+    pub(super) components: Vec<Component<'d>>,
+    pub(super) links: Links,
+    pub(super) definitions: HashMap<&'d str, Definition<'d>>,
+    pub(super) places: Places<'d>,
+}
+
+/// A component of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key(pub(super) u32);
+
+impl Key {
+    /// A number from 0 to below [`Graph::len`], for lists beside the graph.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A component as it is written, its references not resolved.
+#[derive(Debug)]
+pub(super) struct Component<'d> {
+    pub(super) class: Class,
+    pub(super) members: &'d Map<String, Value>,
+    pub(super) place: PlaceId,
+    /// The version that applies to it.
+    pub(super) version: Version,
+    /// Its groups in the links.
+    pub(super) groups: std::ops::Range<u32>,
+    /// Fields whose value was held back by whoever wrote the configuration.
+    pub(super) withheld: Vec<&'static str>,
+}
+
+/// What is known of the type of a component.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Class {
+    Known(&'static ComponentType),
+    /// It comes from a plugin: nothing is known of its fields.
+    Plugin,
+}
+
+/// From components to their parts.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// The parts in one field of one component.
+    pub(super) groups: Vec<(&'static str, std::ops::Range<u32>)>,
+    pub(super) targets: Vec<Key>,
+    /// Where in the list of the field each target is, those that couldn't be read counted.
+    pub(super) positions: Vec<u32>,
+}
+
+impl<'d> Graph<'d> {
+    /// The component that the configuration is about.
+    pub(super) fn root(&self) -> Option<Key> {
+        self.root
+    }
+
+    /// All components, parts before what they are part of.
+    pub(super) fn keys(&self) -> impl DoubleEndedIterator<Item = Key> + use<> {
+        (0..u32::try_from(self.components.len()).unwrap_or(u32::MAX)).map(Key)
+    }
+
+    /// How many components there are.
+    pub(super) fn len(&self) -> usize {
+        self.components.len()
+    }
+
+    pub(super) fn component(&self, key: Key) -> &Component<'d> {
+        &self.components[key.index()]
+    }
+
+    /// The value of `component_type`.
+    pub(super) fn type_name(&self, key: Key) -> &'d str {
+        text_member(self.component(key).members, "component_type").unwrap_or_default()
+    }
+
+    /// Whether its type is `family` or extends it; of a plugin's component nobody knows.
+    pub(super) fn is_a(&self, key: Key, family: &str) -> bool {
+        matches!(self.component(key).class, Class::Known(known) if known.is_a(family))
+    }
+
+    /// Whether it comes from a plugin.
+    pub(super) fn is_plugin(&self, key: Key) -> bool {
+        matches!(self.component(key).class, Class::Plugin)
+    }
+
+    /// Its id, if it has one.
+    pub(super) fn id(&self, key: Key) -> Option<&'d str> {
+        text_member(self.component(key).members, "id")
+    }
+
+    /// What the table says of a field of it.
+    pub(super) fn field_type(&self, key: Key, name: &str) -> Option<&'static Field> {
+        match self.component(key).class {
+            Class::Known(known) => known.field(name),
+            Class::Plugin => None,
+        }
+    }
+
+    /// A field's value, also under another name that the field is read by. A reference to a plain value
+    /// is that value; one that leads nowhere is nothing, see [`Graph::is_withheld`]; one to a component is
+    /// itself, see [`Graph::part`].
+    pub(super) fn field(&self, key: Key, name: &str) -> Option<&'d Value> {
+        let members = self.component(key).members;
+        let value = members.get(name).or_else(|| {
+            let alias = self.field_type(key, name)?.alias().filter(|_| self.profile == Profile::Spec)?;
+            members.get(alias)
+        })?;
+        self.resolve(value)
+    }
+
+    /// A field that is a string.
+    pub(super) fn text(&self, key: Key, name: &str) -> Option<&'d str> {
+        self.field(key, name)?.as_str()
+    }
+
+    /// A value within a field, where it is a reference to a plain value that value.
+    pub(super) fn resolve(&self, value: &'d Value) -> Option<&'d Value> {
+        let Some(reference) = as_reference(value) else { return Some(value) };
+        match self.definitions.get(text_member(reference, REFERENCE)?)?.state {
+            State::Read(Resolved::Plain(plain)) => Some(plain),
+            State::Read(Resolved::Component(_)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the value of a field, or a part of it, was held back: it is a reference like
+    /// `<id>.<field>` that leads nowhere, and meant so.
+    pub(super) fn is_withheld(&self, key: Key, field: &str) -> bool {
+        self.component(key).withheld.contains(&field)
+    }
+
+    /// The component in a field; nothing if it is missing, `null`, or not what should be there, which is
+    /// reported already.
+    pub(super) fn part(&self, key: Key, field: &str) -> Option<Key> {
+        self.parts(key, field).first().copied()
+    }
+
+    /// The components in a field, without those that couldn't be read.
+    pub(super) fn parts(&self, key: Key, field: &str) -> &[Key] {
+        self.group(key, field).map_or(&[], |range| &self.links.targets[range])
+    }
+
+    /// The pairs of components in a field.
+    pub(super) fn pairs(&self, key: Key, field: &str) -> impl Iterator<Item = (Key, Key)> + use<'_, 'd> {
+        self.parts(key, field).chunks_exact(2).map(|pair| (pair[0], pair[1]))
+    }
+
+    /// All parts of a component, field by field.
+    pub(super) fn all_parts(&self, key: Key) -> impl Iterator<Item = (&'static str, &[Key])> {
+        let groups = &self.component(key).groups;
+        let groups = &self.links.groups[groups.start as usize..groups.end as usize];
+        groups.iter().map(|(field, range)| (*field, &self.links.targets[range.start as usize..range.end as usize]))
+    }
+
+    /// Where a component is written.
+    pub(super) fn at(&self, key: Key) -> Spot {
+        self.places.spot_of(self.component(key).place)
+    }
+
+    /// Where the `n`th of [`Graph::parts`] is mentioned; of pairs, count both.
+    pub(super) fn at_part(&self, key: Key, field: &str, n: usize) -> Spot {
+        let spot = self.at(key).member(field);
+        let Some(range) = self.group(key, field) else { return spot };
+        let is = |kind: fn(super::types::Kind) -> bool| {
+            self.field_type(key, field).is_some_and(|field| kind(field.kind(self.profile)))
+        };
+        let Some(position) = self.links.positions[range].get(n) else { return spot };
+        let position = *position as usize;
+        if is(|kind| matches!(kind, super::types::Kind::Part(_))) {
+            spot
+        } else if is(|kind| matches!(kind, super::types::Kind::Pairs(_))) {
+            spot.index(position).index(n % 2)
+        } else {
+            spot.index(position)
+        }
+    }
+
+    /// The JSON Pointer of a component.
+    pub(super) fn pointer(&self, key: Key) -> String {
+        self.at(key).pointer
+    }
+
+    fn group(&self, key: Key, field: &str) -> Option<std::ops::Range<usize>> {
+        let groups = &self.component(key).groups;
+        let groups = &self.links.groups[groups.start as usize..groups.end as usize];
+        let (_, range) = groups.iter().find(|(name, _)| *name == field)?;
+        Some(range.start as usize..range.end as usize)
+    }
+
+    /// Where a walk is, for somebody to read.
+    pub(super) fn spot(&self, at: &At<'_, 'd>) -> Spot {
+        self.places.spot(at)
+    }
+}
+
+/// A member that is a string.
+pub(super) fn text_member<'d>(members: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
+    members.get(name)?.as_str()
+}

@@ -1,0 +1,98 @@
+//! Open Agent Spec: configurations of agents, flows and tools.
+//!
+//! A [`Configuration`] is read into a graph of its components, by one table of the types that there are,
+//! and validated in one of two [`Profile`]s: by the text of the language, or by what its SDK accepts.
+
+mod coercion;
+mod document;
+mod fields;
+mod findings;
+mod graph;
+mod places;
+mod reader;
+mod references;
+mod source;
+mod types;
+mod version;
+
+use self::{findings::Findings, graph::Graph, source::Source};
+use crate::{Result, convert::Syntax, td::Report};
+
+/// What a configuration is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// The text of the language.
+    #[default]
+    Spec,
+    /// What the language's SDK for Python (pyagentspec 26.3.1) accepts.
+    Sdk,
+}
+
+/// How Things are made of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What the configuration must be valid by.
+    pub profile: Profile,
+    /// Where the agent is deployed, such as `https://host/agents/weather`.
+    pub base: Option<String>,
+    /// Who publishes the configuration: part of the ids that are made of ids that are no UUIDs.
+    pub publisher: String,
+    /// Nested agents become Things of their own.
+    pub nested: bool,
+    /// Nested tools that can be reached become Things of their own.
+    pub tools: bool,
+    /// Prompts are handed out with the configuration, and are searched.
+    pub publish_prompts: bool,
+    /// Thing Models are made where no endpoint is known.
+    pub thing_model: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            profile: Profile::default(),
+            base: None,
+            publisher: "local".to_owned(),
+            nested: false,
+            tools: false,
+            publish_prompts: false,
+            thing_model: false,
+        }
+    }
+}
+
+/// A configuration as it came; nothing is said about its validity yet.
+#[derive(Debug)]
+pub struct Configuration {
+    /// The main document first.
+    sources: Vec<Source>,
+}
+
+impl Configuration {
+    /// Reads a configuration, and the documents of components that are given beside it.
+    ///
+    /// # Errors
+    /// Those of [`Syntax::to_json`], and [`crate::Error::LimitExceeded`] where it is nested too deep.
+    pub fn parse(main: &[u8], syntax: Syntax, components: &[(&[u8], Syntax)]) -> Result<Configuration> {
+        let main = (main, syntax);
+        let documents = std::iter::once(&main).chain(components);
+        let sources = documents.map(|(bytes, syntax)| Source::parse(bytes, *syntax)).collect::<Result<_>>()?;
+        Ok(Configuration { sources })
+    }
+
+    /// Everything that is wrong with the configuration by a profile.
+    ///
+    /// ```
+    /// use agentdex::convert::{Syntax, agent_spec::{Configuration, Profile}};
+    ///
+    /// let text = br#"{"component_type": "ServerTool", "name": "clock", "agentspec_version": "25.4.1"}"#;
+    /// let configuration = Configuration::parse(text, Syntax::Json, &[])?;
+    /// assert!(configuration.validate(Profile::Spec).is_valid());
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    pub fn validate(&self, profile: Profile) -> Report {
+        let mut findings = Findings::default();
+        let _graph = Graph::read(&self.sources, profile, &mut findings);
+        findings.into_report()
+    }
+}

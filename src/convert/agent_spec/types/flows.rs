@@ -1,0 +1,67 @@
+//! Flows, their nodes and edges.
+
+use super::{
+    super::version::Version,
+    Definition, Kind, component, family,
+    field::{Field, part, parts, text, text_map, texts},
+    tools::REQUEST,
+};
+
+pub(super) static TYPES: &[Definition] = &[
+    component(
+        "Flow",
+        "AgenticComponent",
+        fields![
+            part("start_node", "Node").required(),
+            parts("nodes", "Node").required(),
+            parts("control_flow_connections", "ControlFlowEdge").required(),
+            parts("data_flow_connections", "DataFlowEdge").or_null(),
+        ],
+    ),
+    component(
+        "ControlFlowEdge",
+        "Component",
+        fields![
+            part("from_node", "Node").required(),
+            text("from_branch").or_null(),
+            part("to_node", "Node").required()
+        ],
+    ),
+    component(
+        "DataFlowEdge",
+        "Component",
+        fields![
+            part("source_node", "Node").required(),
+            text("source_output").required(),
+            part("destination_node", "Node").required(),
+            text("destination_input").required(),
+        ],
+    ),
+    family("Node", "ComponentWithIO", fields![texts("branches").or_null_by_spec()]),
+    component("StartNode", "Node", fields![]),
+    component("EndNode", "Node", fields![text("branch_name").or_null_by_spec()]),
+    component(
+        "LlmNode",
+        "Node",
+        fields![
+            part("llm_config", "LlmConfig").required().alias_of_text("llm_configuration"),
+            text("prompt_template").required().prompt().placeholders(),
+        ],
+    ),
+    component("ApiNode", "Node", &REQUEST),
+    component("AgentNode", "Node", fields![part("agent", "AgenticComponent").required()]),
+    component("FlowNode", "Node", fields![part("subflow", "Flow").required()]),
+    component("CatchExceptionNode", "Node", fields![part("subflow", "Flow").required()]).since(Version::V26_1_2),
+    component("MapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS]),
+    component("ParallelMapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS]).since(Version::V25_4_2),
+    component("ParallelFlowNode", "Node", fields![parts("subflows", "Flow").required_by_spec()])
+        .since(Version::V25_4_2),
+    component("BranchingNode", "Node", fields![text_map("mapping").required()]),
+    component("ToolNode", "Node", fields![part("tool", "Tool").required()]),
+    component("InputMessageNode", "Node", fields![text("message").or_null().placeholders()]),
+    component("OutputMessageNode", "Node", fields![text("message").required().placeholders()]),
+];
+
+const REDUCERS: Field =
+    Field::new("reducers", Kind::ChoiceMap(REDUCTIONS, &["append", "sum", "average", "max", "min", "avg"])).or_null();
+const REDUCTIONS: &[&str] = &["append", "sum", "average", "max", "min"];

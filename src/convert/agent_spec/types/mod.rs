@@ -1,0 +1,186 @@
+//! The table of component types: what the language's text names, and what its newest SDK has beyond.
+//!
+//! A type is a few lines in one of the files here: its name, the type it extends, its own fields. What
+//! it inherits is added when the table is put together, once.
+
+/// Fields, put together at compile time.
+macro_rules! fields {
+    ($($field:expr),* $(,)?) => {
+        const { &[$($field),*] }
+    };
+}
+use fields;
+
+mod agents;
+mod base;
+mod datastores;
+mod field;
+mod flows;
+mod llms;
+mod mcp;
+mod records;
+mod tools;
+
+use std::{collections::HashMap, sync::LazyLock};
+
+pub(super) use self::field::{Bound, Field, Kind, Null, Record, Secrecy, Trigger};
+use super::{Profile, version::Version};
+
+/// Which fields the longest type may have.
+pub(super) const MAX_FIELDS: usize = 32;
+
+/// A type as it is written down.
+pub(super) struct Definition {
+    name: &'static str,
+    /// The type it extends; empty for the first.
+    parent: &'static str,
+    is_abstract: bool,
+    since: Version,
+    /// Its own fields, and those of its parents that it changes.
+    fields: &'static [Field],
+}
+
+/// A type that a component can have.
+const fn component(name: &'static str, parent: &'static str, fields: &'static [Field]) -> Definition {
+    Definition { name, parent, is_abstract: false, since: Version::V25_4_1, fields }
+}
+
+/// A family of types, which no component has itself.
+const fn family(name: &'static str, parent: &'static str, fields: &'static [Field]) -> Definition {
+    Definition { name, parent, is_abstract: true, since: Version::V25_4_1, fields }
+}
+
+impl Definition {
+    const fn since(mut self, version: Version) -> Definition {
+        self.since = version;
+        self
+    }
+}
+
+/// A type with everything that it inherits.
+#[derive(Debug)]
+pub(super) struct ComponentType {
+    /// Its name, the value of `component_type`.
+    pub(super) name: &'static str,
+    /// A family, which no component has as its type.
+    pub(super) is_abstract: bool,
+    /// The version that it came with.
+    pub(super) since: Version,
+    /// Itself and all that it extends, nearest first.
+    lineage: Vec<&'static str>,
+    /// All fields, inherited ones first.
+    fields: Vec<&'static Field>,
+    /// Every name of a field, sorted, with its position in `fields`.
+    names: Vec<(&'static str, usize)>,
+}
+
+impl ComponentType {
+    /// The type or family of this name.
+    pub(super) fn find(name: &str) -> Option<&'static ComponentType> {
+        TYPES.get(name)
+    }
+
+    /// The type whose name differs in upper and lower case only.
+    pub(super) fn find_alike(name: &str) -> Option<&'static ComponentType> {
+        TYPES.values().find(|known| !known.is_abstract && known.name.eq_ignore_ascii_case(name))
+    }
+
+    /// All types and families.
+    #[cfg(test)]
+    pub(super) fn all() -> impl Iterator<Item = &'static ComponentType> {
+        TYPES.values()
+    }
+
+    /// Whether this is `family` or extends it.
+    pub(super) fn is_a(&self, family: &str) -> bool {
+        self.lineage.contains(&family)
+    }
+
+    /// The fields that a profile knows, inherited ones first.
+    pub(super) fn fields(&self) -> &[&'static Field] {
+        &self.fields
+    }
+
+    /// A field by its name, or by another name that it is read by.
+    pub(super) fn field(&self, name: &str) -> Option<&'static Field> {
+        self.position(name).map(|position| self.fields[position])
+    }
+
+    /// Where among the fields the one of that name is, other names included.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        let found = self.names.binary_search_by_key(&name, |(name, _)| name).ok()?;
+        Some(self.names[found].1)
+    }
+
+    fn new(definition: &'static Definition) -> ComponentType {
+        let mut ancestry = vec![definition];
+        while let Some(parent) = definitions().find(|known| known.name == ancestry[ancestry.len() - 1].parent) {
+            ancestry.push(parent);
+        }
+        let mut fields: Vec<&'static Field> = Vec::new();
+        for field in ancestry.iter().rev().flat_map(|definition| definition.fields) {
+            match fields.iter_mut().find(|inherited| inherited.name == field.name) {
+                Some(inherited) => *inherited = field,
+                None => fields.push(field),
+            }
+        }
+        let named = fields.iter().enumerate();
+        let mut names: Vec<_> =
+            named.flat_map(|(position, field)| field.names().map(move |name| (name, position))).collect();
+        names.sort_unstable();
+        ComponentType {
+            name: definition.name,
+            is_abstract: definition.is_abstract,
+            since: definition.since,
+            lineage: ancestry.iter().map(|definition| definition.name).collect(),
+            fields,
+            names,
+        }
+    }
+}
+
+static TYPES: LazyLock<HashMap<&'static str, ComponentType>> =
+    LazyLock::new(|| definitions().map(|definition| (definition.name, ComponentType::new(definition))).collect());
+
+fn definitions() -> impl Iterator<Item = &'static Definition> {
+    [base::TYPES, agents::TYPES, tools::TYPES, mcp::TYPES, llms::TYPES, flows::TYPES, datastores::TYPES]
+        .into_iter()
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parent_and_every_family_of_a_part_is_in_the_table() {
+        for definition in definitions() {
+            assert!(definition.parent.is_empty() || ComponentType::find(definition.parent).is_some());
+            for field in definition.fields {
+                for profile in [Profile::Spec, Profile::Sdk] {
+                    if let Some(family) = field.kind(profile).family() {
+                        assert!(ComponentType::find(family).is_some(), "{}.{}", definition.name, field.name);
+                    }
+                }
+            }
+        }
+        assert_eq!(ComponentType::all().count(), definitions().count(), "a name is there twice");
+    }
+
+    #[test]
+    fn types_inherit_fields_and_families() {
+        let found = ComponentType::find("SSEmTLSTransport").unwrap();
+        assert!(found.is_a("RemoteTransport") && found.is_a("Component") && !found.is_a("Tool"));
+        assert_eq!(found.fields()[0].name, "id");
+        assert!(
+            found.field("sensitive_headers").is_some() && found.field("key_file").unwrap().is_required(Profile::Spec)
+        );
+        assert!(found.fields().len() <= MAX_FIELDS);
+    }
+
+    #[test]
+    fn sixty_one_types_are_concrete() {
+        assert_eq!(ComponentType::all().filter(|known| !known.is_abstract).count(), 61);
+        assert!(ComponentType::all().all(|known| known.fields().len() <= MAX_FIELDS));
+    }
+}
