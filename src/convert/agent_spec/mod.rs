@@ -3,14 +3,20 @@
 //! A [`Configuration`] is read into a graph of its components, by one table of the types that there are,
 //! and validated in one of two [`Profile`]s: by the text of the language, or by what its SDK accepts.
 
+mod casting;
 mod coercion;
 mod document;
+mod effort;
 mod fields;
 mod findings;
 mod graph;
+mod json_schema;
+mod pattern;
 mod places;
+mod property;
 mod reader;
 mod references;
+mod sdk_types;
 mod source;
 mod types;
 mod version;
