@@ -1,0 +1,104 @@
+//! Placeholders: `{{name}}` in a text makes the component that holds it need an input of that name.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use regex::Regex;
+use serde_json::Value;
+
+/// A name is of letters, numbers and underscores, with white space around it; as Python's `\w` and `\s`
+/// have it, which take the separators U+001C to U+001F for white space and no combining marks for letters.
+#[expect(clippy::expect_used, reason = "the expression is part of the program, and the tests compile it")]
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{\{[\s\x1c-\x1f]*([\p{L}\p{N}_]+)[\s\x1c-\x1f]*\}\}").expect("the expression is valid")
+});
+
+/// The names of the placeholders in `text`, as often as they are there.
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    let worth_a_search = text.contains("{{");
+    let found = worth_a_search.then(|| PLACEHOLDER.captures_iter(text));
+    found.into_iter().flatten().filter_map(|captures| captures.get(1)).map(|name| name.as_str())
+}
+
+/// Where placeholders count in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// In the values of members.
+    Values,
+    /// In the names of members too.
+    NamesAndValues,
+}
+
+/// The distinct names in texts and nested values, in the order of the document.
+#[derive(Debug, Default)]
+pub(super) struct Collected<'d> {
+    names: Vec<&'d str>,
+    known: HashSet<&'d str>,
+}
+
+impl<'d> Collected<'d> {
+    pub(super) fn add_text(&mut self, text: &'d str) {
+        for name in names(text) {
+            if self.known.insert(name) {
+                self.names.push(name);
+            }
+        }
+    }
+
+    /// Adds those of every text in `value`, whose nesting the reader has limited.
+    pub(super) fn add(&mut self, value: &'d Value, within: Within) {
+        match value {
+            Value::String(text) => self.add_text(text),
+            Value::Array(entries) => entries.iter().for_each(|entry| self.add(entry, within)),
+            Value::Object(members) => {
+                for (name, member) in members {
+                    if within == Within::NamesAndValues {
+                        self.add_text(name);
+                    }
+                    self.add(member, within);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn into_names(self) -> Vec<&'d str> {
+        self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn all(text: &str) -> Vec<&str> {
+        names(text).collect()
+    }
+
+    #[test]
+    fn names_stand_between_two_braces() {
+        assert_eq!(all("{{a}} then {{ b_2 }}, {{\tc\n}} {{a}}"), ["a", "b_2", "c", "a"]);
+        assert_eq!(all("{{{x}}} {{ {{y}} }}"), ["x", "y"]);
+        assert_eq!(all("{{Größe}} {{数量}} {{٣}} {{²}}"), ["Größe", "数量", "٣", "²"]);
+    }
+
+    #[test]
+    fn other_things_between_braces_are_text() {
+        for text in ["{x}", "{{}}", "{{ }}", "{{a b}}", "{{a.b}}", "{{a-b}}", "{{ not closed", "{% if x %}", "{{a}"] {
+            assert_eq!(all(text), Vec::<&str>::new(), "{text}");
+        }
+        assert_eq!(all("{{\u{928}\u{93e}\u{92e}}}"), Vec::<&str>::new(), "a vowel sign is no letter");
+    }
+
+    #[test]
+    fn values_are_searched_at_any_depth_and_names_of_members_on_demand() {
+        let value = json!({"{{k}}": [{"a": "{{v}}"}, 1, null, "{{v}} {{w}}"]});
+        let mut values = Collected::default();
+        values.add(&value, Within::Values);
+        assert_eq!(values.into_names(), ["v", "w"]);
+        let mut both = Collected::default();
+        both.add(&value, Within::NamesAndValues);
+        assert_eq!(both.into_names(), ["k", "v", "w"]);
+    }
+}
