@@ -18,6 +18,7 @@ mod places;
 mod property;
 mod reader;
 mod references;
+mod rules;
 mod sdk_types;
 mod source;
 mod types;
@@ -100,7 +101,8 @@ impl Configuration {
     /// ```
     pub fn validate(&self, profile: Profile) -> Report {
         let mut findings = Findings::default();
-        let _graph = Graph::read(&self.sources, profile, &mut findings);
+        let graph = Graph::read(&self.sources, profile, &mut findings);
+        rules::check(&graph, &mut findings);
         findings.into_report()
     }
 }

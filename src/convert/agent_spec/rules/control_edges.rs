@@ -1,0 +1,97 @@
+//! Control edges: they lead between nodes of their flow, one from each branch of a node.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{super::inference::NEXT, Demand, Key, Rules, flows::FlowGraph, listed, quoted};
+
+impl Rules<'_, '_> {
+    pub(super) fn control_edges(&mut self, flow: &FlowGraph<'_, '_>) {
+        let mut leaving: HashMap<(Key, &str), usize> = HashMap::new();
+        for (n, edge) in self.graph.parts(flow.flow, "control_flow_connections").iter().enumerate() {
+            let spot = || self.graph.at_part(flow.flow, "control_flow_connections", n);
+            let (from, to) = (self.graph.part(*edge, "from_node"), self.graph.part(*edge, "to_node"));
+            if let Some(to) = to {
+                self.listed_end(flow, *edge, "to_node", to, n);
+                if self.graph.is_a(to, "StartNode") {
+                    self.report(
+                        Demand::Both,
+                        "control-edge-to-start",
+                        spot,
+                        || "no control edge may lead to a StartNode",
+                    );
+                }
+            }
+            let Some(from) = from else { continue };
+            self.listed_end(flow, *edge, "from_node", from, n);
+            if self.graph.is_a(from, "EndNode") {
+                self.report(
+                    Demand::Both,
+                    "control-edge-from-end",
+                    spot,
+                    || "no control edge may start from an EndNode",
+                );
+                continue;
+            }
+            let branch = self.graph.text(*edge, "from_branch").unwrap_or(NEXT);
+            self.known_branch(from, branch, *edge);
+            let count = leaving.entry((from, branch)).or_default();
+            *count += 1;
+            if *count == 2 {
+                // The SDK counts those of the start node only.
+                let demand = if flow.start == Some(from) { Demand::Both } else { Demand::Text };
+                self.report(demand, "control-edge-repeated", spot, || {
+                    format!("there is another control edge from the branch {} of the same node", quoted(branch))
+                });
+            }
+        }
+    }
+
+    fn listed_end(&mut self, flow: &FlowGraph<'_, '_>, edge: Key, field: &'static str, node: Key, n: usize) {
+        if flow.lists(self, node) {
+            return;
+        }
+        let spot = || self.graph.at_part(flow.flow, "control_flow_connections", n);
+        self.report(Demand::Both, "control-edge-foreign-node", spot, || {
+            let name = self.graph.text(edge, "name").unwrap_or_default();
+            format!("the `{field}` of {} isn't among the `nodes` of the flow", quoted(name))
+        });
+    }
+
+    fn known_branch(&mut self, from: Key, branch: &str, edge: Key) {
+        let branches = self.inference.branches(from);
+        let Some(known) = branches.effective() else { return };
+        if !known.contains(&branch) {
+            let spot = || self.graph.at(edge).member("from_branch");
+            self.report(Demand::Text, "control-edge-unknown-branch", spot, || {
+                format!("the node has no branch {}; it has: {}", quoted(branch), listed(known.iter().copied()))
+            });
+        }
+    }
+
+    /// From every branch of a node that can be reached an edge leads on.
+    pub(super) fn connected_branches(&mut self, flow: &FlowGraph<'_, '_>, reachable: &HashSet<Key>) {
+        let edges = self.graph.parts(flow.flow, "control_flow_connections");
+        let mut connected: HashSet<(Key, &str)> = HashSet::with_capacity(edges.len());
+        for edge in edges {
+            if let Some(from) = self.graph.part(*edge, "from_node") {
+                connected.insert((from, self.graph.text(*edge, "from_branch").unwrap_or(NEXT)));
+            }
+        }
+        let mut known = HashSet::new();
+        for (n, node) in flow.nodes.iter().enumerate() {
+            if !reachable.contains(node) || !known.insert(*node) {
+                continue;
+            }
+            let branches = self.inference.branches(*node).effective().unwrap_or_default();
+            self.spend(branches.len());
+            for branch in branches.iter().filter(|branch| !connected.contains(&(*node, **branch))) {
+                let is_start = flow.start == Some(*node) && !flow.following.contains_key(node);
+                let demand = if is_start { Demand::Both } else { Demand::Text };
+                let spot = || self.graph.at_part(flow.flow, "nodes", n);
+                self.report(demand, "branch-unconnected", spot, || {
+                    format!("no control edge starts from the branch {} of this node", quoted(branch))
+                });
+            }
+        }
+    }
+}

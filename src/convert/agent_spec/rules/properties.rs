@@ -1,0 +1,174 @@
+//! Inputs and outputs: each property by itself, and all of them against what the component is made of.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        casting::describe,
+        inference::{Further, Generated, List},
+        property::{Role, find_faults},
+        references::as_reference,
+    },
+    Demand, Key, Profile, Rules, Side, listed, quoted,
+};
+
+impl<'d> Rules<'_, 'd> {
+    pub(super) fn properties(&mut self, key: Key) {
+        for side in Side::BOTH {
+            let port = self.inference.port(key, side);
+            if let Some(declared) = &port.declared {
+                self.declared(key, side, declared);
+            }
+            if let (Some(declared), Some(generated)) = (&port.declared, &port.generated) {
+                self.expected(key, side, declared, generated);
+            }
+            let is_unsupported = port.generated.as_ref().is_some_and(|generated| generated.is_unsupported);
+            if is_unsupported {
+                _ = self.answer(Err(super::Refusal::Unsupported), || self.graph.at(key));
+            }
+            if port.declared.is_none() && self.profile() == Profile::Sdk {
+                // What the text says of such conflicts depends on the component.
+                port.effective().into_iter().for_each(|list| self.repeated_titles(key, side, list));
+            }
+        }
+        if self.graph.is_a(key, "Datastore") {
+            self.entities(key);
+        }
+    }
+
+    fn declared(&mut self, key: Key, side: Side, list: &List<'d>) {
+        self.repeated_titles(key, side, list);
+        let field = side.field();
+        let hands_on = self.graph.is_a(key, "Node") || self.graph.is_a(key, "Flow");
+        let role = if hands_on { Role::NodePort } else { Role::Port };
+        let Some(Value::Array(entries)) = self.graph.field(key, field) else { return };
+        let is_elsewhere =
+            self.graph.component(key).members.get(field).is_some_and(|value| as_reference(value).is_some());
+        if is_elsewhere {
+            self.spend(entries.len());
+        }
+        for (position, entry) in entries.iter().enumerate() {
+            let Some(property) = self.graph.resolve(entry) else { continue };
+            let spot = || self.graph.at(key).member(field).index(position);
+            self.faults(property, role, spot);
+        }
+    }
+
+    fn faults(&mut self, property: &'d Value, role: Role, spot: impl Fn() -> super::Spot) {
+        for fault in find_faults(property, role, self.profile(), self.effort) {
+            let spot = || {
+                let mut spot = spot();
+                spot.pointer.push_str(&fault.pointer);
+                spot
+            };
+            match fault.is_warning {
+                true => self.findings.warning(spot, fault.rule, || fault.message),
+                false => self.findings.error(spot, fault.rule, || fault.message),
+            }
+        }
+    }
+
+    fn repeated_titles(&mut self, key: Key, side: Side, list: &List<'d>) {
+        let mut known = HashSet::with_capacity(list.as_slice().len());
+        for (position, property) in list.as_slice().iter().enumerate() {
+            if !known.insert(&*property.title) {
+                let spot = || self.inference.spot(self.graph, key, side, position);
+                let message = || {
+                    format!("there are two {} {}; titles are names, and differ", side.field(), quoted(&property.title))
+                };
+                self.report(Demand::Both, "duplicate-title", spot, message);
+            }
+        }
+    }
+
+    /// Declared properties have the names of those that follow from the configuration, and types that
+    /// those can be cast to.
+    fn expected(&mut self, key: Key, side: Side, declared: &List<'d>, generated: &Generated<'d>) {
+        for wanted in generated.list.as_slice() {
+            match declared.position(&wanted.title) {
+                Some(position) => self.retyped(key, side, position, generated.is_retypable),
+                None => {
+                    let spot = || self.graph.at(key).member(side.field());
+                    let (name, field) = (quoted(&wanted.title), side.field());
+                    self.report(Demand::Both, "missing-property", spot, || {
+                        format!("{name} is missing in `{field}`: {} has it", origin(self.graph.type_name(key)))
+                    });
+                }
+            }
+        }
+        for (position, property) in declared.as_slice().iter().enumerate() {
+            let is_known = generated.list.find(&property.title).is_some()
+                || match &generated.further {
+                    Further::Nothing => false,
+                    Further::Some(list) => list.find(&property.title).is_some(),
+                    Further::Anything => true,
+                };
+            if !is_known {
+                let spot = || self.inference.spot(self.graph, key, side, position);
+                let titles = || listed(generated.list.as_slice().iter().map(|property| &*property.title));
+                self.report(Demand::Both, "surplus-property", spot, || {
+                    let origin = origin(self.graph.type_name(key));
+                    format!("{origin} has no {}; its {} are: {}", quoted(&property.title), side.field(), titles())
+                });
+            }
+        }
+    }
+
+    fn retyped(&mut self, key: Key, side: Side, position: usize, is_retypable: bool) {
+        if self.profile() == Profile::Sdk {
+            return;
+        }
+        let port = self.inference.port(key, side);
+        let (Some(declared), Some(generated)) = (&port.declared, &port.generated) else { return };
+        let property = &declared.as_slice()[position];
+        let Some(wanted) = generated.list.find(&property.title) else { return };
+        let spot = || self.inference.spot(self.graph, key, side, position);
+        if is_retypable {
+            let kind = property.as_given().and_then(|schema| schema.get("type")?.as_str());
+            if let Some(kind @ ("array" | "object")) = kind {
+                self.report(Demand::Nobody, "placeholder-type", spot, || {
+                    format!("a placeholder for an {kind} is text in the end; runtimes needn't take one")
+                });
+            }
+        } else if !self.casts(wanted, property, spot) {
+            self.report(
+                Demand::Text,
+                "property-not-castable",
+                || self.inference.spot(self.graph, key, side, position),
+                || {
+                    let (from, to) = (describe(&wanted.schema()), describe(&property.schema()));
+                    format!("{} is of type {from}, which can't be cast to {to}", quoted(&wanted.title))
+                },
+            );
+        }
+    }
+
+    fn entities(&mut self, key: Key) {
+        let field = "datastore_schema";
+        let Some(Value::Object(collections)) = self.graph.field(key, field) else { return };
+        for (name, entity) in collections {
+            let Some(entity) = self.graph.resolve(entity) else { continue };
+            self.faults(entity, Role::Entity, || self.graph.at(key).member(field).member(name));
+        }
+    }
+}
+
+/// What the inputs and outputs of a component of this type follow from.
+fn origin(type_name: &str) -> &'static str {
+    match type_name {
+        "Agent" => "the system prompt",
+        "AgentSpecializationParameters" => "the additional instructions",
+        "LlmNode" => "the prompt template",
+        "ApiNode" | "RemoteTool" => "the request",
+        "InputMessageNode" | "OutputMessageNode" => "the message",
+        "AgentNode" => "the agent",
+        "ToolNode" => "the tool",
+        "Flow" => "the start node",
+        "SpecializedAgent" => "the agent with its specialization",
+        "FlowNode" | "CatchExceptionNode" | "MapNode" | "ParallelMapNode" => "the subflow",
+        "ParallelFlowNode" => "one of the subflows",
+        _ => "the component",
+    }
+}
