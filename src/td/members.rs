@@ -62,7 +62,7 @@ pub(super) fn is_object(json: &str) -> bool {
 }
 
 /// Appends `content` as a JSON string.
-pub(super) fn push_string(text: &mut String, content: &str) {
+pub(crate) fn push_string(text: &mut String, content: &str) {
     if content.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
         text.push('"');
         text.push_str(content);

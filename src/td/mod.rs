@@ -33,6 +33,7 @@ pub(crate) use document::{malformed_json, parse_json, text_of};
 pub use enrich::enrich;
 pub use identity::{Identity, MENDED_ID_PREFIX, normalize_id};
 pub use lmos::{LMOS_NAMESPACE, LmosKind};
+pub(crate) use members::push_string;
 pub use registration::{Registration, RegistrationRequest};
 pub(crate) use report::push_token;
 pub use report::{Report, Violation};

@@ -5,25 +5,31 @@
 
 mod casting;
 mod coercion;
+mod conversion;
 mod document;
 mod effort;
 mod fields;
 mod findings;
 mod graph;
+mod identity;
 mod inference;
 mod json_schema;
+mod kept;
 mod pattern;
 mod placeholders;
 mod places;
 mod property;
 mod reader;
+mod redaction;
 mod references;
 mod rules;
 mod sdk_types;
 mod source;
+mod thing;
 mod types;
 mod version;
 
+pub use self::thing::AGENT_SPEC_NAMESPACE;
 use self::{findings::Findings, graph::Graph, source::Source};
 use crate::{Result, convert::Syntax, td::Report};
 

@@ -1,6 +1,6 @@
 //! Placeholders: `{{name}}` in a text makes the component that holds it need an input of that name.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{collections::HashSet, ops::Range, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
@@ -14,9 +14,44 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The names of the placeholders in `text`, as often as they are there.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    found(text).map(|(name, _)| name)
+}
+
+/// What a text consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece<'t> {
+    /// Text that stands for itself.
+    Literal(&'t str),
+    /// The name of a placeholder.
+    Name(&'t str),
+}
+
+/// The pieces of `text`, in its order.
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for (name, place) in found(text) {
+        if end < place.start {
+            pieces.push(Piece::Literal(&text[end..place.start]));
+        }
+        pieces.push(Piece::Name(name));
+        end = place.end;
+    }
+    if end < text.len() {
+        pieces.push(Piece::Literal(&text[end..]));
+    }
+    pieces
+}
+
+/// Where the placeholders of `text` are, braces included.
+pub(super) fn places(text: &str) -> impl Iterator<Item = Range<usize>> {
+    found(text).map(|(_, place)| place)
+}
+
+fn found(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     let worth_a_search = text.contains("{{");
     let found = worth_a_search.then(|| PLACEHOLDER.captures_iter(text));
-    found.into_iter().flatten().filter_map(|captures| captures.get(1)).map(|name| name.as_str())
+    found.into_iter().flatten().filter_map(|captures| Some((captures.get(1)?.as_str(), captures.get(0)?.range())))
 }
 
 /// Where placeholders count in an object.
@@ -81,6 +116,15 @@ mod tests {
         assert_eq!(all("{{a}} then {{ b_2 }}, {{\tc\n}} {{a}}"), ["a", "b_2", "c", "a"]);
         assert_eq!(all("{{{x}}} {{ {{y}} }}"), ["x", "y"]);
         assert_eq!(all("{{Größe}} {{数量}} {{٣}} {{²}}"), ["Größe", "数量", "٣", "²"]);
+    }
+
+    #[test]
+    fn pieces_are_the_whole_text() {
+        use Piece::{Literal, Name};
+        assert_eq!(pieces("a{{ b }}{{c_1}}d"), [Literal("a"), Name("b"), Name("c_1"), Literal("d")]);
+        assert_eq!(pieces("{{{ü}}}"), [Literal("{"), Name("ü"), Literal("}")]);
+        assert_eq!(pieces("{{ not closed"), [Literal("{{ not closed")]);
+        assert_eq!(pieces(""), []);
     }
 
     #[test]

@@ -4,9 +4,16 @@ use serde_json::Value;
 
 use crate::{Result, convert::Syntax, td};
 
+/// What a text in UTF-8 may begin with to say so.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// A document that was read.
 #[derive(Debug)]
 pub(super) struct Source {
+    pub(super) syntax: Syntax,
+    /// Its text, of YAML that of the same document in JSON; without a byte order mark.
+    pub(super) json: String,
+    pub(super) has_byte_order_mark: bool,
     pub(super) value: Value,
     /// JSON Pointers of the members whose name is repeated in its object.
     pub(super) duplicates: Vec<String>,
@@ -15,7 +22,14 @@ pub(super) struct Source {
 impl Source {
     /// Reads a document.
     pub(super) fn parse(bytes: &[u8], syntax: Syntax) -> Result<Source> {
-        let (value, duplicates) = td::parse_json(&syntax.to_json(bytes)?)?;
-        Ok(Source { value, duplicates })
+        let json = syntax.to_json(bytes)?.into_owned();
+        let (value, duplicates) = td::parse_json(&json)?;
+        let has_byte_order_mark = bytes.starts_with(BYTE_ORDER_MARK.as_bytes());
+        Ok(Source { syntax, json, has_byte_order_mark, value, duplicates })
+    }
+
+    /// The version that it says it is written for.
+    pub(super) fn version(&self) -> Option<&str> {
+        ["agentspec_version", "air_version"].into_iter().find_map(|name| self.value.get(name)?.as_str())
     }
 }

@@ -37,8 +37,8 @@ enum Demand {
     Nobody,
 }
 
-/// Checks all components of a graph.
-pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings) {
+/// Checks all components of a graph, for which it finds out what goes in and out of them.
+pub(super) fn check<'d>(graph: &Graph<'d>, findings: &mut Findings) -> Inference<'d> {
     let effort = Effort::for_document();
     let inference = Inference::of(graph, &effort);
     let mut rules =
@@ -47,6 +47,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings) {
         rules.component(key);
     }
     rules.end();
+    inference
 }
 
 /// A check that is under way.

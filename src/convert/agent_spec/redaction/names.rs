@@ -1,0 +1,211 @@
+//! Names and values that look like secrets, where no table says what they are.
+
+use std::borrow::Cow;
+
+use crate::convert::agent_spec::placeholders::{Piece, pieces};
+
+/// What a name holds whose value is a secret; compared without case and separators.
+const SECRET_PARTS: [&str; 25] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "credential",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "authkey",
+    "accountkey",
+    "subscriptionkey",
+    "signingkey",
+    "encryptionkey",
+    "sharedkey",
+    "masterkey",
+    "servicekey",
+    "sshkey",
+    "authorization",
+    "authtoken",
+    "bearer",
+    "cookie",
+    "connectionstring",
+    "sessionid",
+    "jsonwebtoken",
+];
+/// How such a name ends.
+const SECRET_ENDS: [&str; 4] = ["token", "pwd", "pass", "jwt"];
+/// Such names that are too short to be looked for in others.
+const SECRET_NAMES: [&str; 2] = ["pat", "pin"];
+/// How a name ends that tells something about a secret and isn't one.
+const HARMLESS_ENDS: [&str; 22] = [
+    "endpoint",
+    "url",
+    "uri",
+    "type",
+    "method",
+    "name",
+    "policy",
+    "scope",
+    "scopes",
+    "limit",
+    "count",
+    "length",
+    "size",
+    "ttl",
+    "expiry",
+    "required",
+    "enabled",
+    "header",
+    "format",
+    "description",
+    "bypass",
+    "compass",
+];
+/// Names of query parameters that are no secrets elsewhere.
+const SECRET_PARAMETERS: [&str; 10] =
+    ["key", "sig", "signature", "auth", "sas", "sid", "session", "code", "hmac", "access"];
+/// How keys and tokens of well-known services begin.
+const SECRET_PREFIXES: [&str; 20] = [
+    "sk-",
+    "sk_",
+    "pk_live_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "hf_",
+    "eyJ",
+    "Bearer ",
+    "Basic ",
+];
+
+/// Whether a member of that name holds a secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = squashed(name);
+    let is_secret = SECRET_PARTS.iter().any(|part| name.contains(part))
+        || SECRET_ENDS.iter().any(|end| name.ends_with(end))
+        || SECRET_NAMES.contains(&name.as_ref());
+    is_secret && !HARMLESS_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a query parameter of that name holds a secret.
+pub(in crate::convert::agent_spec) fn is_secret_parameter(name: &str) -> bool {
+    is_secret_name(name) || SECRET_PARAMETERS.contains(&squashed(name).as_ref())
+}
+
+/// Whether a text is a key or token, whatever it is called.
+pub(super) fn is_secret_text(text: &str) -> bool {
+    if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY") {
+        return true;
+    }
+    // Prose has more spaces than the one behind the name of a scheme.
+    let is_token = text.len() >= 20 && !text.split(' ').skip(1).any(|word| word.len() < 8);
+    is_token && SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// Whether all that a text says is which values are put there, and by what scheme of access.
+pub(in crate::convert::agent_spec) fn is_placeholders(text: &str) -> bool {
+    let pieces = pieces(text);
+    let says_nothing = |piece: &Piece<'_>| match piece {
+        Piece::Name(_) => true,
+        Piece::Literal(literal) => {
+            let word = literal.trim_matches(|character: char| !character.is_alphanumeric());
+            ["", "bearer", "basic", "token", "apikey"].iter().any(|harmless| word.eq_ignore_ascii_case(harmless))
+        }
+    };
+    pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) && pieces.iter().all(says_nothing)
+}
+
+/// A name without case and separators.
+fn squashed(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        return name.into();
+    }
+    let letters = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    letters.collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_told_from_those_that_only_mention_them() {
+        for name in [
+            "password",
+            "db_password",
+            "apiKey",
+            "API-KEY",
+            "x-api-key",
+            "openai_api_key",
+            "client_secret",
+            "token",
+            "githubToken",
+            "access_token",
+            "AUTHORIZATION",
+            "Cookie",
+            "aws_secret_access_key",
+            "credentials",
+            "pwd",
+            "private_key",
+            "connectionString",
+            "DB_PASS",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in [
+            "max_tokens",
+            "token_endpoint",
+            "token_limit",
+            "authorization_endpoint",
+            "author",
+            "key",
+            "name",
+            "tokens",
+            "token_endpoint_auth_method",
+            "password_policy",
+            "keywords",
+            "monkey",
+            "compass",
+            "secret_name",
+            "path",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+        assert!(is_secret_parameter("key") && is_secret_parameter("access_token") && !is_secret_parameter("q"));
+    }
+
+    #[test]
+    fn text_of_placeholders_says_nothing_else() {
+        for text in ["{{a}}", "Bearer {{ token }}", "{{user}}:{{password}}", " {{a}} "] {
+            assert!(is_placeholders(text), "{text}");
+        }
+        for text in ["", "a", "Bearer abc", "x{{a}}", "{{a}}{{b", "Bearer"] {
+            assert!(!is_placeholders(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_known_by_how_they_begin() {
+        for text in [
+            "sk-proj-0123456789abcdef0123",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+            "Bearer 0123456789abcdef",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE",
+        ] {
+            assert!(is_secret_text(text), "{text}");
+        }
+        for text in ["sk-short", "Basic weather questions are answered here", "AKIA", "a sentence about keys"] {
+            assert!(!is_secret_text(text), "{text}");
+        }
+    }
+}

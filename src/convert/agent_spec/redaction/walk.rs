@@ -1,0 +1,444 @@
+//! `Redaction`: one walk over a document that finds what is to be hidden.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    edit::Edit,
+    names::{is_placeholders, is_secret_name, is_secret_text},
+    urls::{has_credentials, scrubbed},
+};
+use crate::convert::agent_spec::{
+    references::{DEFINITIONS, REFERENCE},
+    types::{ComponentType, Field, Secrecy},
+};
+
+/// Fields that hold secrets in components of types that no table knows.
+const SECRET_FIELDS: [&str; 25] = [
+    "api_key",
+    "auth_file_location",
+    "ca_file",
+    "ca_path",
+    "cert_file",
+    "client_id",
+    "client_id_metadata_url",
+    "client_secret",
+    "credentials",
+    "dsn",
+    "env",
+    "headers",
+    "key_file",
+    "password",
+    "sensitive_headers",
+    "ssl_ca_cert",
+    "sslcert",
+    "sslcrl",
+    "sslkey",
+    "sslpassword",
+    "sslrootcert",
+    "token",
+    "user",
+    "wallet_location",
+    "wallet_password",
+];
+/// Fields that hold prompts in such components.
+const PROMPT_FIELDS: [&str; 6] = [
+    "additional_instructions",
+    "prompt_template",
+    "summarization_instructions",
+    "summarized_conversation_template",
+    "summarized_message_template",
+    "system_prompt",
+];
+/// Fields whose members are named by the user and hold no values of theirs.
+const NAMED_FIELDS: [&str; 3] = ["mapping", "reducers", "datastore_schema"];
+
+/// Fields that may be given a secret by any name.
+const ARGUMENT_FIELDS: [&str; 2] = ["args", "command"];
+/// Members of free-form objects that hold secrets by any name.
+const SECRET_OBJECTS: [&str; 4] = ["headers", "sensitive_headers", "env", "environment"];
+
+/// What is to be hidden in a document.
+pub(in crate::convert::agent_spec) struct Redaction<'d> {
+    walker: Walker<'d>,
+    edit: Option<Edit<'d>>,
+}
+
+impl<'d> Redaction<'d> {
+    /// Finds what is to be hidden.
+    pub(in crate::convert::agent_spec) fn of(document: &'d Value, publish_prompts: bool) -> Redaction<'d> {
+        let mut walker = Walker { publish_prompts, hidden: HashSet::new() };
+        walker.hide_referenced_values(document);
+        let edit = walker.part(document, None);
+        Redaction { walker, edit }
+    }
+
+    /// A component without secrets and prompts, as JSON whose members are sorted.
+    pub(in crate::convert::agent_spec) fn canonical(component: &Map<String, Value>) -> String {
+        let walker = Walker { publish_prompts: false, hidden: HashSet::new() };
+        let edit = walker.members(component, None);
+        let hidden = edit.map_or_else(|| component.clone(), |edit| edit.apply_to_members(component));
+        sorted(&Value::Object(hidden)).to_string()
+    }
+
+    /// The JSON text of the document as it may be kept; it has no repeated members.
+    pub(in crate::convert::agent_spec) fn text<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        match &self.edit {
+            Some(edit) => edit.rewrite(json).into(),
+            None => json.into(),
+        }
+    }
+
+    /// Whether a value is a reference to something that is hidden where it stands.
+    pub(in crate::convert::agent_spec) fn hides(&self, value: &Value) -> bool {
+        self.walker.is_hidden_reference(value)
+    }
+
+    /// A component as it may be kept.
+    pub(in crate::convert::agent_spec) fn component(&self, component: &Map<String, Value>) -> Map<String, Value> {
+        self.walker.members(component, None).map_or_else(|| component.clone(), |edit| edit.apply_to_members(component))
+    }
+
+    /// A free-form value of a component as it may be shown.
+    pub(in crate::convert::agent_spec) fn free_form<'v>(
+        &self,
+        owner: &str,
+        field: &str,
+        value: &'v Value,
+    ) -> Cow<'v, Value> {
+        let place = Place { owner, parent: None, token: Token::Name(field) };
+        shown(self.walker.member(field, value, &place), value)
+    }
+
+    /// A JSON Schema as it may be shown; values that it hides are references in it.
+    pub(in crate::convert::agent_spec) fn schema<'v>(&self, owner: &str, value: &'v Value) -> Cow<'v, Value> {
+        let place = Place { owner, parent: None, token: Token::Name("inputs") };
+        shown(self.walker.schema("", value, &place), value)
+    }
+}
+
+/// A value whose members are sorted, whatever order serde_json was asked for.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(elements) => elements.iter().map(sorted).collect(),
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+fn shown<'v>(edit: Option<Edit<'v>>, value: &'v Value) -> Cow<'v, Value> {
+    match edit {
+        Some(edit) => Cow::Owned(edit.apply(value).unwrap_or_default()),
+        None => Cow::Borrowed(value),
+    }
+}
+
+/// Where a value is: a chain on the stack that becomes the name of a reference only when one is needed.
+struct Place<'p> {
+    /// The id of the component around it.
+    owner: &'p str,
+    parent: Option<&'p Place<'p>>,
+    token: Token<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Token<'p> {
+    Name(&'p str),
+    Index(usize),
+}
+
+impl<'p> Place<'p> {
+    fn within(&'p self, token: Token<'p>) -> Place<'p> {
+        Place { owner: self.owner, parent: Some(self), token }
+    }
+
+    fn name(&self) -> String {
+        let before = self.parent.map_or_else(|| self.owner.to_owned(), Place::name);
+        match self.token {
+            Token::Name(name) => format!("{before}.{name}"),
+            Token::Index(index) => format!("{before}.{index}"),
+        }
+    }
+
+    /// The reference in the place of what is hidden here.
+    fn hide<'v>(&self) -> Edit<'v> {
+        Edit::Replace(json!({REFERENCE: scrubbed(&self.name())}))
+    }
+}
+
+struct Walker<'d> {
+    publish_prompts: bool,
+    /// The names of plain values that are referenced from where they have to be hidden.
+    hidden: HashSet<&'d str>,
+}
+
+impl<'d> Walker<'d> {
+    /// Whether what a field of that name refers to is hidden, whatever it is.
+    fn hides_referenced(&self, name: &str) -> bool {
+        match secrecy(name) {
+            Secrecy::Secret => true,
+            Secrecy::Prompt => !self.publish_prompts,
+            _ => is_secret_name(name) || ARGUMENT_FIELDS.contains(&name),
+        }
+    }
+
+    fn is_hidden_reference(&self, value: &Value) -> bool {
+        reference(value).is_some_and(|name| self.hidden.contains(name))
+    }
+
+    /// Whether there is something in the place of a secret. What is a placeholder, or a reference that
+    /// can't be followed here, gives nothing away.
+    fn gives_away(&self, value: &Value) -> bool {
+        match value {
+            Value::Null | Value::Bool(_) => false,
+            Value::Number(_) => true,
+            Value::String(text) => !text.is_empty() && !is_placeholders(text),
+            Value::Array(elements) => elements.iter().any(|element| self.gives_away(element)),
+            Value::Object(_) if reference(value).is_some() => self.is_hidden_reference(value),
+            Value::Object(members) => members.values().any(|member| self.gives_away(member)),
+        }
+    }
+
+    /// Components, references, and what is around them.
+    fn part<'v>(&self, value: &'v Value, place: Option<&Place<'_>>) -> Option<Edit<'v>> {
+        self.members(value.as_object()?, place)
+    }
+
+    fn members<'v>(&self, members: &'v Map<String, Value>, place: Option<&Place<'_>>) -> Option<Edit<'v>> {
+        let text = |name| members.get(name).and_then(Value::as_str);
+        let (id, class) = (text("id"), text("component_type").unwrap_or("component"));
+        let known = ComponentType::find(class).filter(|_| !members.contains_key("component_plugin_name"));
+        Edit::of_members(members, |name, value| {
+            let field = known.and_then(|known| known.field(name));
+            let token = Token::Name(name);
+            let place = match (id, place) {
+                (Some(owner), _) => Place { owner, parent: None, token },
+                (None, Some(place)) => place.within(token),
+                (None, None) => Place { owner: class, parent: None, token },
+            };
+            self.field(field, name, value, &place)
+        })
+    }
+
+    fn field<'v>(
+        &self,
+        known: Option<&'static Field>,
+        name: &str,
+        value: &'v Value,
+        place: &Place<'_>,
+    ) -> Option<Edit<'v>> {
+        if is_part(value) {
+            return match self.is_hidden_reference(value) {
+                true => Some(place.hide()),
+                false => self.part(value, Some(place)),
+            };
+        }
+        match (name, value) {
+            ("component_type" | "agentspec_version" | "air_version", _) => return None,
+            ("id" | "name" | REFERENCE, _) => return scrub(value),
+            (DEFINITIONS, Value::Object(values)) => return self.referenced_values(values),
+            ("inputs" | "outputs", Value::Array(schemas)) => {
+                return Edit::of_elements(schemas, |index, schema| {
+                    self.schema("", schema, &place.within(Token::Index(index)))
+                });
+            }
+            (_, Value::Object(values)) if NAMED_FIELDS.contains(&name) => {
+                return Edit::of_members(values, |name, value| {
+                    self.schema("", value, &place.within(Token::Name(name)))
+                });
+            }
+            ("args", Value::Array(words)) if holds_secret(words.iter().filter_map(Value::as_str)) => {
+                return Some(place.hide());
+            }
+            ("command", Value::String(command)) if holds_secret(command.split_whitespace()) => {
+                return Some(place.hide());
+            }
+            _ => {}
+        }
+        let hide = || Some(place.hide());
+        match known.map_or_else(|| secrecy(name), |field| field.secrecy) {
+            Secrecy::Secret if self.gives_away(value) => hide(),
+            Secrecy::Prompt if !self.publish_prompts && !matches!(value.as_str(), None | Some("")) => hide(),
+            Secrecy::Public if known.is_some() && value.is_string() => scrub(value),
+            Secrecy::Public if known.is_some() => self.free(value, place),
+            _ => self.member(name, value, place),
+        }
+    }
+
+    fn referenced_values<'v>(&self, values: &'v Map<String, Value>) -> Option<Edit<'v>> {
+        Edit::of_members(values, |name, value| {
+            let place = Place { owner: name, parent: None, token: Token::Name("value") };
+            match self.hidden.contains(name) {
+                true => Some(Edit::Remove),
+                false if is_part(value) => self.part(value, Some(&place)),
+                false => self.free(value, &place),
+            }
+        })
+    }
+
+    /// A member that no table knows.
+    fn member<'v>(&self, name: &str, value: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
+        let is_secret = is_secret_name(name) || SECRET_OBJECTS.contains(&name) && value.is_object();
+        match is_secret && !is_component(value) && self.gives_away(value) {
+            true => Some(place.hide()),
+            false => self.free(value, place),
+        }
+    }
+
+    fn free<'v>(&self, value: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
+        match value {
+            Value::String(text) => (has_credentials(text) || is_secret_text(text)).then(|| place.hide()),
+            Value::Array(elements) => {
+                Edit::of_elements(elements, |index, element| self.free(element, &place.within(Token::Index(index))))
+            }
+            Value::Object(_) if self.is_hidden_reference(value) => Some(place.hide()),
+            Value::Object(_) if is_part(value) => self.part(value, Some(place)),
+            Value::Object(members) => {
+                Edit::of_members(members, |name, value| self.member(name, value, &place.within(Token::Name(name))))
+            }
+            _ => None,
+        }
+    }
+
+    /// A JSON Schema: it has no secrets but what a property with the name of one is by default.
+    fn schema<'v>(&self, name: &str, schema: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
+        let members = match schema {
+            Value::Array(schemas) => {
+                return Edit::of_elements(schemas, |_, schema| self.schema(name, schema, place));
+            }
+            Value::Object(members) => members,
+            _ => return scrub(schema),
+        };
+        if self.is_hidden_reference(schema) {
+            return Some(place.hide());
+        }
+        let title = members.get("title").and_then(Value::as_str).unwrap_or(name);
+        let is_secret = is_secret_name(name) || is_secret_name(title);
+        Edit::of_members(members, |keyword, value| {
+            let place = place.within(Token::Name(keyword));
+            match (keyword, value) {
+                ("default" | "const" | "enum" | "examples", _) if is_secret && self.gives_away(value) => {
+                    Some(place.hide())
+                }
+                ("default" | "const" | "enum" | "examples", _) => self.free(value, &place),
+                ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(schemas)) => {
+                    Edit::of_members(schemas, |name, schema| {
+                        self.schema(name, schema, &place.within(Token::Name(name)))
+                    })
+                }
+                _ => self.schema(title, value, &place),
+            }
+        })
+    }
+
+    /// Finds the plain values under `$referenced_components` that have to be hidden: those that show
+    /// secrets themselves, and those that secret fields refer to.
+    fn hide_referenced_values(&mut self, document: &'d Value) {
+        let mut plain = HashMap::new();
+        collect_plain_values(document, &mut plain);
+        if plain.is_empty() {
+            return;
+        }
+        let mut found = Vec::new();
+        for (name, value) in &plain {
+            let place = Place { owner: name, parent: None, token: Token::Name("value") };
+            let field = name.rsplit('.').next().unwrap_or(name);
+            if self.hides_referenced(field) && self.gives_away(value) || self.free(value, &place).is_some() {
+                found.push(*name);
+            }
+        }
+        self.collect_secret_references(document, false, &mut found);
+        while let Some(name) = found.pop() {
+            if let Some(value) = plain.get(name)
+                && self.hidden.insert(name)
+            {
+                self.collect_secret_references(value, true, &mut found);
+            }
+        }
+    }
+
+    fn collect_secret_references<'v>(&self, value: &'v Value, is_secret: bool, found: &mut Vec<&'v str>) {
+        match value {
+            Value::Array(elements) => {
+                elements.iter().for_each(|element| self.collect_secret_references(element, is_secret, found));
+            }
+            Value::Object(members) => {
+                found.extend(reference(value).filter(|_| is_secret));
+                let is_secret = is_secret && !is_component(value);
+                for (name, value) in members {
+                    self.collect_secret_references(value, is_secret || self.hides_referenced(name), found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Values under `$referenced_components` that are no components.
+fn collect_plain_values<'v>(value: &'v Value, plain: &mut HashMap<&'v str, &'v Value>) {
+    match value {
+        Value::Array(elements) => elements.iter().for_each(|element| collect_plain_values(element, plain)),
+        Value::Object(members) => {
+            if let Some(Value::Object(values)) = members.get(DEFINITIONS) {
+                let values = values.iter().filter(|(_, value)| !is_component(value));
+                plain.extend(values.map(|(name, value)| (name.as_str(), value)));
+            }
+            members.values().for_each(|member| collect_plain_values(member, plain));
+        }
+        _ => {}
+    }
+}
+
+/// What is to be thought of a field that no table knows.
+fn secrecy(name: &str) -> Secrecy {
+    match name {
+        _ if SECRET_FIELDS.contains(&name) => Secrecy::Secret,
+        _ if PROMPT_FIELDS.contains(&name) => Secrecy::Prompt,
+        _ => Secrecy::Public,
+    }
+}
+
+/// The name that a reference refers to.
+fn reference(value: &Value) -> Option<&str> {
+    value.as_object()?.get(REFERENCE)?.as_str()
+}
+
+fn is_component(value: &Value) -> bool {
+    value.get("component_type").is_some_and(Value::is_string)
+}
+
+/// Whether a value is made of fields: a component or a reference, with what may stand beside it.
+fn is_part(value: &Value) -> bool {
+    is_component(value) || reference(value).is_some() || value.get(DEFINITIONS).is_some_and(Value::is_object)
+}
+
+/// A text that stays but for credentials in URLs.
+fn scrub(value: &Value) -> Option<Edit<'static>> {
+    let text = value.as_str()?;
+    has_credentials(text).then(|| Edit::Replace(scrubbed(text).into()))
+}
+
+/// Whether a secret is among the arguments of a command.
+fn holds_secret<'w>(words: impl Iterator<Item = &'w str>) -> bool {
+    let says_something = |text: &str| !text.is_empty() && !is_placeholders(text);
+    let mut follows_name = false;
+    for word in words {
+        let is_flag = word.starts_with('-');
+        let named = word
+            .split_once(['=', ':'])
+            .is_some_and(|(name, value)| is_secret_name(name) && says_something(value.trim()));
+        if named || has_credentials(word) || is_secret_text(word) || follows_name && !is_flag && says_something(word) {
+            return true;
+        }
+        follows_name = is_flag && !word.contains('=') && is_secret_name(word);
+    }
+    false
+}

@@ -1,0 +1,96 @@
+//! The language model behind an agent.
+
+use serde_json::{Number, Value};
+
+use super::{Mapper, writer::Writer};
+use crate::convert::agent_spec::graph::Key;
+
+/// What is told of a language model. Where it runs and how it is paid for is its user's business.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Model<'d> {
+    members: Vec<(&'static str, Fact<'d>)>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Fact<'d> {
+    Text(&'d str),
+    Number(&'d Number),
+}
+
+impl<'d> Mapper<'_, 'd> {
+    /// The model of an agent, or of the agent that a specialized one stands on.
+    pub(super) fn model(&self, key: Key) -> Model<'d> {
+        let graph = self.graph;
+        let agent = graph.part(key, "agent").filter(|_| graph.is_a(key, "SpecializedAgent")).unwrap_or(key);
+        let Some(config) = graph.part(agent, "llm_config") else { return Model::default() };
+        let mut members = Vec::new();
+        let provider = self.text(config, "provider").or_else(|| provider_of(graph.type_name(config)));
+        let texts = [
+            ("modelName", self.text(config, "model_id")),
+            ("provider", provider),
+            ("apiType", self.text(config, "api_type")),
+        ];
+        members.extend(texts.into_iter().filter_map(|(name, text)| Some((name, Fact::Text(text?)))));
+        let parameters = graph.field(config, "default_generation_parameters");
+        for (name, parameter) in [("temperature", "temperature"), ("maxTokens", "max_tokens"), ("topP", "top_p")] {
+            let value = parameters.and_then(|parameters| parameters.get(parameter));
+            if let Some(Value::Number(number)) = value.and_then(|value| graph.resolve(value)) {
+                members.push((name, Fact::Number(number)));
+            }
+        }
+        Model { members }
+    }
+}
+
+impl Model<'_> {
+    /// Whether nothing is told.
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Writes the values.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        for (name, fact) in &self.members {
+            fact.write(writer.name(name));
+        }
+    }
+
+    /// Writes a data schema for each value, which admits that value alone.
+    pub(super) fn write_schemas(&self, writer: &mut Writer) {
+        for (name, fact) in &self.members {
+            writer.name(name).object(|writer| {
+                writer.name("type").word(fact.type_name());
+                fact.write(writer.name("const"));
+            });
+        }
+    }
+}
+
+impl Fact<'_> {
+    fn write(&self, writer: &mut Writer) {
+        match self {
+            Fact::Text(text) => writer.text(text),
+            Fact::Number(number) => writer.number(number),
+        }
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self {
+            Fact::Text(_) => "string",
+            Fact::Number(number) if number.is_f64() => "number",
+            Fact::Number(_) => "integer",
+        }
+    }
+}
+
+/// Who provides the models of a type of configuration, where that says so.
+fn provider_of(type_name: &str) -> Option<&'static str> {
+    match type_name {
+        "GeminiConfig" => Some("google"),
+        "OciGenAiConfig" => Some("oci"),
+        "OllamaConfig" => Some("ollama"),
+        "OpenAiConfig" => Some("openai"),
+        "VllmConfig" => Some("vllm"),
+        _ => None,
+    }
+}

@@ -1,0 +1,95 @@
+//! Which parts of a configuration are Things of their own, and what they are to each other.
+
+use std::collections::HashSet;
+
+use super::Mapper;
+use crate::{convert::agent_spec::graph::Key, td::LmosKind};
+
+/// A part that is a Thing, or would be one.
+pub(super) struct ThingPart {
+    pub key: Key,
+    /// What it is to the Thing that it is a part of.
+    pub role: &'static str,
+}
+
+/// Fields that lead to edges, or to nodes that another field leads to as well.
+const PASSED_BY: [&str; 3] = ["control_flow_connections", "data_flow_connections", "start_node"];
+
+impl Mapper<'_, '_> {
+    /// What a component is as a Thing: an agent, or a tool that can be reached.
+    pub(in super::super) fn kind(&self, key: Key) -> Option<LmosKind> {
+        let graph = self.graph;
+        let is_mcp = || graph.is_a(key, "MCPTool") || graph.is_a(key, "MCPToolBox");
+        let has_url = || graph.part(key, "client_transport").is_some_and(|part| graph.is_a(part, "RemoteTransport"));
+        if graph.is_a(key, "AgenticComponent") {
+            return Some(LmosKind::Agent);
+        }
+        (graph.is_a(key, "RemoteTool") || is_mcp() && has_url()).then_some(LmosKind::Tool)
+    }
+
+    /// The agents and tools that a component has, not those that these have; each once.
+    pub(super) fn thing_parts(&self, key: Key) -> Vec<ThingPart> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([key]);
+        self.collect_parts(key, &mut seen, &mut found);
+        found
+    }
+
+    fn collect_parts(&self, key: Key, seen: &mut HashSet<Key>, found: &mut Vec<ThingPart>) {
+        for (field, parts) in self.graph.all_parts(key) {
+            if PASSED_BY.contains(&field) {
+                continue;
+            }
+            for part in parts.iter().copied() {
+                if !seen.insert(part) {
+                    continue;
+                }
+                match self.is_part_of_its_own(part) {
+                    true => found.push(ThingPart { key: part, role: role(field) }),
+                    false => self.collect_parts(part, seen, found),
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_part_of_its_own(&self, key: Key) -> bool {
+        ["AgenticComponent", "Tool", "ToolBox"].into_iter().any(|family| self.graph.is_a(key, family))
+    }
+
+    /// The parts of `root`, at any depth, that become Things by the options; without `root`.
+    pub(super) fn nested_things(&self, root: Key) -> Vec<Key> {
+        let mut things = Vec::new();
+        if !self.options.nested && !self.options.tools {
+            return things;
+        }
+        let mut seen = HashSet::from([root]);
+        let mut rest = vec![root];
+        while let Some(key) = rest.pop() {
+            let mut parts: Vec<Key> =
+                self.thing_parts(key).into_iter().map(|part| part.key).filter(|part| seen.insert(*part)).collect();
+            things.extend(parts.iter().copied().filter(|part| match self.kind(*part) {
+                Some(LmosKind::Agent) => self.options.nested,
+                Some(LmosKind::Tool) => true,
+                None => false,
+            }));
+            parts.reverse();
+            rest.append(&mut parts);
+        }
+        things
+    }
+}
+
+/// What the parts in a field are to the component around it.
+fn role(field: &str) -> &'static str {
+    match field {
+        "tools" | "additional_tools" | "tool" => "agentspec:tool",
+        "toolboxes" => "agentspec:toolbox",
+        "agent" => "agentspec:agent",
+        "first_agent" => "agentspec:firstAgent",
+        "relationships" => "agentspec:member",
+        "group_manager" => "agentspec:manager",
+        "workers" => "agentspec:worker",
+        "subflow" | "subflows" => "agentspec:subflow",
+        _ => "agentspec:part",
+    }
+}

@@ -1,0 +1,46 @@
+//! The prompts of an agent, for those who publish them.
+
+use std::collections::HashSet;
+
+use super::{Mapper, writer::Writer};
+use crate::convert::agent_spec::{
+    graph::{Class, Key},
+    types::Secrecy,
+};
+
+impl Mapper<'_, '_> {
+    /// Writes `agentspec:prompts`: those of a component and of its parts that are no Things of their own.
+    pub(super) fn write_prompts(&self, writer: &mut Writer, key: Key) {
+        if !self.options.publish_prompts {
+            return;
+        }
+        let mut prompts = Vec::new();
+        self.collect_prompts(key, &mut HashSet::from([key]), &mut prompts);
+        if prompts.is_empty() {
+            return;
+        }
+        writer.name("agentspec:prompts").array(|writer| {
+            for (field, text) in prompts {
+                writer.object(|writer| {
+                    writer.name("field").word(field);
+                    writer.name("text").text(text);
+                });
+            }
+        });
+    }
+
+    fn collect_prompts<'s>(&'s self, key: Key, seen: &mut HashSet<Key>, prompts: &mut Vec<(&'static str, &'s str)>) {
+        if let Class::Known(known) = self.graph.component(key).class {
+            let fields = known.fields().iter().filter(|field| field.secrecy == Secrecy::Prompt);
+            let texts = fields.filter_map(|field| Some((field.name, self.text(key, field.name)?)));
+            prompts.extend(texts.filter(|(_, text)| !text.is_empty()));
+        }
+        for (_, parts) in self.graph.all_parts(key) {
+            for part in parts.iter().copied().filter(|part| !self.is_part_of_its_own(*part)) {
+                if seen.insert(part) {
+                    self.collect_prompts(part, seen, prompts);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! How access to a Thing is granted (TD 1.1, section 5.3.3), by what its configuration sends.
+//!
+//! | configuration | scheme |
+//! |---|---|
+//! | OAuthConfig | `oauth2` with flow `code`: there is a redirection |
+//! | header `Authorization: Bearer …`, `Basic …`, `Digest …`; user-info in a URL | `bearer`, `basic`, `digest`; `basic` |
+//! | any other sensitive header, a header or query parameter that is a key by its name | `apikey` |
+//! | certificate and key of a client | `agentspec:mutualTLS` |
+//! | OCI client | `agentspec:oci` |
+//! | sensitive headers that are held back, a plugin's configuration | `auto`: something is needed |
+//! | nothing of all that | `nosec` |
+//!
+//! Where there are several, all of them are needed.
+
+use serde_json::Value;
+
+use super::{Mapper, endpoint::Endpoint, writer::Writer};
+use crate::convert::agent_spec::{
+    graph::Key,
+    redaction::{Credentials, is_secret_parameter},
+};
+
+/// A way to be granted access.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Scheme<'d> {
+    /// By what an OAuthConfig says.
+    OAuth(Key),
+    /// One of TD 1.1 without any members, or one of ours.
+    Plain(&'static str),
+    /// A key: where it goes, and by which name.
+    ApiKey(&'static str, &'d str),
+    /// A client of OCI.
+    Oci(Option<&'d str>),
+}
+
+impl Scheme<'_> {
+    fn name(self) -> &'static str {
+        match self {
+            Scheme::OAuth(_) => "oauth2",
+            Scheme::Plain(name) => name.trim_start_matches("agentspec:"),
+            Scheme::ApiKey(..) => "apikey",
+            Scheme::Oci(_) => "oci",
+        }
+    }
+}
+
+/// The ways to be granted access that are all needed.
+#[derive(Default)]
+struct Schemes<'d>(Vec<Scheme<'d>>);
+
+impl<'d> Schemes<'d> {
+    fn add(&mut self, scheme: Scheme<'d>) {
+        if !self.0.contains(&scheme) {
+            self.0.push(scheme);
+        }
+    }
+
+    fn add_headers(&mut self, headers: Option<&'d Value>, are_sensitive: bool) {
+        for (name, value) in headers.and_then(Value::as_object).into_iter().flatten() {
+            let scheme = value.as_str().and_then(|value| value.trim_start().split(' ').next()).unwrap_or_default();
+            let is_authorization = name.eq_ignore_ascii_case("authorization");
+            let known = ["bearer", "basic", "digest"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known));
+            match known {
+                Some(known) if is_authorization => self.add(Scheme::Plain(known)),
+                _ if are_sensitive || is_secret_parameter(name) => self.add(Scheme::ApiKey("header", name)),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'d> Mapper<'_, 'd> {
+    /// Writes `securityDefinitions` and `security` of a Thing; `credentials` are those of its endpoint.
+    pub(super) fn write_security(&self, writer: &mut Writer, key: Key, endpoint: Option<&'d Endpoint<'d>>) {
+        let schemes = self.schemes(key, endpoint.map(|endpoint| &endpoint.credentials));
+        let names: Vec<String> = schemes
+            .0
+            .iter()
+            .enumerate()
+            .map(|(index, scheme)| {
+                let earlier = schemes.0[..index].iter().filter(|earlier| earlier.name() == scheme.name()).count();
+                let number = if earlier == 0 { String::new() } else { (earlier + 1).to_string() };
+                format!("{}{number}_sc", scheme.name())
+            })
+            .collect();
+        writer.name("securityDefinitions").object(|writer| {
+            for (name, scheme) in names.iter().zip(&schemes.0) {
+                writer.name(name).object(|writer| self.write_scheme(writer, *scheme));
+            }
+        });
+        match names.as_slice() {
+            [name] => writer.name("security").word(name),
+            names => writer.name("security").array(|writer| names.iter().for_each(|name| writer.word(name))),
+        }
+    }
+
+    fn schemes(&self, key: Key, credentials: Option<&'d Credentials>) -> Schemes<'d> {
+        let mut schemes = Schemes::default();
+        let graph = self.graph;
+        if let Some(auth) = self.connection(key).and_then(|connection| graph.part(connection, "auth")) {
+            schemes.add(if graph.is_a(auth, "OAuthConfig") { Scheme::OAuth(auth) } else { Scheme::Plain("auto") });
+        }
+        if credentials.is_some_and(|credentials| credentials.user_info) {
+            schemes.add(Scheme::Plain("basic"));
+        }
+        for name in credentials.into_iter().flat_map(|credentials| &credentials.parameters) {
+            schemes.add(Scheme::ApiKey("query", name));
+        }
+        if let Some(connection) = self.connection(key) {
+            schemes.add_headers(graph.field(connection, "headers"), false);
+            schemes.add_headers(graph.field(connection, "sensitive_headers"), true);
+            let has = |field| {
+                graph.is_withheld(connection, field)
+                    || graph.text(connection, field).is_some_and(|path| !path.is_empty())
+            };
+            if has("key_file") || has("cert_file") {
+                schemes.add(Scheme::Plain("agentspec:mutualTLS"));
+            }
+            if graph.is_withheld(connection, "sensitive_headers") {
+                schemes.add(Scheme::Plain("auto"));
+            }
+        }
+        if let Some(client) = graph.part(key, "client_config") {
+            schemes.add(Scheme::Oci(self.text(client, "auth_type")));
+        }
+        if schemes.0.is_empty() {
+            schemes.add(Scheme::Plain("nosec"));
+        }
+        schemes
+    }
+
+    /// The component that says how a tool or remote agent is talked to.
+    fn connection(&self, key: Key) -> Option<Key> {
+        if self.graph.is_a(key, "RemoteTool") {
+            return Some(key);
+        }
+        ["client_transport", "connection_config"].into_iter().find_map(|field| self.graph.part(key, field))
+    }
+
+    fn write_scheme(&self, writer: &mut Writer, scheme: Scheme<'d>) {
+        match scheme {
+            Scheme::OAuth(auth) => self.write_oauth(writer, auth),
+            Scheme::Plain(name @ ("bearer" | "basic" | "digest")) => {
+                writer.name("scheme").word(name);
+                writer.name("in").word("header");
+            }
+            Scheme::Plain(name) => writer.name("scheme").word(name),
+            Scheme::ApiKey(place, name) => {
+                writer.name("scheme").word("apikey");
+                writer.name("in").word(place);
+                writer.name("name").text(name);
+            }
+            Scheme::Oci(auth_type) => {
+                writer.name("scheme").word("agentspec:oci");
+                if let Some(auth_type) = auth_type {
+                    writer.name("agentspec:authType").text(auth_type);
+                }
+            }
+        }
+    }
+
+    fn write_oauth(&self, writer: &mut Writer, auth: Key) {
+        writer.name("scheme").word("oauth2");
+        writer.name("flow").word("code");
+        let endpoints = self.graph.field(auth, "endpoints");
+        let members =
+            [("authorization", "authorization_endpoint"), ("token", "token_endpoint"), ("refresh", "refresh_endpoint")];
+        for (member, field) in members {
+            let url = endpoints.and_then(|endpoints| endpoints.get(field)).and_then(|url| self.graph.resolve(url));
+            if let Some(endpoint) = url.and_then(Value::as_str).and_then(Endpoint::of_url) {
+                writer.name(member).word(&endpoint.href);
+            }
+        }
+        let scopes: Vec<&str> = match self.graph.field(auth, "scopes") {
+            Some(Value::String(scopes)) => scopes.split_whitespace().collect(),
+            Some(Value::Array(scopes)) => scopes.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        if !scopes.is_empty() {
+            writer.name("scopes").array(|writer| scopes.iter().for_each(|scope| writer.text(scope)));
+        }
+        if let Some(issuer) = self.text(auth, "issuer").and_then(Endpoint::of_url) {
+            writer.name("agentspec:issuer").word(&issuer.href);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `Writer`: JSON text in the order in which it is written.
+//!
+//! What comes from a document goes through [`Writer::text`] and [`Writer::data`], which let no URL
+//! through with the credentials in it: that way no part of a description can forget to.
+
+use serde_json::{Number, Value};
+
+use crate::{convert::agent_spec::redaction::scrubbed, td::push_string};
+
+/// JSON text that is being written.
+#[derive(Default)]
+pub(super) struct Writer {
+    text: String,
+    /// Whether a comma comes before the next member or element.
+    is_continued: bool,
+}
+
+impl Writer {
+    /// A writer that has room for so many bytes.
+    pub(super) fn with_capacity(bytes: usize) -> Writer {
+        Writer { text: String::with_capacity(bytes), is_continued: false }
+    }
+
+    /// How many bytes were written so far.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// What was written.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    fn separate(&mut self) {
+        if self.is_continued {
+            self.text.push(',');
+        }
+    }
+
+    /// An object with the members that `write` writes.
+    pub(super) fn object(&mut self, write: impl FnOnce(&mut Writer)) {
+        self.enclosed('{', write, '}');
+    }
+
+    /// An array with the elements that `write` writes.
+    pub(super) fn array(&mut self, write: impl FnOnce(&mut Writer)) {
+        self.enclosed('[', write, ']');
+    }
+
+    fn enclosed(&mut self, open: char, write: impl FnOnce(&mut Writer), close: char) {
+        self.open(open);
+        write(self);
+        self.close(close);
+    }
+
+    /// Begins an object or array, by its bracket.
+    pub(super) fn open(&mut self, bracket: char) {
+        self.separate();
+        self.text.push(bracket);
+        self.is_continued = false;
+    }
+
+    /// Ends an object or array, by its bracket.
+    pub(super) fn close(&mut self, bracket: char) {
+        self.text.push(bracket);
+        self.is_continued = true;
+    }
+
+    /// The name of the member whose value is written next.
+    pub(super) fn name(&mut self, name: &str) -> &mut Writer {
+        self.separate();
+        push_string(&mut self.text, name);
+        self.text.push(':');
+        self.is_continued = false;
+        self
+    }
+
+    /// A string of ours.
+    pub(super) fn word(&mut self, word: &str) {
+        self.separate();
+        push_string(&mut self.text, word);
+        self.is_continued = true;
+    }
+
+    /// A string of the document.
+    pub(super) fn text(&mut self, text: &str) {
+        self.word(&scrubbed(text));
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&mut self, flag: bool) {
+        self.raw(if flag { "true" } else { "false" });
+    }
+
+    /// A number of the document.
+    pub(super) fn number(&mut self, number: &Number) {
+        self.raw(&number.to_string());
+    }
+
+    /// A value of the document, whatever it is.
+    pub(super) fn data(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.raw("null"),
+            Value::Bool(flag) => self.flag(*flag),
+            Value::Number(number) => self.number(number),
+            Value::String(text) => self.text(text),
+            Value::Array(elements) => self.array(|writer| elements.iter().for_each(|element| writer.data(element))),
+            Value::Object(members) => self.object(|writer| {
+                for (name, value) in members {
+                    writer.name(name).data(value);
+                }
+            }),
+        }
+    }
+
+    /// JSON text as it is.
+    fn raw(&mut self, json: &str) {
+        self.separate();
+        self.text.push_str(json);
+        self.is_continued = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_and_elements_are_separated() {
+        let mut writer = Writer::default();
+        writer.object(|writer| {
+            writer.name("b").array(|writer| {
+                writer.array(|_| ());
+                writer.word("\"");
+                writer.object(|_| ());
+                writer.flag(true);
+            });
+            writer.name("a").data(&json!({"x": [1, -2.5, null], "y": {}}));
+            writer.name("c").flag(false);
+        });
+        assert_eq!(writer.into_text(), r#"{"b":[[],"\"",{},true],"a":{"x":[1,-2.5,null],"y":{}},"c":false}"#);
+    }
+
+    #[test]
+    fn credentials_in_urls_are_left_out_wherever_they_are() {
+        let mut writer = Writer::default();
+        writer.data(&json!(["see https://joe:hunter2@host/x", {"a": "https://h/?api_key=hunter2&q=1"}]));
+        let text = writer.into_text();
+        assert!(!text.contains("hunter2") && text.contains("https://host/x") && text.contains("q=1"), "{text}");
+    }
+}
