@@ -1,5 +1,6 @@
 //! All integration tests: one binary, one module a resource or promise.
 
+mod agent_spec;
 mod cli;
 mod crash;
 mod http;

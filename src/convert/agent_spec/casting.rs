@@ -99,14 +99,14 @@ pub(super) struct Casting<'e> {
 impl Casting<'_> {
     /// Whether a value of `from` can be cast to `to`.
     pub(super) fn casts(self, from: &Value, to: &Value) -> Answer {
-        self.effort.spend(1)?;
-        let targets = alternatives(to);
+        let (sources, targets) = (alternatives(from), alternatives(to));
+        self.effort.spend(1 + sources.len() + targets.len())?;
         let takes_all =
             |target: &Alternative<'_>| !matches!(target, Alternative::Basic(kind, _) if *kind != Kind::Text);
         if targets.iter().any(takes_all) {
             return Ok(true);
         }
-        for source in alternatives(from) {
+        for source in sources {
             if !self.casts_to_one_of(source, &targets)? {
                 return Ok(false);
             }
@@ -281,5 +281,122 @@ pub(super) fn excuse(refusal: Refusal) -> &'static str {
             "the SDK can't compare these schemas; it knows types, `anyOf`, `items` and `properties`"
         }
         Refusal::TooComplex => "the document's schemas take too much work to compare; they may be simpler or fewer",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn casts(from: &Value, to: &Value) -> Answer {
+        Casting { effort: &Effort::for_document() }.casts(from, to)
+    }
+
+    #[test]
+    fn basic_types_cast_by_the_table() {
+        let types = ["string", "integer", "number", "boolean", "null", "array", "object"];
+        let numeric = ["integer", "number", "boolean"];
+        for from in types {
+            for to in types {
+                let expected = from == to || to == "string" || numeric.contains(&from) && numeric.contains(&to);
+                assert_eq!(casts(&json!({"type": from}), &json!({"type": to})), Ok(expected), "{from} to {to}");
+            }
+            assert_eq!(casts(&json!({"type": from}), &json!({})), Ok(true), "{from} to anything");
+        }
+    }
+
+    #[test]
+    fn types_with_parts_cast_part_by_part() {
+        let array = |items: &str| json!({"type": "array", "items": {"type": items}});
+        let object = |members: Value| json!({"type": "object", "properties": members});
+        let map = |values: Value| json!({"type": "object", "properties": {}, "additionalProperties": values});
+        let nullable = json!({"anyOf": [{"type": "number"}, {"type": "null"}]});
+        let (text, integer) = (json!({"type": "string"}), json!({"type": "integer"}));
+        let cases = [
+            (array("integer"), array("boolean"), true),
+            (array("string"), array("integer"), false),
+            (json!({"type": "array"}), array("integer"), false),
+            (array("integer"), json!({"type": "array"}), true),
+            (object(json!({"a": integer, "b": text})), object(json!({"a": text})), true),
+            (object(json!({"a": text})), object(json!({"a": text, "b": text})), false),
+            (object(json!({"a": text})), object(json!({"a": integer})), false),
+            (map(integer.clone()), map(text.clone()), true),
+            (map(text.clone()), map(integer.clone()), false),
+            (object(json!({"a": integer})), map(text.clone()), true),
+            (object(json!({"a": text})), map(integer.clone()), false),
+            (object(json!({})), map(json!(false)), true),
+            (map(integer.clone()), map(json!(false)), false),
+            (json!({"type": "number"}), json!({"type": ["number", "null"]}), true),
+            (json!({"type": ["number", "null"]}), json!({"type": "number"}), false),
+            (json!({"type": "boolean"}), nullable.clone(), true),
+            (nullable.clone(), json!({"type": ["null", "integer"]}), true),
+            (text.clone(), nullable.clone(), false),
+            (json!({"oneOf": [{"type": "integer"}]}), nullable, true),
+            (json!({}), integer.clone(), false),
+            (json!({}), text, true),
+            (json!({"enum": [1, 2]}), integer.clone(), true),
+            (json!({"const": "a"}), integer.clone(), false),
+            (json!({"$ref": "#/$defs/a"}), integer, true),
+        ];
+        for (from, to, expected) in cases {
+            assert_eq!(casts(&from, &to), Ok(expected), "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn defaults_may_need_a_conversion() {
+        let fits = |value: Value, schema: Value| Casting { effort: &Effort::for_document() }.fits(&value, &schema);
+        assert_eq!(fits(json!(5), json!({"type": "string"})), Ok(true));
+        assert_eq!(fits(json!("5"), json!({"type": "integer"})), Ok(false));
+        assert_eq!(fits(json!(null), json!({"type": ["integer", "null"]})), Ok(true));
+        assert_eq!(fits(json!([[1], []]), json!({"type": "array", "items": {"type": "array"}})), Ok(true));
+        assert_eq!(fits(json!([1, "a"]), json!({"type": "array", "items": {"type": "integer"}})), Ok(false));
+        let required = json!({"type": "object", "properties": {"a": {}}, "required": ["a"]});
+        assert_eq!(fits(json!({}), required), Ok(false));
+        assert_eq!(
+            fits(json!({"a": 1}), json!({"type": "object", "additionalProperties": {"type": "null"}})),
+            Ok(false)
+        );
+    }
+
+    #[test]
+    fn types_are_described_in_short() {
+        assert_eq!(describe(&json!({"type": "array", "items": {"type": "string"}})), "array of string");
+        assert_eq!(describe(&json!({"anyOf": [{"type": "integer"}, {"type": "null"}]})), "integer or null");
+        assert_eq!(describe(&json!({"title": "a"})), "any type");
+        let types = ["string", "integer", "number", "boolean", "null", "array"];
+        assert_eq!(describe(&json!({"type": types})), "string or integer or number or boolean or others");
+    }
+
+    fn schema() -> impl Strategy<Value = Value> {
+        let names = prop::sample::select(&["string", "integer", "number", "boolean", "null", "array", "object"][..]);
+        let leaf = prop_oneof![
+            Just(json!({})),
+            names.clone().prop_map(|name| json!({"type": name})),
+            prop::collection::hash_set(names, 1..4)
+                .prop_map(|names| json!({"type": names.into_iter().collect::<Vec<_>>()})),
+        ];
+        leaf.prop_recursive(4, 24, 3, |inner| {
+            prop_oneof![
+                inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+                prop::collection::vec(inner.clone(), 1..4).prop_map(|any_of| json!({"anyOf": any_of})),
+                (prop::collection::btree_map("[ab]", inner.clone(), 0..3), inner).prop_map(|(properties, others)| {
+                    json!({"type": "object", "properties": properties, "additionalProperties": others})
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn everything_casts_to_itself_and_to_a_string(schema in schema()) {
+            prop_assert_eq!(casts(&schema, &schema), Ok(true));
+            prop_assert_eq!(casts(&schema, &json!({"type": "string"})), Ok(true));
+            let effort = Effort::for_document();
+            prop_assert_eq!(super::super::sdk_types::SdkTypes { effort: &effort }.castable(&schema, &schema), Ok(true));
+        }
     }
 }

@@ -84,7 +84,7 @@ impl<'v> View<'v> {
     }
 
     fn is_union(self) -> bool {
-        self.has("anyOf") || self.get("type").is_some_and(Value::is_array)
+        matches!(self, View::Whole(_)) && (self.has("anyOf") || self.get("type").is_some_and(Value::is_array))
     }
 
     fn alternatives(self) -> Result<Vec<View<'v>>, Refusal> {
@@ -127,8 +127,9 @@ impl SdkTypes<'_> {
             return Ok(true);
         }
         if from.is_union() || to.is_union() {
-            let targets = to.alternatives()?;
-            return all(from.alternatives()?, |one| any(&targets, |target| self.casts(one, *target)));
+            let (sources, targets) = (from.alternatives()?, to.alternatives()?);
+            self.effort.spend(sources.len() + targets.len())?;
+            return all(sources, |one| any(&targets, |target| self.casts(one, *target)));
         }
         match (from.kind(), to.kind()) {
             _ if from.is_number() && to.is_number() => Ok(true),
@@ -154,6 +155,7 @@ impl SdkTypes<'_> {
         refuse_combinations(one, other)?;
         if one.is_union() || other.is_union() {
             let (ones, others) = (one.alternatives()?, other.alternatives()?);
+            self.effort.spend(ones.len() + others.len())?;
             let covered = all(ones.clone(), |one| any(&others, |other| self.same(one, *other)))?;
             return if covered { all(others, |other| any(&ones, |one| self.same(other, *one))) } else { Ok(false) };
         }
@@ -295,4 +297,85 @@ fn any<T>(of: &[T], mut holds: impl FnMut(&T) -> Answer) -> Answer {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The SDK's answers, as running it gives them.
+    #[test]
+    fn answers_are_those_of_the_sdk() {
+        let unsupported = Err(Refusal::Unsupported);
+        let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false});
+        let open = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+        let cases = [
+            (json!({"type": "null"}), json!({"type": "null"}), Ok(true), Ok(true)),
+            (json!({"type": "null", "title": "a"}), json!({"type": "null"}), Ok(false), Ok(true)),
+            (json!({}), json!({"type": "integer"}), Ok(false), Ok(false)),
+            (json!({}), json!({"type": ["integer", "null"]}), Ok(true), Ok(false)),
+            (json!({"type": "array"}), json!({"type": "array", "items": {"type": "integer"}}), Ok(false), Ok(false)),
+            (open.clone(), closed.clone(), Ok(false), Ok(false)),
+            (closed, open.clone(), Ok(false), Ok(false)),
+            (json!({"type": "object"}), json!({"type": "object", "properties": {}}), Ok(true), unsupported),
+            (json!({"type": "object", "properties": {}}), json!({"type": "object"}), Ok(true), Ok(true)),
+            (json!({"oneOf": [open.clone()]}), json!({"type": "string"}), unsupported, unsupported),
+            (json!({"anyOf": [open]}), json!({"anyOf": [{"allOf": []}]}), unsupported, unsupported),
+            (
+                json!({"type": "string", "anyOf": [{"type": "null"}]}),
+                json!({"type": ["null", "string"]}),
+                Ok(true),
+                Ok(true),
+            ),
+        ];
+        let effort = Effort::for_document();
+        let types = SdkTypes { effort: &effort };
+        for (from, to, casts, same) in cases {
+            assert_eq!((types.castable(&from, &to), types.same_type(&from, &to)), (casts, same), "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn defaults_fit_as_the_sdk_has_it() {
+        let effort = Effort::for_document();
+        let fits = |value: Value, schema: Value| SdkTypes { effort: &effort }.fits(&value, &schema);
+        assert_eq!(fits(json!(5), json!({"type": "string"})), Ok(true));
+        assert_eq!(fits(json!(true), json!({"type": "integer"})), Ok(true));
+        assert_eq!(fits(json!({}), json!({"type": "object", "properties": {"a": {}}})), Ok(false));
+        assert_eq!(fits(json!({}), json!({"type": "object", "properties": {"a": {"default": 1}}})), Ok(true));
+        assert_eq!(fits(json!({"b": 1}), json!({"type": "object", "additionalProperties": false})), Ok(false));
+        let open = json!({"type": "object", "additionalProperties": true});
+        assert_eq!(fits(json!({"b": 1}), open), Err(Refusal::Unsupported));
+    }
+
+    #[test]
+    fn a_union_is_compared_up_to_a_size() {
+        let union = |length: usize| json!({"anyOf": vec![json!({"type": "null"}); length]});
+        let effort = Effort::for_document();
+        let castable = |length| SdkTypes { effort: &effort }.castable(&union(length), &json!({"type": "null"}));
+        assert_eq!(castable(MAX_ALTERNATIVES), Ok(true));
+        assert_eq!(castable(MAX_ALTERNATIVES + 1), Err(Refusal::Unsupported));
+    }
+
+    #[test]
+    fn comparisons_of_nested_unions_end() {
+        let mut union = json!({"type": "integer"});
+        for _ in 0..3 {
+            union = json!({"anyOf": vec![union; 20]});
+        }
+        let effort = Effort::for_document();
+        let other = json!({"anyOf": [union, {"type": "boolean"}]});
+        let answer = SdkTypes { effort: &effort }.same_type(&other["anyOf"][0], &json!({"anyOf": [{"type": "null"}]}));
+        assert_eq!(answer, Ok(false));
+        assert_eq!(SdkTypes { effort: &effort }.same_type(&other, &other), Ok(true));
+    }
+
+    #[test]
+    fn numbers_and_booleans_are_equal_as_python_has_it() {
+        let effort = Effort::for_document();
+        let equal = |one: Value, other: Value| SdkTypes { effort: &effort }.equal(&one, &other);
+        assert_eq!(equal(json!({"default": [1, 0]}), json!({"default": [1.0, false]})), Ok(true));
+        assert_eq!(equal(json!(1), json!("1")), Ok(false));
+        assert_eq!(equal(json!(null), json!(0)), Ok(false));
+    }
 }

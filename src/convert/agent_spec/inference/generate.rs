@@ -181,9 +181,8 @@ impl<'d> Builder<'_, 'd> {
                 let mut is_known = false;
                 for position in known.iter().filter(|_| merging == Merging::SameType) {
                     match entries[*position].is_same_type(property, self.graph.profile, self.effort) {
-                        Ok(true) => is_known = true,
-                        Ok(false) => {}
-                        Err(Refusal::Unsupported) => is_unsupported = true,
+                        Ok(same) => is_known |= same,
+                        Err(Refusal::Unsupported) => (is_known, is_unsupported) = (true, true),
                         Err(Refusal::TooComplex) => return Err(Refusal::TooComplex),
                     }
                 }

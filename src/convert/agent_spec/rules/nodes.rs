@@ -10,7 +10,7 @@ use super::{
         inference::{CAUGHT_EXCEPTION, EXCEPTION_INFO},
         sdk_types::SdkTypes,
     },
-    Demand, Key, Profile, Rules, Side, listed, quoted,
+    Demand, Key, Profile, Refusal, Rules, Side, listed, quoted,
 };
 
 impl Rules<'_, '_> {
@@ -122,22 +122,23 @@ impl Rules<'_, '_> {
         }
     }
 
-    /// Inputs of several subflows that have the same name are one, and of one type; outputs can't be.
+    /// Inputs of several subflows that have the same name are one, and of one type; outputs can't be. The
+    /// SDK doesn't look where the node declares its own.
     fn parallel_flows(&mut self, key: Key) {
         for side in Side::BOTH {
             let Some(generated) = &self.inference.port(key, side).generated else { continue };
+            let spot = || self.graph.at(key).member("subflows");
+            if generated.is_unsupported {
+                _ = self.answer(Err(Refusal::Unsupported), spot);
+            }
             let mut known = HashSet::new();
-            for property in generated.list.as_slice() {
-                if known.insert(&*property.title) || self.profile() == Profile::Sdk {
-                    continue;
-                }
-                let spot = || self.graph.at(key).member("subflows");
+            for property in generated.list.as_slice().iter().filter(|property| !known.insert(&*property.title)) {
                 let name = quoted(&property.title);
                 match side {
-                    Side::Inputs => self.report(Demand::Text, "parallel-input-conflict", spot, || {
+                    Side::Inputs => self.report(Demand::Both, "parallel-input-conflict", spot, || {
                         format!("two subflows have an input {name} of different types")
                     }),
-                    Side::Outputs => self.report(Demand::Text, "parallel-output-conflict", spot, || {
+                    Side::Outputs => self.report(Demand::Both, "parallel-output-conflict", spot, || {
                         format!("two subflows have an output {name}; its values would replace each other")
                     }),
                 }

@@ -24,11 +24,8 @@ impl<'d> Rules<'_, 'd> {
             if let (Some(declared), Some(generated)) = (&port.declared, &port.generated) {
                 self.expected(key, side, declared, generated);
             }
-            let is_unsupported = port.generated.as_ref().is_some_and(|generated| generated.is_unsupported);
-            if is_unsupported {
-                _ = self.answer(Err(super::Refusal::Unsupported), || self.graph.at(key));
-            }
-            if port.declared.is_none() && self.profile() == Profile::Sdk {
+            let is_told = self.profile() == Profile::Spec || self.graph.type_name(key) == "ParallelFlowNode";
+            if port.declared.is_none() && !is_told {
                 // What the text says of such conflicts depends on the component.
                 port.effective().into_iter().for_each(|list| self.repeated_titles(key, side, list));
             }
