@@ -180,10 +180,13 @@ impl<'d> Builder<'_, 'd> {
                 let known = by_title.entry(property.title.to_string()).or_default();
                 let mut is_known = false;
                 for position in known.iter().filter(|_| merging == Merging::SameType) {
-                    match entries[*position].is_same_type(property, self.graph.profile, self.effort) {
-                        Ok(same) => is_known |= same,
+                    match property.is_same_type(&entries[*position], self.graph.profile, self.effort) {
+                        Ok(same) => is_known = same,
                         Err(Refusal::Unsupported) => (is_known, is_unsupported) = (true, true),
                         Err(Refusal::TooComplex) => return Err(Refusal::TooComplex),
+                    }
+                    if is_known {
+                        break;
                     }
                 }
                 if !is_known {
