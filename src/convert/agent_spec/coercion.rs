@@ -30,12 +30,19 @@ pub(super) fn as_boolean(value: &Value, profile: Profile) -> Option<bool> {
 /// The integer that a value is or counts as.
 pub(super) fn as_integer(value: &Value, profile: Profile) -> Option<f64> {
     match value {
-        Value::Number(number) => number.as_f64().filter(|number| number.fract() == 0.0),
+        Value::Number(number) if number.is_f64() => number.as_f64().filter(|number| is_whole(*number, profile)),
+        Value::Number(number) => number.as_f64(),
         _ if profile == Profile::Spec => None,
         Value::Bool(value) => Some(f64::from(u8::from(*value))),
         Value::String(text) => integer_in(text),
         _ => None,
     }
+}
+
+/// Whether a number with a decimal point or exponent is an integer; the SDK knows them up to 64 bits.
+fn is_whole(number: f64, profile: Profile) -> bool {
+    const ABOVE_64_BITS: f64 = 9_223_372_036_854_775_808.0;
+    number.fract() == 0.0 && (profile == Profile::Spec || number.abs() < ABOVE_64_BITS)
 }
 
 /// The number that a value is or counts as.

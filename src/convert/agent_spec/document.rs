@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Profile, places::At, reader::Reader, version::Version};
+use super::{Profile, components::kind_of, places::At, reader::Reader, version::Version};
 
 /// Where the version is; the second is the name that it had before the first release.
 const NAMES: [&str; 2] = ["agentspec_version", "air_version"];
@@ -19,7 +19,8 @@ impl<'d> Reader<'d, '_> {
         let at = at.member(name);
         let Some(version) = value.as_str().and_then(Version::parse) else {
             self.error(&at, "malformed-version", || {
-                format!("a version is a string like \"25.4.1\" (year, quarter, patch), not {value}")
+                let found = value.as_str().map_or(kind_of(value).to_owned(), |text| format!("{text:?}"));
+                format!("a version is a string like \"25.4.1\" (year, quarter, patch), not {found}")
             });
             return Version::NEWEST;
         };

@@ -6,6 +6,8 @@ use crate::td::{Report, Violation};
 const MAX_FINDINGS: usize = 1000;
 /// The same for the bytes of a list: a pointer repeats member names, which may be as long as a document.
 const MAX_FINDING_BYTES: usize = 256 * 1024;
+/// The longest message in bytes: what it quotes may be as long as a document.
+const MAX_MESSAGE_BYTES: usize = 1024;
 
 /// Errors and warnings so far, as many as anybody reads of each.
 #[derive(Debug, Default)]
@@ -83,6 +85,10 @@ impl List {
             return;
         }
         let (spot, mut message) = (spot(), message().into());
+        if message.len() > MAX_MESSAGE_BYTES {
+            message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+            message.push('…');
+        }
         if spot.document > 0 {
             message.push_str(&format!(" (in component document {})", spot.document));
         }

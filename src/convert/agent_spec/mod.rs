@@ -5,6 +5,7 @@
 
 mod casting;
 mod coercion;
+mod components;
 mod conversion;
 mod document;
 mod effort;
@@ -23,6 +24,7 @@ mod reader;
 mod redaction;
 mod references;
 mod rules;
+mod scan;
 mod sdk_types;
 mod source;
 mod thing;

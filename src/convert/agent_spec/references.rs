@@ -9,7 +9,6 @@ use super::{
     graph::{Key, text_member},
     places::{At, PlaceId},
     reader::Reader,
-    types::{ComponentType, Secrecy},
     version::Version,
 };
 
@@ -62,93 +61,7 @@ pub(super) enum Resolved<'d> {
     Nothing,
 }
 
-/// A reference that was seen while a document was scanned.
-pub(super) struct Use<'d> {
-    id: &'d Value,
-    place: PlaceId,
-    /// The reference itself.
-    value: &'d Value,
-    may_be_withheld: bool,
-}
-
-/// The component around the values that are scanned.
-#[derive(Clone, Copy)]
-struct Around<'d> {
-    members: &'d Map<String, Value>,
-    /// The field of it that is scanned.
-    field: &'d str,
-    /// The value is the field's own, not one within it.
-    is_field: bool,
-}
-
 impl<'d> Reader<'d, '_> {
-    /// Finds all references and definitions of a document, wherever they are. In the `spec` profile
-    /// definitions hold for the whole configuration, in `sdk` from where they are read on.
-    pub(super) fn scan(&mut self, document: &'d Value, at: &At<'_, 'd>) {
-        self.scan_value(document, at, None);
-    }
-
-    fn scan_value(&mut self, value: &'d Value, at: &At<'_, 'd>, around: Option<Around<'d>>) {
-        match value {
-            Value::Array(items) => {
-                let around = around.map(|around| Around { is_field: false, ..around });
-                for (index, item) in items.iter().enumerate() {
-                    if item.is_object() || item.is_array() {
-                        self.scan_value(item, &at.index(index), around);
-                    }
-                }
-            }
-            Value::Object(members) => self.scan_object(value, members, at, around),
-            _ => {}
-        }
-    }
-
-    fn scan_object(
-        &mut self,
-        value: &'d Value,
-        members: &'d Map<String, Value>,
-        at: &At<'_, 'd>,
-        around: Option<Around<'d>>,
-    ) {
-        let is_component = members.contains_key("component_type");
-        for (name, member) in members {
-            match name.as_str() {
-                REFERENCE => {
-                    let may_be_withheld = around.is_some_and(|around| around.may_withhold(member));
-                    let place = self.graph.places.remember(at);
-                    self.uses.push(Use { id: member, place, value, may_be_withheld });
-                }
-                DEFINITIONS => self.scan_definitions(member, &at.member(name)),
-                // What anybody wrote there is no business of the language.
-                "metadata" if self.profile == Profile::Spec => {}
-                _ if member.is_object() || member.is_array() => {
-                    let within = if is_component {
-                        Some(Around { members, field: name, is_field: true })
-                    } else {
-                        around.map(|around| Around { is_field: false, ..around })
-                    };
-                    self.scan_value(member, &at.member(name), within);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn scan_definitions(&mut self, definitions: &'d Value, at: &At<'_, 'd>) {
-        let Value::Object(members) = definitions else {
-            self.error(at, "wrong-type", || format!("`{DEFINITIONS}` must be an object that maps ids to components"));
-            return;
-        };
-        for (id, value) in members {
-            let at = at.member(id);
-            match self.profile {
-                Profile::Spec => self.define(id, value, &at),
-                Profile::Sdk => _ = self.known_ids.insert(id),
-            }
-            self.scan_value(value, &at, None);
-        }
-    }
-
     /// Takes an id as defined from here on.
     pub(super) fn define(&mut self, id: &'d str, value: &'d Value, at: &At<'_, 'd>) {
         if let Some(earlier) = self.graph.definitions.get(id) {
@@ -165,29 +78,6 @@ impl<'d> Reader<'d, '_> {
         self.defined.push(id);
     }
 
-    /// Checks that the references of the documents scanned so far lead somewhere.
-    pub(super) fn check_uses(&mut self) {
-        for Use { id, place, value, may_be_withheld } in std::mem::take(&mut self.uses) {
-            let at = At::Place(place);
-            let Value::String(id) = id else {
-                self.error(&at, "malformed-reference", || {
-                    format!("`{REFERENCE}` must be the id of a component as a string")
-                });
-                continue;
-            };
-            if self.graph.definitions.contains_key(id.as_str()) || self.known_ids.contains(id.as_str()) {
-                continue;
-            }
-            if may_be_withheld {
-                self.withheld.insert(std::ptr::from_ref(value));
-                continue;
-            }
-            self.error(&at, "unresolved-reference", || {
-                format!("nothing with the id `{id}` is defined; add it to `{DEFINITIONS}`, or give the document that defines it")
-            });
-        }
-    }
-
     /// Follows a reference, which reads what it leads to if nobody did before.
     pub(super) fn follow(
         &mut self,
@@ -199,10 +89,9 @@ impl<'d> Reader<'d, '_> {
         if self.profile == Profile::Spec && reference.keys().any(|name| !MAY_STAND_BESIDE.contains(&name.as_str())) {
             self.warning(at, "reference-members", || format!("members beside `{REFERENCE}` mean nothing"));
         }
-        let Some(definition) = self.graph.definitions.get_mut(id) else {
+        let Some(definition) = self.graph.definitions.get(id) else {
             return self.follow_nowhere(value, id, at);
         };
-        definition.is_used = true;
         match definition.state {
             State::Read(resolved) => resolved,
             State::Reading => {
@@ -276,29 +165,6 @@ impl<'d> Reader<'d, '_> {
             });
         }
         may
-    }
-}
-
-impl Around<'_> {
-    /// Whether the id is one that whoever exports a configuration puts in the place of a value that must
-    /// not be seen: `<id>.<field>`.
-    fn may_withhold(self, id: &Value) -> bool {
-        let Value::String(id) = id else { return false };
-        let own = text_member(self.members, "id").unwrap_or_default();
-        let names_field = id.strip_prefix(own).and_then(|rest| rest.strip_prefix('.'));
-        let known = text_member(self.members, "component_type").and_then(ComponentType::find);
-        let Some(known) = known else { return names_field.is_some() };
-        let Some(field) = known.field(self.field) else { return false };
-        let names_this = names_field
-            .and_then(|rest| rest.strip_prefix(self.field))
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        // The id of the component may have been changed or dropped since.
-        let names_secret = || id.strip_suffix(self.field).is_some_and(|rest| rest.ends_with('.'));
-        match field.secrecy {
-            Secrecy::Public => false,
-            Secrecy::Secret => names_this || (self.is_field && names_secret()),
-            Secrecy::Address | Secrecy::MayHoldSecrets | Secrecy::Prompt => names_this,
-        }
     }
 }
 

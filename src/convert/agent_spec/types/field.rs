@@ -64,9 +64,11 @@ pub(in super::super) enum Kind {
     ChoiceMap(&'static [&'static str], &'static [&'static str]),
     /// A JSON Schema with a title.
     Schema,
+    /// A JSON Schema of objects with properties.
+    Entity,
     /// A list of properties.
     Properties,
-    /// An object of properties that describe objects.
+    /// An object of entities.
     Entities,
     /// An object with fields of its own that is no component.
     Record(&'static Record),

@@ -9,8 +9,6 @@ macro_rules! fields {
         const { &[$($field),*] }
     };
 }
-use fields;
-
 mod agents;
 mod base;
 mod datastores;
@@ -23,7 +21,7 @@ mod tools;
 
 use std::{collections::HashMap, sync::LazyLock};
 
-pub(super) use self::field::{Bound, Field, Kind, Null, Record, Secrecy, Trigger};
+pub(super) use self::field::{Bound, Field, Kind, Record, Secrecy, Trigger};
 use super::{Profile, version::Version};
 
 /// Which fields the longest type may have.

@@ -1,0 +1,368 @@
+//! Reading components: their type, their fields by the table, their parts.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Profile,
+    graph::{Class, Component, Key, text_member},
+    places::At,
+    reader::Reader,
+    references::{DEFINITIONS, MAX_DEPTH, REFERENCE, Resolved, as_reference},
+    types::{ComponentType, Field, Kind, MAX_FIELDS},
+    version::Version,
+};
+
+/// Members of a component that are no fields.
+const STRUCTURE: [&str; 6] = [
+    "component_type",
+    DEFINITIONS,
+    "component_plugin_name",
+    "component_plugin_version",
+    "agentspec_version",
+    "air_version",
+];
+
+/// A component in a field of one that is being read.
+pub(super) struct Part {
+    field: &'static str,
+    position: u32,
+    key: Key,
+}
+
+impl<'d> Reader<'d, '_> {
+    /// Reads an object that stands for a component, itself or by reference.
+    pub(super) fn read_object(
+        &mut self,
+        value: &'d Value,
+        members: &'d Map<String, Value>,
+        at: &At<'_, 'd>,
+    ) -> Resolved<'d> {
+        if self.profile == Profile::Sdk {
+            self.define_all(members, at);
+        }
+        if members.contains_key(REFERENCE) {
+            if self.depth >= MAX_DEPTH {
+                self.error(at, "nested-too-deep", || {
+                    format!("references follow each other over more than {MAX_DEPTH} steps")
+                });
+                return Resolved::Nothing;
+            }
+            self.depth += 1;
+            let resolved = self.follow(value, members, at);
+            self.depth -= 1;
+            return resolved;
+        }
+        self.read_component(members, at).map_or(Resolved::Nothing, Resolved::Component)
+    }
+
+    fn read_component(&mut self, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Option<Key> {
+        let class = self.class(members, at)?;
+        if self.depth >= MAX_DEPTH {
+            self.error(at, "nested-too-deep", || {
+                format!("components are within each other over more than {MAX_DEPTH} steps")
+            });
+            return None;
+        }
+        self.depth += 1;
+        let (first_part, first_held_back) = (self.parts.len(), self.held_back.len());
+        match class {
+            Class::Known(known) => self.read_fields(known, members, at),
+            Class::Plugin => self.warning(at, "plugin-component", || {
+                let name = text_member(members, "component_plugin_name").unwrap_or_default();
+                format!("the component comes from the plugin `{name}` and isn't checked")
+            }),
+        }
+        self.depth -= 1;
+        let groups = self.link(first_part);
+        let withheld = self.held_back.split_off(first_held_back);
+        let place = self.graph.places.remember(at);
+        let key = Key(u32::try_from(self.graph.components.len()).unwrap_or(u32::MAX));
+        let version = self.graph.version;
+        self.graph.components.push(Component { class, members, place, version, groups, withheld });
+        self.check_id(key, members, at);
+        Some(key)
+    }
+
+    fn class(&mut self, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Option<Class> {
+        let Some(name) = members.get("component_type") else {
+            self.error(at, "missing-component-type", || {
+                let hint = if members.get("type").is_some_and(Value::is_string) { ", not `type`" } else { "" };
+                format!("a component says what it is in `component_type`{hint}")
+            });
+            return None;
+        };
+        let at = at.member("component_type");
+        let Value::String(name) = name else {
+            self.error(&at, "wrong-type", || format!("`component_type` must be a string, not {}", kind_of(name)));
+            return None;
+        };
+        match ComponentType::find(name) {
+            Some(known) if known.is_abstract => {
+                self.error(&at, "abstract-component-type", || {
+                    format!("`{name}` is a family of components; name the type of this one")
+                });
+                None
+            }
+            Some(known) => Some(Class::Known(known)),
+            None if text_member(members, "component_plugin_name").is_some() => Some(Class::Plugin),
+            None => {
+                self.error(&at, "unknown-component-type", || match ComponentType::find_alike(name) {
+                    Some(alike) => format!("there is no component type `{name}`, but there is `{}`", alike.name),
+                    None => format!(
+                        "there is no component type `{name}`; a plugin's component has a `component_plugin_name`"
+                    ),
+                });
+                None
+            }
+        }
+    }
+
+    fn read_fields(&mut self, known: &'static ComponentType, members: &'d Map<String, Value>, at: &At<'_, 'd>) {
+        let mut values: [Option<(&'d str, &'d Value)>; MAX_FIELDS] = [None; MAX_FIELDS];
+        for (name, value) in members {
+            match known.position(name).filter(|position| self.reads(known.fields()[*position], name)) {
+                // The name that the language writes goes before another that it is read by.
+                Some(position) if values[position].is_none() || known.fields()[position].name == name => {
+                    values[position] = Some((name, value));
+                }
+                Some(_) => {}
+                None => self.check_further_member(known, name, at),
+            }
+        }
+        for (field, value) in known.fields().iter().zip(values) {
+            match value {
+                Some((name, value)) => {
+                    let at = at.member(name);
+                    self.read_field(field, value, &at);
+                    self.check_field_version(known.name, field, value, &at);
+                }
+                None if field.is_required(self.profile) => {
+                    self.error(at, "missing-field", || format!("{} needs `{}`", known.name, field.name));
+                }
+                None => {}
+            }
+        }
+        let since = self.own_bounds(known, members, at).unwrap_or(known.since);
+        self.check_version(since, at, || format!("{} came", known.name));
+    }
+
+    /// The version that a component says it needs, which the SDK goes by; it may say a last one too.
+    fn own_bounds(
+        &mut self,
+        known: &'static ComponentType,
+        members: &'d Map<String, Value>,
+        at: &At<'_, 'd>,
+    ) -> Option<Version> {
+        if self.profile == Profile::Spec {
+            return None;
+        }
+        let version = |name| text_member(members, name).and_then(Version::parse);
+        let (first, last) = (version("min_agentspec_version"), version("max_agentspec_version"));
+        let needed = self.graph.version.max(first.unwrap_or(known.since));
+        if let Some(last) = last.filter(|last| *last < needed) {
+            self.error(&at.member("max_agentspec_version"), "version-too-high", || {
+                format!("{} says it ended with {last}, but {needed} is needed", known.name)
+            });
+        }
+        first
+    }
+
+    fn reads(&self, field: &Field, name: &str) -> bool {
+        field.is_known(self.profile) && (name == field.name || self.profile == Profile::Spec)
+    }
+
+    fn check_further_member(&mut self, known: &'static ComponentType, name: &'d str, at: &At<'_, 'd>) {
+        if name == "agentspec_version" || name == "air_version" {
+            if !self.is_document(at) {
+                self.warning(&at.member(name), "nested-version", || {
+                    format!("only `{name}` at the top of the configuration counts")
+                });
+            }
+        } else if !STRUCTURE.contains(&name) {
+            self.warning(&at.member(name), "unknown-field", || {
+                format!("{} has no field `{name}`; it is kept as it is", known.name)
+            });
+        }
+    }
+
+    fn read_field(&mut self, field: &'static Field, value: &'d Value, at: &At<'_, 'd>) {
+        if value.is_null() && !matches!(field.kind(self.profile), Kind::Any) {
+            if !field.takes_null(self.profile) {
+                self.error(at, "wrong-type", || format!("`{}` can't be null", field.name));
+            }
+            return;
+        }
+        match field.kind(self.profile) {
+            Kind::Part(family) => self.read_part(field, family, value, 0, at),
+            Kind::Parts(family) => self.read_parts(field, value, at, |reader, position, item, at| {
+                reader.read_part(field, family, item, position, at);
+            }),
+            Kind::Pairs(family) => self.read_parts(field, value, at, |reader, position, item, at| {
+                reader.read_pair(field, family, item, position, at);
+            }),
+            Kind::PartsOrTexts(family) => self.read_parts(field, value, at, |reader, position, item, at| {
+                if !item.is_string() {
+                    reader.read_part(field, family, item, position, at);
+                }
+            }),
+            kind => self.read_value(field, kind, value, at),
+        }
+    }
+
+    fn read_parts(
+        &mut self,
+        field: &'static Field,
+        value: &'d Value,
+        at: &At<'_, 'd>,
+        read: impl Fn(&mut Self, usize, &'d Value, &At<'_, 'd>),
+    ) {
+        let Some(value) = self.plain(field, value, at) else { return };
+        let Value::Array(items) = value else {
+            self.error(at, "wrong-type", || format!("`{}` must be a list, not {}", field.name, kind_of(value)));
+            return;
+        };
+        for (position, item) in items.iter().enumerate() {
+            read(self, position, item, &at.index(position));
+        }
+    }
+
+    fn read_pair(
+        &mut self,
+        field: &'static Field,
+        family: &'static str,
+        item: &'d Value,
+        position: usize,
+        at: &At<'_, 'd>,
+    ) {
+        let Some(pair) = item.as_array().filter(|pair| pair.len() == 2) else {
+            self.error(at, "wrong-type", || format!("`{}` lists pairs: each is a list of two components", field.name));
+            return;
+        };
+        let before = self.parts.len();
+        for (index, item) in pair.iter().enumerate() {
+            self.read_part(field, family, item, position, &at.index(index));
+        }
+        // Half a pair is none.
+        if self.parts.len() < before + 2 {
+            self.parts.truncate(before);
+        }
+    }
+
+    fn read_part(
+        &mut self,
+        field: &'static Field,
+        family: &'static str,
+        value: &'d Value,
+        position: usize,
+        at: &At<'_, 'd>,
+    ) {
+        let Value::Object(members) = value else {
+            self.error(at, "wrong-type", || {
+                format!("`{}` takes a component ({family}), not {}", field.name, kind_of(value))
+            });
+            return;
+        };
+        let resolved = match as_reference(value) {
+            Some(reference) => self.follow(value, reference, at),
+            None => self.read_object(value, members, at),
+        };
+        match resolved {
+            Resolved::Component(key) if self.graph.is_a(key, family) || self.graph.is_plugin(key) => {
+                self.check_part_version(key, at);
+                let position = u32::try_from(position).unwrap_or(u32::MAX);
+                self.parts.push(Part { field: field.name, position, key });
+            }
+            Resolved::Component(key) => {
+                let found = self.graph.type_name(key);
+                self.error(at, "wrong-component-type", || format!("`{}` takes a {family}, no {found}", field.name));
+            }
+            Resolved::Plain(Value::String(_)) if matches!(field.kind(self.profile), Kind::PartsOrTexts(_)) => {}
+            Resolved::Plain(plain) => {
+                self.error(at, "wrong-component-type", || {
+                    format!("`{}` takes a {family}, but this refers to {}", field.name, kind_of(plain))
+                });
+            }
+            Resolved::Withheld => self.hold_back(field),
+            Resolved::Nothing => {}
+        }
+    }
+
+    /// The SDK counts the version of what was handed over as what its users need.
+    fn check_part_version(&mut self, key: Key, at: &At<'_, 'd>) {
+        let version = self.graph.component(key).version;
+        if self.profile == Profile::Sdk && self.graph.version < version {
+            let name = self.graph.type_name(key);
+            self.check_version(version, at, || {
+                format!("the {name} that was handed over is read as something that came")
+            });
+        }
+    }
+
+    /// The value itself, of a reference the plain value that it leads to.
+    pub(super) fn plain(&mut self, field: &'static Field, value: &'d Value, at: &At<'_, 'd>) -> Option<&'d Value> {
+        let Some(reference) = as_reference(value) else { return Some(value) };
+        match self.follow(value, reference, at) {
+            Resolved::Plain(plain) => self.may_repeat(plain, at).then_some(plain),
+            Resolved::Component(key) => {
+                let found = self.graph.type_name(key);
+                self.error(at, "wrong-component-type", || {
+                    format!("`{}` takes a plain value, no component ({found})", field.name)
+                });
+                None
+            }
+            Resolved::Withheld => {
+                self.hold_back(field);
+                None
+            }
+            Resolved::Nothing => None,
+        }
+    }
+
+    /// Notes that a value in the field isn't there to be seen.
+    pub(super) fn hold_back(&mut self, field: &'static Field) {
+        self.held_back.push(field.name);
+    }
+
+    /// Makes the parts of the innermost component its groups.
+    fn link(&mut self, first: usize) -> std::ops::Range<u32> {
+        let links = &mut self.graph.links;
+        let length = |list: usize| u32::try_from(list).unwrap_or(u32::MAX);
+        let start = length(links.groups.len());
+        for part in self.parts.drain(first..) {
+            let target = length(links.targets.len());
+            let is_first = length(links.groups.len()) == start;
+            match links.groups.last_mut() {
+                Some((field, range)) if !is_first && *field == part.field => range.end = target + 1,
+                _ => links.groups.push((part.field, target..target + 1)),
+            }
+            links.targets.push(part.key);
+            links.positions.push(part.position);
+        }
+        start..length(self.graph.links.groups.len())
+    }
+
+    fn check_id(&mut self, key: Key, members: &'d Map<String, Value>, at: &At<'_, 'd>) {
+        if self.profile == Profile::Sdk {
+            return;
+        }
+        let Some(id) = text_member(members, "id") else { return };
+        if let Some(first) = self.ids.insert(id, key) {
+            let first = self.graph.pointer(first);
+            self.error(&at.member("id"), "duplicate-id", || {
+                format!("the component at {first:?} has the id {id:?} already; define it once under `{DEFINITIONS}` and refer to it")
+            });
+        }
+    }
+}
+
+/// What kind of JSON a value is.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
