@@ -28,12 +28,7 @@ impl<'d> Reader<'d, '_> {
             (Kind::Properties, Value::Array(items)) => self.read_items(field, Kind::Schema, items, at),
             (Kind::TextMap, Value::Object(members)) => self.read_members(field, Kind::Text, members, at),
             (Kind::TextsMap, Value::Object(members)) => self.read_members(field, Kind::Texts, members, at),
-            (Kind::Entities, Value::Object(members)) => self.read_members(field, Kind::Entity, members, at),
-            (Kind::Entity, Value::Object(schema)) => {
-                if schema.get("type").is_none_or(|found| found != "object") || !schema.contains_key("properties") {
-                    self.error(at, "not-an-entity", || "an entity is of the type `object` and has `properties`");
-                }
-            }
+            (Kind::Entities, Value::Object(members)) => self.read_members(field, Kind::Schema, members, at),
             (Kind::Object | Kind::TextOrObject, Value::Object(members)) => {
                 self.read_members(field, Kind::Any, members, at);
             }
@@ -207,7 +202,6 @@ fn fits(kind: Kind, value: &Value, profile: Profile) -> Result<(), Misfit> {
         Kind::TextOrTexts => all(value.is_string(), "a string or a list of strings"),
         Kind::TextOrObject => all(value.is_string(), "a string or an object"),
         Kind::Schema => all(value.is_object(), "a property (a JSON Schema with a title)"),
-        Kind::Entity => Err(Misfit::Type("entities (objects with properties)")),
         Kind::Object
         | Kind::TextMap
         | Kind::TextsMap

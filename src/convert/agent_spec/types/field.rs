@@ -64,8 +64,6 @@ pub(in super::super) enum Kind {
     ChoiceMap(&'static [&'static str], &'static [&'static str]),
     /// A JSON Schema with a title.
     Schema,
-    /// A JSON Schema of objects with properties.
-    Entity,
     /// A list of properties.
     Properties,
     /// An object of entities.
