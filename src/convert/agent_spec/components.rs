@@ -22,6 +22,9 @@ const STRUCTURE: [&str; 6] = [
     "air_version",
 ];
 
+/// Members of a property that the SDK takes from an object that isn't said to be one.
+const PLAIN_PROPERTY: [&str; 4] = ["title", "description", "default", "type"];
+
 /// A component in a field of one that is being read.
 pub(super) struct Part {
     field: &'static str,
@@ -57,6 +60,11 @@ impl<'d> Reader<'d, '_> {
 
     fn read_component(&mut self, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Option<Key> {
         let class = self.class(members, at)?;
+        self.read_as(class, members, at)
+    }
+
+    /// Reads a component whose type is told by where it is.
+    fn read_as(&mut self, class: Class, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Option<Key> {
         if self.depth >= MAX_DEPTH {
             self.error(at, "nested-too-deep", || {
                 format!("components are within each other over more than {MAX_DEPTH} steps")
@@ -264,6 +272,9 @@ impl<'d> Reader<'d, '_> {
         };
         let resolved = match as_reference(value) {
             Some(reference) => self.follow(value, reference, at),
+            None if self.profile == Profile::Sdk && is_untyped(field, members) => {
+                self.read_untyped(family, members, at)
+            }
             None => self.read_object(value, members, at),
         };
         match resolved {
@@ -285,6 +296,20 @@ impl<'d> Reader<'d, '_> {
             Resolved::Withheld => self.hold_back(field),
             Resolved::Nothing => {}
         }
+    }
+
+    /// Where a string would do too, the SDK takes an object without a type, if all of its members are
+    /// plain ones that the component has, and its properties are as plain.
+    fn read_untyped(&mut self, family: &'static str, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Resolved<'d> {
+        let Some(known) = ComponentType::find(family) else { return Resolved::Nothing };
+        let lists = ["inputs", "outputs"].into_iter().filter_map(|name| members.get(name)?.as_array());
+        let mut property_members = lists.flatten().filter_map(Value::as_object).flat_map(Map::keys);
+        let is_plain = members.keys().all(|name| known.position(name).is_some())
+            && property_members.all(|name| PLAIN_PROPERTY.contains(&name.as_str()));
+        if !is_plain {
+            self.error(at, "missing-component-type", || "a component says what it is in `component_type`");
+        }
+        self.read_as(Class::Known(known), members, at).map_or(Resolved::Nothing, Resolved::Component)
     }
 
     /// The SDK counts the version of what was handed over as what its users need.
@@ -353,6 +378,10 @@ impl<'d> Reader<'d, '_> {
             });
         }
     }
+}
+
+fn is_untyped(field: &Field, members: &Map<String, Value>) -> bool {
+    matches!(field.kind(Profile::Sdk), Kind::PartsOrTexts(_)) && !members.contains_key("component_type")
 }
 
 /// What kind of JSON a value is.

@@ -92,7 +92,11 @@ impl<'d> Graph<'d> {
 
     /// The value of `component_type`.
     pub(super) fn type_name(&self, key: Key) -> &'d str {
-        text_member(self.component(key).members, "component_type").unwrap_or_default()
+        let component = self.component(key);
+        match component.class {
+            Class::Known(known) => known.name,
+            Class::Plugin => text_member(component.members, "component_type").unwrap_or_default(),
+        }
     }
 
     /// Whether its type is `family` or extends it; of a plugin's component nobody knows.

@@ -23,7 +23,7 @@ const MAY_STAND_BESIDE: [&str; 4] = [REFERENCE, DEFINITIONS, "agentspec_version"
 /// The longest chain of components within components, references followed.
 pub(super) const MAX_DEPTH: usize = 128;
 /// The most values that are looked at again because another reference leads to them.
-const MAX_REPEATED_VALUES: usize = 1_000_000;
+const MAX_REPEATED_VALUES: usize = 250_000;
 
 /// The object that is a reference, if the value is one.
 pub(super) fn as_reference(value: &Value) -> Option<&Map<String, Value>> {

@@ -60,7 +60,7 @@ pub(super) static TYPES: &[Definition] = &[
         fields![
             text("agent_url").required().address(),
             part("connection_config", "A2AConnectionConfig").required(),
-            object("session_parameters").in_sdk(Kind::Record(&A2A_SESSION)).or_null_by_spec(),
+            object("session_parameters").in_sdk(Kind::Record(&A2A_SESSION)).or_null_by_spec().may_hold_secrets(),
         ],
     )
     .since(Version::V25_4_2),

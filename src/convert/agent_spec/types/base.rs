@@ -27,7 +27,7 @@ pub(super) static TYPES: &[Definition] = &[
         "AuthConfig",
         fields![
             text("issuer").or_null().address(),
-            record("endpoints", &OAUTH_ENDPOINTS).or_null(),
+            record("endpoints", &OAUTH_ENDPOINTS).or_null().may_hold_secrets(),
             part("client", "OAuthClientConfig").required(),
             text("redirect_uri").required().address(),
             Field::new("scopes", Kind::TextOrTexts).or_null(),

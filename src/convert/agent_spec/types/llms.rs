@@ -22,7 +22,10 @@ pub(super) static TYPES: &[Definition] = &[
             text("api_type").or_null(),
             text("url").or_null().address(),
             text("api_key").or_null().secret(),
-            object("default_generation_parameters").in_sdk(Kind::Record(&GENERATION_PARAMETERS)).or_null(),
+            object("default_generation_parameters")
+                .in_sdk(Kind::Record(&GENERATION_PARAMETERS))
+                .or_null()
+                .may_hold_secrets(),
             record("retry_policy", &RETRY_POLICY).or_null().since(&[(Version::V26_1_2, Present)]),
         ],
     )

@@ -15,7 +15,7 @@ pub(super) static TYPES: &[Definition] = &[
     family(
         "ClientTransport",
         "Component",
-        fields![object("session_parameters").in_sdk(Kind::Record(&MCP_SESSION)).or_null_by_spec()],
+        fields![object("session_parameters").in_sdk(Kind::Record(&MCP_SESSION)).or_null_by_spec().may_hold_secrets()],
     ),
     component(
         "StdioTransport",

@@ -61,6 +61,6 @@ pub(super) const REQUEST: [Field; 9] = [
     object("query_params").may_hold_secrets().placeholders(),
     object("headers").may_hold_secrets().placeholders(),
     object("sensitive_headers").secret().since(&[(Version::V25_4_2, Truthy)]),
-    texts("url_allow_list").or_null().since(&[(Version::V26_1_2, Present)]),
+    texts("url_allow_list").or_null().may_hold_secrets().since(&[(Version::V26_1_2, Present)]),
     record("retry_policy", &RETRY_POLICY).or_null().since(&[(Version::V26_1_2, Present)]),
 ];
