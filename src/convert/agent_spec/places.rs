@@ -64,11 +64,6 @@ impl<'d> Places<'d> {
         }
     }
 
-    /// A step within a place that is remembered.
-    pub(super) fn within(&mut self, outer: PlaceId, token: Token<'d>) -> PlaceId {
-        self.push(outer, token)
-    }
-
     /// Where a walk is, for somebody to read.
     pub(super) fn spot(&self, at: &At<'_, 'd>) -> Spot {
         match *at {
@@ -121,8 +116,7 @@ mod tests {
         let walk = list.index(3);
         assert_eq!(places.spot(&walk), Spot { pointer: "/a~1b/3".into(), document: 1 });
         let place = places.remember(&walk);
-        let inner = places.within(place, Token::Member("x"));
-        assert_eq!(places.spot_of(inner).pointer, "/a~1b/3/x");
+        assert_eq!(places.spot(&At::Place(place).member("x")).pointer, "/a~1b/3/x");
         assert_eq!(places.spot_of(main), Spot { pointer: String::new(), document: 0 });
     }
 }

@@ -82,7 +82,8 @@ pub(in super::super) enum Kind {
 
 impl Kind {
     /// The family of the components in such a field.
-    pub(in super::super) fn family(self) -> Option<&'static str> {
+    #[cfg(test)]
+    pub(super) fn family(self) -> Option<&'static str> {
         match self {
             Kind::Part(family) | Kind::Parts(family) | Kind::Pairs(family) | Kind::PartsOrTexts(family) => Some(family),
             _ => None,
