@@ -6,10 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    effort::Effort,
-    sdk_types::{Answer, Refusal},
-};
+use super::{effort::Effort, sdk_types::Answer};
 
 type Members = Map<String, Value>;
 
@@ -272,16 +269,6 @@ pub(super) fn is_numeric(schema: &Value) -> bool {
         Alternative::Basic(kind, of) => *kind == Kind::Numeric && of.get("type").is_none_or(|name| name != "boolean"),
     };
     !kinds.is_empty() && kinds.iter().all(numeric)
-}
-
-/// Why a comparison has no answer, in words.
-pub(super) fn excuse(refusal: Refusal) -> &'static str {
-    match refusal {
-        Refusal::Unsupported => {
-            "the SDK can't compare these schemas; it knows types, `anyOf`, `items` and `properties`"
-        }
-        Refusal::TooComplex => "the document's schemas take too much work to compare; they may be simpler or fewer",
-    }
 }
 
 #[cfg(test)]

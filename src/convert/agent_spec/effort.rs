@@ -14,17 +14,30 @@ const DOCUMENT: u64 = 8_000_000;
 #[derive(Debug)]
 pub(super) struct Effort {
     left: Cell<u64>,
+    is_spent: Cell<bool>,
 }
 
 impl Effort {
     pub(super) fn for_document() -> Effort {
-        Effort { left: Cell::new(DOCUMENT) }
+        Effort { left: Cell::new(DOCUMENT), is_spent: Cell::new(false) }
     }
 
     /// Takes `steps` off, as long as there are any left.
     pub(super) fn spend(&self, steps: usize) -> Result<(), Refusal> {
-        let left = self.left.get().checked_sub(steps as u64);
-        self.left.set(left.unwrap_or(0));
-        left.map(drop).ok_or(Refusal::TooComplex)
+        match self.left.get().checked_sub(steps as u64) {
+            Some(left) if !self.is_spent.get() => {
+                self.left.set(left);
+                Ok(())
+            }
+            _ => {
+                self.is_spent.set(true);
+                Err(Refusal::TooComplex)
+            }
+        }
+    }
+
+    /// Whether something took more than there was; nothing is compared from then on.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent.get()
     }
 }

@@ -148,8 +148,6 @@ pub(super) struct Inference<'d> {
     inputs: Vec<Port<'d>>,
     outputs: Vec<Port<'d>>,
     branches: branches::Branches<'d>,
-    /// Whether the document asks for more than [`Effort`] allows.
-    pub(super) is_exhausted: bool,
 }
 
 /// Which side of a component.
@@ -184,7 +182,7 @@ impl<'d> Inference<'d> {
 
     fn empty(length: usize) -> Inference<'d> {
         let (inputs, outputs) = (Vec::with_capacity(length), Vec::with_capacity(length));
-        Inference { inputs, outputs, branches: branches::Branches::default(), is_exhausted: false }
+        Inference { inputs, outputs, branches: branches::Branches::default() }
     }
 
     /// One side of a component.
@@ -213,7 +211,7 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// The branches that the end nodes of a flow close.
+    /// The branches that the end nodes of a flow close, sorted.
     pub(super) fn end_branches(&self, flow: Key) -> &[&'d str] {
         self.branches.of_flow(flow)
     }
@@ -240,15 +238,13 @@ impl<'d> Builder<'_, 'd> {
         };
         let (mut inputs, mut outputs) =
             (Port { declared: inputs, generated: None }, Port { declared: outputs, generated: None });
-        match self.generate(key, &inputs.declared, &outputs.declared) {
-            Ok((generated_inputs, generated_outputs)) => {
-                (inputs.generated, outputs.generated) = (generated_inputs, generated_outputs);
-            }
-            Err(_) => self.done.is_exhausted = true,
+        // What would take too much is left out, which the effort remembers.
+        if let Ok(generated) = self.generate(key, &inputs.declared, &outputs.declared) {
+            (inputs.generated, outputs.generated) = generated;
         }
         self.done.inputs.push(inputs);
         self.done.outputs.push(outputs);
-        self.done.branches.add(self.graph, key);
+        self.done.branches.add(self.graph, key, self.effort);
     }
 
     fn declared(&mut self, key: Key, field: &str) -> Option<List<'d>> {

@@ -307,7 +307,11 @@ impl Check<'_> {
             Ok(false) => {
                 self.error("default", "property-default-type", format!("the default is not of type {}", wanted()))
             }
-            Err(refusal) => self.error("default", "property-too-complex", super::casting::excuse(refusal)),
+            Err(Refusal::Unsupported) => {
+                self.error("default", "schema-unsupported", "the SDK can't tell whether a default fits this schema");
+            }
+            // The document as a whole is refused for that.
+            Err(Refusal::TooComplex) => {}
         }
     }
 

@@ -7,7 +7,11 @@ use std::{
 
 use serde_json::Value;
 
-use super::{super::Profile, Graph, Key, generate::end_nodes};
+use super::{
+    super::{Profile, effort::Effort},
+    Graph, Key,
+    generate::end_nodes,
+};
 
 /// The branch of nodes that have one, and of end nodes that name none.
 pub(in super::super) const NEXT: &str = "next";
@@ -50,7 +54,7 @@ impl<'d> Branches<'d> {
         self.of_flows.get(&flow).map_or(&[], |names| names)
     }
 
-    pub(super) fn add(&mut self, graph: &Graph<'d>, key: Key) {
+    pub(super) fn add(&mut self, graph: &Graph<'d>, key: Key, effort: &Effort) {
         if graph.is_a(key, "Flow") {
             let mut names: Vec<&'d str> =
                 end_nodes(graph, key).into_iter().map(|end| graph.text(end, "branch_name").unwrap_or(NEXT)).collect();
@@ -61,12 +65,12 @@ impl<'d> Branches<'d> {
             let declared = graph.field(key, "branches").and_then(Value::as_array);
             let declared = declared.filter(|list| !list.is_empty());
             let declared = declared.map(|list| list.iter().filter_map(Value::as_str).collect());
-            let expected = self.expected(graph, key);
+            let expected = self.expected(graph, key, effort);
             self.of_nodes.insert(key, NodeBranches { declared, expected });
         }
     }
 
-    fn expected(&self, graph: &Graph<'d>, key: Key) -> Option<Rc<[&'d str]>> {
+    fn expected(&self, graph: &Graph<'d>, key: Key, effort: &Effort) -> Option<Rc<[&'d str]>> {
         if graph.is_plugin(key) {
             return None;
         }
@@ -75,7 +79,9 @@ impl<'d> Branches<'d> {
             "EndNode" => Some(Rc::default()),
             "FlowNode" => of_subflow().map(|names| if names.is_empty() { [NEXT].into() } else { names }),
             "CatchExceptionNode" => {
-                of_subflow().map(|names| names.iter().copied().chain([CAUGHT_EXCEPTION]).collect::<Vec<_>>().into())
+                let names = of_subflow()?;
+                effort.spend(names.len()).ok()?;
+                Some(names.iter().copied().chain([CAUGHT_EXCEPTION]).collect())
             }
             "BranchingNode" => {
                 let mapping = graph.field(key, "mapping").and_then(Value::as_object)?;

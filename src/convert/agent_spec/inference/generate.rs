@@ -208,7 +208,11 @@ impl<'d> Builder<'_, 'd> {
         for end in &ends {
             lists.push(self.effective(*end, Side::Outputs).cloned().unwrap_or_default());
         }
-        let Some((first, others)) = lists.split_first() else { return Ok(Some(Generated::of(Vec::new()))) };
+        let (first, others) = match &lists[..] {
+            [] => return Ok(Some(Generated::of(Vec::new()))),
+            [only] => return Ok(Some(Generated::exactly(only.clone()))),
+            [first, others @ ..] => (first, others),
+        };
         let mut entries = Vec::new();
         for output in first.as_slice() {
             self.effort.spend(lists.len())?;

@@ -28,11 +28,13 @@ impl Rules<'_, '_> {
         for side in Side::BOTH {
             let general = self.inference.port(agent, side);
             for property in self.inference.port(parameters, side).properties() {
-                self.spend(1);
+                if !self.affords(1) {
+                    return;
+                }
                 let Some(other) = general.find(&property.title) else { continue };
                 let spot = || self.graph.at(key).member("agent_specialization_parameters");
                 let (one, two) = (other.schema(), property.schema());
-                if !self.is_same_type(other, property, spot) {
+                if !self.is_same_type(property, other, spot) {
                     self.report(Demand::Text, "specialised-property-conflict", spot, || {
                         let (one, two) = (describe(&one), describe(&two));
                         format!(

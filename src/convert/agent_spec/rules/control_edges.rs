@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::{super::inference::NEXT, Demand, Key, Rules, flows::FlowGraph, listed, quoted};
 
-impl Rules<'_, '_> {
+impl<'d> Rules<'_, 'd> {
     pub(super) fn control_edges(&mut self, flow: &FlowGraph<'_, '_>) {
         let mut leaving: HashMap<(Key, &str), usize> = HashMap::new();
+        let mut branches: HashMap<Key, HashSet<&str>> = HashMap::new();
         for (n, edge) in self.graph.parts(flow.flow, "control_flow_connections").iter().enumerate() {
             let spot = || self.graph.at_part(flow.flow, "control_flow_connections", n);
             let (from, to) = (self.graph.part(*edge, "from_node"), self.graph.part(*edge, "to_node"));
@@ -33,7 +34,10 @@ impl Rules<'_, '_> {
                 continue;
             }
             let branch = self.graph.text(*edge, "from_branch").unwrap_or(NEXT);
-            self.known_branch(from, branch, *edge);
+            let known = branches.entry(from).or_insert_with(|| self.branch_names(from));
+            if !known.is_empty() && !known.contains(branch) {
+                self.unknown_branch(from, branch, *edge);
+            }
             let count = leaving.entry((from, branch)).or_default();
             *count += 1;
             if *count == 2 {
@@ -57,15 +61,18 @@ impl Rules<'_, '_> {
         });
     }
 
-    fn known_branch(&mut self, from: Key, branch: &str, edge: Key) {
-        let branches = self.inference.branches(from);
-        let Some(known) = branches.effective() else { return };
-        if !known.contains(&branch) {
-            let spot = || self.graph.at(edge).member("from_branch");
-            self.report(Demand::Text, "control-edge-unknown-branch", spot, || {
-                format!("the node has no branch {}; it has: {}", quoted(branch), listed(known.iter().copied()))
-            });
-        }
+    /// The branches of a node, none if they aren't known.
+    fn branch_names(&self, node: Key) -> HashSet<&'d str> {
+        let names = self.inference.branches(node).effective().unwrap_or_default();
+        if self.affords(names.len()) { names.iter().copied().collect() } else { HashSet::new() }
+    }
+
+    fn unknown_branch(&mut self, from: Key, branch: &str, edge: Key) {
+        let spot = || self.graph.at(edge).member("from_branch");
+        self.report(Demand::Text, "control-edge-unknown-branch", spot, || {
+            let known = self.inference.branches(from).effective().unwrap_or_default();
+            format!("the node has no branch {}; it has: {}", quoted(branch), listed(known.iter().copied()))
+        });
     }
 
     /// From every branch of a node that can be reached an edge leads on.
@@ -83,7 +90,9 @@ impl Rules<'_, '_> {
                 continue;
             }
             let branches = self.inference.branches(*node).effective().unwrap_or_default();
-            self.spend(branches.len());
+            if !self.affords(branches.len()) {
+                return;
+            }
             for branch in branches.iter().filter(|branch| !connected.contains(&(*node, **branch))) {
                 let is_start = flow.start == Some(*node) && !flow.following.contains_key(node);
                 let demand = if is_start { Demand::Both } else { Demand::Text };

@@ -79,10 +79,9 @@ impl Rules<'_, '_> {
         } else {
             for node in flow.nodes {
                 let port = self.inference.port(*node, Side::Outputs);
-                if !port.is_known() {
+                if !port.is_known() || !self.affords(port.properties().len()) {
                     return;
                 }
-                self.spend(port.properties().len());
                 written.extend(port.properties().iter().map(|output| &*output.title));
             }
         }
@@ -93,7 +92,9 @@ impl Rules<'_, '_> {
                 continue;
             }
             let inputs = self.inference.inputs(*node);
-            self.spend(inputs.len());
+            if !self.affords(inputs.len()) {
+                return;
+            }
             for input in inputs {
                 let has_source =
                     if is_explicit { fed.contains(&(*node, &*input.title)) } else { written.contains(&*input.title) };

@@ -21,8 +21,7 @@ impl<'d> Rules<'_, 'd> {
             .collect();
         let outputs = self.inference.port(flow, Side::Outputs);
         for (position, output) in outputs.properties().iter().enumerate() {
-            self.spend(lists.len());
-            if self.is_exhausted {
+            if !self.affords(lists.len()) {
                 return;
             }
             self.flow_output(flow, output, position, &lists);
@@ -35,7 +34,9 @@ impl<'d> Rules<'_, 'd> {
         for end in ends {
             let port = self.inference.port(*end, Side::Outputs);
             self.titles_needed(*end, Side::Outputs, "an end node");
-            self.spend(port.properties().len());
+            if ends.len() < 2 || !self.affords(port.properties().len()) {
+                return;
+            }
             for (position, output) in port.properties().iter().enumerate() {
                 let Some(first) = known.get(&*output.title).copied() else {
                     known.insert(&output.title, output);

@@ -41,9 +41,11 @@ enum Demand {
 pub(super) fn check<'d>(graph: &Graph<'d>, findings: &mut Findings) -> Inference<'d> {
     let effort = Effort::for_document();
     let inference = Inference::of(graph, &effort);
-    let mut rules =
-        Rules { graph, inference: &inference, effort: &effort, findings, is_exhausted: inference.is_exhausted };
+    let mut rules = Rules { graph, inference: &inference, effort: &effort, findings };
     for key in graph.keys() {
+        if effort.is_spent() {
+            break;
+        }
         rules.component(key);
     }
     rules.end();
@@ -56,8 +58,6 @@ struct Rules<'r, 'd> {
     inference: &'r Inference<'d>,
     effort: &'r Effort,
     findings: &'r mut Findings,
-    /// Something took more work than a document may.
-    is_exhausted: bool,
 }
 
 impl<'r, 'd> Rules<'r, 'd> {
@@ -112,10 +112,7 @@ impl<'r, 'd> Rules<'r, 'd> {
     fn answer(&mut self, answer: Result<bool, Refusal>, spot: impl FnOnce() -> Spot) -> bool {
         match answer {
             Ok(answer) => answer,
-            Err(Refusal::TooComplex) => {
-                self.is_exhausted = true;
-                true
-            }
+            Err(Refusal::TooComplex) => true,
             Err(Refusal::Unsupported) => {
                 self.report(
                     Demand::Sdk,
@@ -128,9 +125,9 @@ impl<'r, 'd> Rules<'r, 'd> {
         }
     }
 
-    /// Takes work off what the document may take.
-    fn spend(&mut self, steps: usize) {
-        self.is_exhausted |= self.effort.spend(steps).is_err();
+    /// Whether the document may still take as much work, which is taken off.
+    fn affords(&self, steps: usize) -> bool {
+        self.effort.spend(steps).is_ok()
     }
 
     fn casts(&mut self, from: &Property<'d>, to: &Property<'d>, spot: impl FnOnce() -> Spot) -> bool {
@@ -144,7 +141,7 @@ impl<'r, 'd> Rules<'r, 'd> {
     }
 
     fn end(self) {
-        if self.is_exhausted {
+        if self.effort.is_spent() {
             let root =
                 || self.graph.root().map_or(Spot { pointer: String::new(), document: 0 }, |root| self.graph.at(root));
             self.findings.error(

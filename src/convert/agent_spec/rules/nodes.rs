@@ -100,7 +100,7 @@ impl Rules<'_, '_> {
     fn catching(&mut self, key: Key) {
         let Some(subflow) = self.graph.part(key, "subflow") else { return };
         let spot = || self.graph.at(key).member("subflow");
-        if self.inference.end_branches(subflow).contains(&CAUGHT_EXCEPTION) {
+        if self.inference.end_branches(subflow).binary_search(&CAUGHT_EXCEPTION).is_ok() {
             self.report(Demand::Both, "catch-branch-conflict", spot, || {
                 format!(
                     "an end node of the subflow closes a branch `{CAUGHT_EXCEPTION}`, which is taken by the exception"
@@ -172,6 +172,9 @@ impl Rules<'_, '_> {
     /// The SDK looks some titles up without a look whether they are there.
     pub(super) fn titles_needed(&mut self, key: Key, side: Side, of: &str) {
         let port = self.inference.port(key, side);
+        if !self.affords(port.properties().len()) {
+            return;
+        }
         for (position, property) in port.properties().iter().enumerate() {
             if !property.has_title() {
                 let spot = || self.inference.spot(self.graph, key, side, position);

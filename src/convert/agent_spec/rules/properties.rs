@@ -43,8 +43,8 @@ impl<'d> Rules<'_, 'd> {
         let Some(Value::Array(entries)) = self.graph.field(key, field) else { return };
         let is_elsewhere =
             self.graph.component(key).members.get(field).is_some_and(|value| as_reference(value).is_some());
-        if is_elsewhere {
-            self.spend(entries.len());
+        if is_elsewhere && !self.affords(entries.len()) {
+            return;
         }
         for (position, entry) in entries.iter().enumerate() {
             let Some(property) = self.graph.resolve(entry) else { continue };
@@ -68,6 +68,9 @@ impl<'d> Rules<'_, 'd> {
     }
 
     fn repeated_titles(&mut self, key: Key, side: Side, list: &List<'d>) {
+        if !self.affords(list.as_slice().len()) {
+            return;
+        }
         let mut known = HashSet::with_capacity(list.as_slice().len());
         for (position, property) in list.as_slice().iter().enumerate() {
             if !known.insert(&*property.title) {
@@ -83,6 +86,9 @@ impl<'d> Rules<'_, 'd> {
     /// Declared properties have the names of those that follow from the configuration, and types that
     /// those can be cast to.
     fn expected(&mut self, key: Key, side: Side, declared: &List<'d>, generated: &Generated<'d>) {
+        if !self.affords(generated.list.as_slice().len()) {
+            return;
+        }
         for wanted in generated.list.as_slice() {
             match declared.position(&wanted.title) {
                 Some(position) => self.retyped(key, side, position, generated.is_retypable),
