@@ -9,6 +9,7 @@ mod components;
 mod conversion;
 mod document;
 mod effort;
+mod export;
 mod fields;
 mod findings;
 mod graph;
@@ -31,7 +32,7 @@ mod thing;
 mod types;
 mod version;
 
-pub use self::thing::AGENT_SPEC_NAMESPACE;
+pub use self::{export::from_thing, thing::AGENT_SPEC_NAMESPACE};
 use self::{findings::Findings, graph::Graph, source::Source};
 use crate::{Result, convert::Syntax, td::Report};
 

@@ -1,0 +1,330 @@
+//! A Thing Description that never was Agent Spec, as a configuration.
+//!
+//! | the Thing has | it becomes |
+//! |---|---|
+//! | a form for A2A (`subprotocol` is `a2a`) | an A2AAgent |
+//! | actions with a form for MCP (`mcp`) | an MCPTool each |
+//! | other actions with a form for HTTP | a RemoteTool each |
+//!
+//! Several tools are those of AgentSpecializationParameters: what an agent is specialised with to use the
+//! Thing. The description is kept in the metadata. Credentials are no part of one: whoever runs the tools
+//! adds them.
+
+mod properties;
+mod target;
+
+use serde_json::{Map, Value, json};
+
+use self::{
+    properties::{Property, Titles},
+    target::Target,
+};
+use crate::{Error, Result, convert::Format};
+
+/// The version of the language that has all that is written here.
+const VERSION: &str = "25.4.2";
+/// The member of the metadata that the description is kept in.
+const DESCRIPTION: &str = "thingDescription";
+/// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.
+const DEEPEST_KEPT: usize = 56;
+
+/// Makes a configuration of a Thing Description.
+///
+/// ```
+/// use agentdex::convert::agent_spec::from_thing;
+///
+/// let tool = from_thing(&serde_json::json!({
+///     "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:weather", "title": "Weather",
+///     "security": "open", "securityDefinitions": {"open": {"scheme": "nosec"}},
+///     "actions": {"forecast": {"forms": [{"href": "https://weather.example/forecast{?city}"}]}},
+/// }))?;
+/// assert_eq!(tool["component_type"], "RemoteTool");
+/// assert_eq!(tool["query_params"]["city"], "{{city}}");
+/// # Ok::<(), agentdex::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotExpressible`] where the Thing has no form for A2A, MCP or HTTP.
+pub fn from_thing(thing: &Value) -> Result<Value> {
+    if let Some(agent) = agent(thing) {
+        return Ok(agent);
+    }
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
+    let tools: Vec<_> = actions.filter_map(|(name, action)| Some((name, action, call_of(thing, action)?))).collect();
+    match tools.as_slice() {
+        [] => Err(Error::NotExpressible {
+            format: Format::AgentSpec.name(),
+            reason: "that takes an action with a form for A2A, MCP or HTTP".to_owned(),
+        }),
+        [(name, action, call)] => {
+            let mut tool = tool(thing, &id_of(thing), name, action, call);
+            tool.insert("metadata".to_owned(), json!({DESCRIPTION: kept(thing)}));
+            tool.insert("agentspec_version".to_owned(), VERSION.into());
+            Ok(Value::Object(tool))
+        }
+        several => {
+            let tools: Vec<_> = several
+                .iter()
+                .map(|(name, action, call)| tool(thing, &format!("{}#{name}", id_of(thing)), name, action, call))
+                .collect();
+            Ok(json!({
+                "component_type": "AgentSpecializationParameters", "id": id_of(thing), "name": title_of(thing),
+                "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
+                "inputs": [], "outputs": [], "additional_instructions": null, "additional_tools": tools,
+                "human_in_the_loop": null, "agentspec_version": VERSION,
+            }))
+        }
+    }
+}
+
+/// The whole Thing as an agent, if one of its forms is for A2A.
+fn agent(thing: &Value) -> Option<Value> {
+    let is_a2a = |form: &&Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("a2a"));
+    let kinds = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
+    let affordances = kinds.flat_map(Map::values).chain([thing]);
+    let mut forms = affordances.flat_map(forms).filter(is_a2a);
+    let url = forms.find_map(|form| Target::of(thing, form)?.without_variables())?;
+    let skills: Vec<&Value> =
+        thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values).collect();
+    // With several skills none is what goes in and out of the agent.
+    let [inputs, outputs] = ["input", "output"].map(|name| match skills.as_slice() {
+        [skill] => schemas(Titles::default().properties(skill.get(name), name)),
+        _ => Vec::new(),
+    });
+    let id = id_of(thing);
+    let connection = json!({
+        "component_type": "A2AConnectionConfig", "id": format!("{id}#connection"), "name": "connection",
+        "description": null, "metadata": {}, "timeout": 600.0, "headers": null, "verify": true,
+        "key_file": null, "cert_file": null, "ssl_ca_cert": null,
+    });
+    Some(json!({
+        "component_type": "A2AAgent", "id": id, "name": title_of(thing),
+        "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
+        "inputs": inputs, "outputs": outputs, "agent_url": url,
+        "connection_config": connection,
+        "session_parameters": {"timeout": 60.0, "poll_interval": 2.0, "max_retries": 5},
+        "agentspec_version": VERSION,
+    }))
+}
+
+/// How an action is called.
+enum Call<'t> {
+    Mcp(String, &'t Value),
+    Http(Target, &'t Value),
+}
+
+/// How an action is called as a tool: over MCP if it has a form for that, else over HTTP.
+fn call_of<'t>(thing: &Value, action: &'t Value) -> Option<Call<'t>> {
+    let is_call = |form: &&Value| match form.get("op") {
+        None => true,
+        Some(Value::Array(operations)) => operations.iter().any(|operation| operation == "invokeaction"),
+        Some(operation) => operation == "invokeaction",
+    };
+    let is_mcp = |form: &&Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("mcp"));
+    let mut mcp = forms(action).filter(is_call).filter(is_mcp);
+    let mcp = mcp.find_map(|form| Some(Call::Mcp(Target::of(thing, form)?.without_variables()?, form)));
+    mcp.or_else(|| {
+        let mut others = forms(action).filter(is_call).filter(|form| !is_mcp(form));
+        others.find_map(|form| Some(Call::Http(Target::of(thing, form)?, form)))
+    })
+}
+
+fn tool(thing: &Value, id: &str, name: &str, action: &Value, call: &Call<'_>) -> Map<String, Value> {
+    let description = text_of(action, "description").or_else(|| text_of(action, "title"));
+    let (type_name, properties, further) = match call {
+        Call::Mcp(url, form) => {
+            let mut titles = Titles::default();
+            let inputs = titles.properties(action.get("input"), "input");
+            let outputs = Titles::default().properties(action.get("output"), "output");
+            let transport = transport(id, url, form);
+            ("MCPTool", [schemas(inputs), schemas(outputs)], json!({"client_transport": transport}))
+        }
+        Call::Http(target, form) => {
+            let (inputs, request) = request(thing, action, target, form);
+            let outputs = Titles::default().properties(action.get("output"), "output");
+            ("RemoteTool", [inputs, schemas(outputs)], request)
+        }
+    };
+    let [inputs, outputs] = properties;
+    let mut tool = json!({
+        "component_type": type_name, "id": id, "name": name, "description": description,
+        "inputs": inputs, "outputs": outputs, "requires_confirmation": false,
+    });
+    if let (Value::Object(tool), Value::Object(further)) = (&mut tool, further) {
+        tool.extend(further);
+    }
+    match tool {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+fn transport(id: &str, url: &str, form: &Value) -> Value {
+    let is_sse = form.get("agentspec:transport").is_some_and(|name| name == "SSETransport");
+    json!({
+        "component_type": if is_sse { "SSETransport" } else { "StreamableHTTPTransport" },
+        "id": format!("{id}#transport"), "name": "transport", "description": null, "metadata": {},
+        "session_parameters": {"read_timeout_seconds": 60.0}, "url": url, "headers": null,
+    })
+}
+
+/// The inputs of a tool that is called over HTTP, and how its request is made of them: variables of the URL
+/// from those of that name, the body from what goes into the action.
+fn request(thing: &Value, action: &Value, target: &Target, form: &Value) -> (Vec<Value>, Value) {
+    let mut titles = Titles::of_placeholders();
+    let mut inputs = Vec::new();
+    let mut variables = Vec::new();
+    for name in target.variables() {
+        let declared = [action, thing].into_iter().find_map(|owner| owner.get("uriVariables")?.get(name));
+        let property = titles.property(name, declared.unwrap_or(&json!({"type": "string"})));
+        variables.push((name.to_owned(), property.title.clone()));
+        inputs.push(property.schema);
+    }
+    let (url, query_params) = target.fill(&variables);
+    let body = titles.properties(action.get("input"), "input");
+    let is_object = action.get("input").is_some_and(|input| input.get("properties").is_some());
+    let placeholder = |title: &str| Value::from(format!("{{{{{title}}}}}"));
+    let data = match (is_object, body.as_slice()) {
+        (false, [whole]) => placeholder(&whole.title),
+        _ => body.iter().map(|property| (property.name.clone(), placeholder(&property.title))).collect(),
+    };
+    inputs.extend(schemas(body));
+    let method = form.get("htv:methodName").and_then(Value::as_str).unwrap_or("POST");
+    let mut headers = Map::new();
+    if let Some(Value::String(media_type)) =
+        form.get("contentType").filter(|media_type| *media_type != "application/json")
+    {
+        headers.insert("Content-Type".to_owned(), media_type.as_str().into());
+    }
+    let request = json!({
+        "url": url, "http_method": method, "api_spec_uri": null, "data": data,
+        "query_params": query_params, "headers": headers, "sensitive_headers": {},
+    });
+    (inputs, request)
+}
+
+fn forms(affordance: &Value) -> impl Iterator<Item = &Value> {
+    affordance.get("forms").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn id_of(thing: &Value) -> String {
+    text_of(thing, "id").unwrap_or("thing").to_owned()
+}
+
+fn title_of(thing: &Value) -> &str {
+    text_of(thing, "title").unwrap_or("thing")
+}
+
+fn text_of<'v>(owner: &'v Value, name: &str) -> Option<&'v str> {
+    owner.get(name)?.as_str()
+}
+
+/// The description as it is kept.
+fn kept(thing: &Value) -> Value {
+    match depth(thing) <= DEEPEST_KEPT {
+        true => thing.clone(),
+        false => thing.to_string().into(),
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn schemas(properties: Vec<Property>) -> Vec<Value> {
+    properties.into_iter().map(|property| property.schema).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::{
+        Syntax,
+        agent_spec::{Configuration, Profile},
+    };
+
+    /// A configuration of a Thing with these actions, which is valid in both profiles.
+    fn exported(actions: Value) -> Value {
+        let thing = json!({"id": "urn:example:x", "title": "Thing", "base": "https://{host}/a/", "actions": actions});
+        let configuration = from_thing(&thing).unwrap();
+        assert_eq!(configuration["metadata"]["thingDescription"], thing);
+        let read = Configuration::parse(configuration.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        for profile in [Profile::Spec, Profile::Sdk] {
+            let report = read.validate(profile);
+            assert!(report.is_valid(), "{profile:?}: {report}\n{configuration}");
+        }
+        configuration
+    }
+
+    #[test]
+    fn thing_with_a_form_for_a2a_is_an_agent() {
+        let input = json!({"type": "object", "properties": {"the city": {"type": "string", "unit": "x"}}});
+        let agent = exported(json!({"ask": {
+            "input": input, "forms": [{"href": "/b"}, {"href": "https://h/a2a", "subprotocol": "a2a"}],
+        }}));
+        assert_eq!((&agent["component_type"], &agent["agent_url"]), (&json!("A2AAgent"), &json!("https://h/a2a")));
+        assert_eq!(agent["inputs"], json!([{"title": "the_city", "type": "string"}]));
+    }
+
+    #[test]
+    fn action_with_a_form_for_mcp_is_an_mcp_tool() {
+        let tool = exported(json!({"add": {
+            "description": "Adds.", "input": {"type": "object", "properties": {"a": {"type": "number"}}},
+            "output": {"type": "number"}, "forms": [{"href": "https://h/mcp", "subprotocol": "mcp", "op": "invokeaction"}],
+        }}));
+        assert_eq!((&tool["component_type"], &tool["name"]), (&json!("MCPTool"), &json!("add")));
+        assert_eq!(tool["client_transport"]["url"], "https://h/mcp");
+        assert_eq!(tool["outputs"], json!([{"title": "output", "type": "number"}]));
+    }
+
+    #[test]
+    fn request_of_an_action_is_made_of_variables_and_input() {
+        let tool = exported(json!({"write": {
+            "uriVariables": {"x-y": {"type": "integer"}},
+            "input": {"type": "object", "properties": {"x-y": {"oneOf": [{"type": "string"}, {"type": "null"}], "default": "1"}, "z": {}}, "required": ["z"]},
+            "forms": [{"href": "b/{x-y}{?q}", "htv:methodName": "PUT", "contentType": "text/csv"}],
+        }}));
+        assert_eq!(tool["url"], "https://{{host}}/a/b/{{x_y}}");
+        assert_eq!(tool["data"], json!({"x-y": "{{x_y_2}}", "z": "{{z}}"}));
+        assert_eq!((&tool["query_params"], &tool["http_method"]), (&json!({"q": "{{q}}"}), &json!("PUT")));
+        assert_eq!(tool["headers"], json!({"Content-Type": "text/csv"}));
+        let titles: Vec<_> = tool["inputs"].as_array().unwrap().iter().map(|input| &input["title"]).collect();
+        assert_eq!(titles, ["host", "x_y", "q", "x_y_2", "z"]);
+        assert_eq!(tool["inputs"][1]["type"], "integer");
+    }
+
+    #[test]
+    fn several_actions_are_what_an_agent_is_specialised_with() {
+        let form = json!([{"href": "x", "op": ["invokeaction"]}]);
+        let parameters = exported(json!({
+            "a": {"forms": form}, "b": {"input": {"type": "string", "pattern": "["}, "forms": form},
+            "c": {"forms": [{"href": "mqtt://h/c"}]}, "d": {"forms": [{"href": "x", "op": "queryaction"}]},
+        }));
+        let tools = parameters["additional_tools"].as_array().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(tools[1]["data"], "{{input}}");
+    }
+
+    #[test]
+    fn thing_without_a_usable_form_is_not_expressible() {
+        let thing = json!({"title": "Thing", "actions": {"a": {"forms": [{"href": "coap://h/x"}]}}, "properties": {}});
+        assert!(matches!(from_thing(&thing), Err(Error::NotExpressible { format: "agent-spec", .. })));
+        assert!(from_thing(&json!("no thing")).is_err());
+    }
+
+    #[test]
+    fn description_that_is_nested_deep_is_kept_as_text() {
+        let mut deep = json!(1);
+        for _ in 0..60 {
+            deep = json!([deep]);
+        }
+        let thing = json!({"title": "T", "x": deep, "actions": {"a": {"forms": [{"href": "https://h"}]}}});
+        let kept = &from_thing(&thing).unwrap()["metadata"]["thingDescription"];
+        assert_eq!(serde_json::from_str::<Value>(kept.as_str().unwrap()).unwrap(), thing);
+    }
+}
