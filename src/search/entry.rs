@@ -36,6 +36,7 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     writer.add_titles(thing);
     writer.add_affordances(thing);
     writer.add_declared_capabilities(thing);
+    writer.add_agent_spec(thing);
     writer.add_metadata(thing);
     writer.add_filters(thing, &capabilities, entry.format);
     let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
@@ -137,6 +138,33 @@ impl EntryWriter<'_> {
             for text in ["description", "examples"].into_iter().flat_map(|key| texts(capability, key)) {
                 self.add_prose(text);
             }
+            self.add_data(capability, ["agentspec:input", "agentspec:output"]);
+        }
+    }
+
+    /// What a description made of an Agent Spec configuration has beside: the tools that an agent has for
+    /// itself, its model, and its prompts if they are published.
+    fn add_agent_spec(&mut self, thing: &Map<String, Value>) {
+        for tool in objects(thing, "agentspec:tools") {
+            if let Some(name) = tool.get("name").and_then(Value::as_str) {
+                self.add_name(name);
+            }
+            for description in texts(tool, "description") {
+                self.add_prose(description);
+            }
+            self.add_data(tool, ["inputs", "outputs"]);
+        }
+        let model =
+            objects(thing, "agentspec:model").flat_map(|model| ["modelName", "provider"].map(|key| texts(model, key)));
+        model.flatten().for_each(|text| self.add_prose(text));
+        objects(thing, "agentspec:prompts")
+            .flat_map(|prompt| texts(prompt, "text"))
+            .for_each(|text| self.add_prose(text));
+    }
+
+    fn add_data(&mut self, owner: &Map<String, Value>, members: [&str; 2]) {
+        for schema in members.into_iter().filter_map(|member| owner.get(member)) {
+            self.add_schema(schema, 0);
         }
     }
 
@@ -210,7 +238,12 @@ fn texts<'a>(owner: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &
 }
 
 fn declared_capabilities(thing: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
-    thing.get("lmos:capabilities").map(one_or_many).into_iter().flatten().filter_map(Value::as_object)
+    objects(thing, "lmos:capabilities")
+}
+
+/// A member that is an object or an array of objects.
+fn objects<'a>(owner: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Map<String, Value>> {
+    owner.get(key).map(one_or_many).into_iter().flatten().filter_map(Value::as_object)
 }
 
 fn metadata(thing: &Map<String, Value>) -> Option<&Map<String, Value>> {
@@ -221,6 +254,7 @@ fn metadata(thing: &Map<String, Value>) -> Option<&Map<String, Value>> {
 fn tags(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
     const MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
     let owners = [thing].into_iter().chain(metadata(thing)).chain(declared_capabilities(thing));
+    let owners = owners.chain(objects(thing, "agentspec:metadata"));
     owners.flat_map(|owner| MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
 }
 
