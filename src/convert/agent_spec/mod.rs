@@ -32,7 +32,10 @@ mod thing;
 mod types;
 mod version;
 
-pub use self::{export::from_thing, thing::AGENT_SPEC_NAMESPACE};
+pub use self::{
+    export::from_thing,
+    thing::{AGENT_SPEC_CONTEXT, AGENT_SPEC_NAMESPACE},
+};
 use self::{findings::Findings, graph::Graph, source::Source};
 use crate::{Result, convert::Syntax, td::Report};
 

@@ -31,8 +31,11 @@ use crate::{
     td::{CONTEXT_1_1, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES, MAX_NESTING, Violation},
 };
 
-/// The namespace of the terms that Agent Spec's own are told by; `schemas/agent-spec.jsonld` defines them.
+/// The namespace of the terms for what a Thing Description has no words for.
 pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
+/// The JSON-LD context that defines them. Descriptions only name the namespace: the context of a Thing
+/// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
+pub const AGENT_SPEC_CONTEXT: &str = include_str!("../../../schemas/agent-spec.jsonld");
 
 /// The most schemas of one description that stand where a reference to them was.
 const MOST_INLINED: usize = 500;
