@@ -131,20 +131,29 @@ impl Around<'_> {
     /// not be seen: `<id>.<field>`.
     fn may_withhold(self, id: &Value) -> bool {
         let Value::String(id) = id else { return false };
-        let own = text_member(self.members, "id").unwrap_or_default();
-        let names_field = id.strip_prefix(own).and_then(|rest| rest.strip_prefix('.'));
+        let own = text_member(self.members, "id");
+        let names_field = own.and_then(|own| id.strip_prefix(own)?.strip_prefix('.'));
         let known = text_member(self.members, "component_type").and_then(ComponentType::find);
         let Some(known) = known else { return names_field.is_some() };
-        let Some(field) = known.field(self.field) else { return false };
-        let names_this = names_field
-            .and_then(|rest| rest.strip_prefix(self.field))
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let names_this = match own {
+            Some(_) => names_field.and_then(|rest| rest.strip_prefix(self.field)).is_some_and(ends_name),
+            // A component without an id is named by those around it.
+            None => id
+                .match_indices(self.field)
+                .any(|(start, _)| id[..start].ends_with('.') && ends_name(&id[start + self.field.len()..])),
+        };
         // The id of the component may have been changed or dropped since.
         let names_secret = || id.strip_suffix(self.field).is_some_and(|rest| rest.ends_with('.'));
-        match field.secrecy {
-            Secrecy::Public => false,
-            Secrecy::Secret => names_this || (self.is_field && names_secret()),
-            Secrecy::Address | Secrecy::MayHoldSecrets | Secrecy::Prompt => names_this,
+        match known.field(self.field).map(|field| field.secrecy) {
+            Some(Secrecy::Secret) => names_this || (self.is_field && names_secret()),
+            // Something within a free-form value may have been a secret.
+            Some(Secrecy::Public) => names_this && !self.is_field,
+            Some(Secrecy::Address | Secrecy::MayHoldSecrets | Secrecy::Prompt) | None => names_this,
         }
     }
+}
+
+/// Whether a name ends where `rest` begins, or goes on with that of something within.
+fn ends_name(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('.')
 }

@@ -68,8 +68,9 @@ impl<'d> Builder<'_, 'd> {
         // The SDK takes the names of members for templates as well; to the text only values are.
         let within = if is_spec { Within::Values } else { Within::NamesAndValues };
         let mut collected = Collected::default();
-        let (mut optional, mut is_open) = (Collected::default(), false);
+        let (mut optional, mut is_open, mut is_withheld) = (Collected::default(), false, false);
         for field in known.fields().iter().filter(|field| field.has_placeholders) {
+            is_withheld |= self.graph.is_withheld(key, field.name);
             let Some(value) = self.graph.field(key, field.name) else { continue };
             collected.add(value, within);
             optional.add(value, Within::NamesAndValues);
@@ -82,6 +83,7 @@ impl<'d> Builder<'_, 'd> {
         // What else a request takes may follow from the API's own description, which nobody fetches here.
         is_open |= is_spec && known.is_a("ApiNode") && self.graph.text(key, "api_spec_uri").is_some();
         let further = match is_spec {
+            _ if is_withheld => Further::Anything,
             true if is_open => Further::Anything,
             true => Further::Some(texts(optional)),
             false => Further::Nothing,

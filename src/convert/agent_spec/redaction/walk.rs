@@ -202,8 +202,8 @@ impl<'d> Walker<'d> {
             Value::Number(_) => true,
             Value::String(text) => !text.is_empty() && !is_placeholders(text),
             Value::Array(elements) => elements.iter().any(|element| self.gives_away(element)),
-            Value::Object(_) if reference(value).is_some() => self.is_hidden_reference(value),
-            Value::Object(members) => members.values().any(|member| self.gives_away(member)),
+            Value::Object(_) if self.is_hidden_reference(value) => true,
+            Value::Object(members) => members.iter().any(|(name, member)| name != REFERENCE && self.gives_away(member)),
         }
     }
 
@@ -235,6 +235,10 @@ impl<'d> Walker<'d> {
         value: &'v Value,
         place: &Place<'_>,
     ) -> Option<Edit<'v>> {
+        let secrecy = known.map_or_else(|| secrecy(name), |field| field.secrecy);
+        if secrecy == Secrecy::Secret && !is_component(value) && self.gives_away(value) {
+            return Some(place.hide());
+        }
         if is_part(value) {
             return match self.is_hidden_reference(value) {
                 true => Some(place.hide()),
@@ -263,10 +267,10 @@ impl<'d> Walker<'d> {
             }
             _ => {}
         }
-        let hide = || Some(place.hide());
-        match known.map_or_else(|| secrecy(name), |field| field.secrecy) {
-            Secrecy::Secret if self.gives_away(value) => hide(),
-            Secrecy::Prompt if !self.publish_prompts && !matches!(value.as_str(), None | Some("")) => hide(),
+        match secrecy {
+            Secrecy::Prompt if !self.publish_prompts && !matches!(value.as_str(), None | Some("")) => {
+                Some(place.hide())
+            }
             Secrecy::Public if known.is_some() && value.is_string() => scrub(value),
             Secrecy::Public if known.is_some() => self.free(value, place),
             _ => self.member(name, value, place),
@@ -325,9 +329,11 @@ impl<'d> Walker<'d> {
         Edit::of_members(members, |keyword, value| {
             let place = place.within(Token::Name(keyword));
             match (keyword, value) {
-                ("default" | "const" | "enum" | "examples", _) if is_secret && self.gives_away(value) => {
-                    Some(place.hide())
+                // A reference would be no value of the property's type.
+                ("default" | "const", Value::String(text)) if is_secret && !text.is_empty() => {
+                    Some(Edit::Replace("".into()))
                 }
+                ("examples", _) if is_secret => Some(Edit::Remove),
                 ("default" | "const" | "enum" | "examples", _) => self.free(value, &place),
                 ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(schemas)) => {
                     Edit::of_members(schemas, |name, schema| {
