@@ -5,6 +5,7 @@ mod corpus;
 mod fields;
 mod fixtures;
 mod hostile;
+mod mapping;
 mod properties;
 mod references;
 mod rules;

@@ -1,0 +1,286 @@
+//! Secrets are nowhere in what a conversion gives: neither in descriptions nor in what is kept, warnings or
+//! errors.
+
+use std::fmt::Write;
+
+use serde_json::Map;
+
+use super::*;
+
+const MARK: &str = "hunter2";
+
+/// Fields that hold a secret, by the type of the component.
+const SECRET_FIELDS: [(&[&str], &[&str]); 12] = [
+    (&["OpenAiConfig", "LlmConfig", "GeminiAIStudioAuthConfig"], &["api_key"]),
+    (&["OpenAiCompatibleConfig", "VllmConfig", "OllamaConfig"], &["api_key", "key_file", "cert_file", "ca_file"]),
+    (&["GeminiVertexAIAuthConfig"], &["credentials"]),
+    (&["OciClientConfigWithSecurityToken", "OciClientConfigWithApiKey"], &["auth_file_location"]),
+    (&["OAuthClientConfig"], &["client_id", "client_secret", "client_id_metadata_url"]),
+    (&["TlsOracleDatabaseConnectionConfig"], &["user", "password", "dsn"]),
+    (&["MTlsOracleDatabaseConnectionConfig"], &["user", "password", "dsn", "wallet_location", "wallet_password"]),
+    (&["TlsPostgresDatabaseConnectionConfig"], &["user", "password", "sslkey", "sslcert", "sslrootcert"]),
+    (&["SSEmTLSTransport", "StreamableHTTPmTLSTransport"], &["key_file", "cert_file", "ca_file"]),
+    (&["A2AConnectionConfig"], &["key_file", "cert_file", "ssl_ca_cert"]),
+    (&["Agent"], &["system_prompt"]),
+    (&["LlmNode"], &["prompt_template"]),
+];
+const SECRET_OBJECTS: [(&[&str], &[&str]); 3] = [
+    (&["RemoteTool", "ApiNode"], &["headers", "sensitive_headers"]),
+    (
+        &["SSETransport", "SSEmTLSTransport", "StreamableHTTPTransport", "StreamableHTTPmTLSTransport"],
+        &["headers", "sensitive_headers"],
+    ),
+    (&["A2AConnectionConfig"], &["headers"]),
+];
+const ADDRESSES: [&str; 9] = [
+    "url",
+    "agent_url",
+    "api_spec_uri",
+    "service_endpoint",
+    "issuer",
+    "redirect_uri",
+    "resource",
+    "registration_endpoint",
+    "token_endpoint",
+];
+
+/// Fills all secrets of a document and returns how many there are.
+fn fill(value: &mut Value) -> usize {
+    match value {
+        Value::Array(elements) => elements.iter_mut().map(fill).sum(),
+        Value::Object(members) => fill_members(members) + members.values_mut().map(fill).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+fn fill_members(members: &mut Map<String, Value>) -> usize {
+    let mut count = 0;
+    let type_name = members.get("component_type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let fields_of = |table: &'static [(&[&str], &[&str])]| -> Vec<&'static str> {
+        let rows = table.iter().filter(|(types, _)| types.contains(&type_name.as_str()));
+        rows.flat_map(|(_, fields)| fields.iter().copied()).collect()
+    };
+    let mut secret = || {
+        count += 1;
+        format!("{MARK}-{count}")
+    };
+    for field in fields_of(&SECRET_FIELDS) {
+        let has_placeholders = members.get(field).and_then(Value::as_str).is_some_and(|text| text.contains("{{"));
+        let withheld = members.get(field).is_some_and(Value::is_object);
+        if members.contains_key(field) && !has_placeholders && !(withheld && field == "client_id") {
+            members.insert(field.to_owned(), secret().into());
+        }
+    }
+    for field in fields_of(&SECRET_OBJECTS) {
+        let name = if field == "headers" { "X-Plain" } else { "X-Key" };
+        match members.get_mut(field) {
+            Some(Value::Object(headers)) if !headers.contains_key("$component_ref") => {
+                headers.insert(name.to_owned(), secret().into());
+            }
+            Some(value) => *value = json!({name: secret()}),
+            None => {}
+        }
+    }
+    for address in ADDRESSES {
+        if let Some(Value::String(url)) = members.get_mut(address)
+            && let Some((scheme, rest)) = url.split_once("://")
+        {
+            let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
+            *url = format!("{scheme}://{}:{}@{rest}?api_key={}&q=1", secret(), secret(), secret());
+        }
+    }
+    match type_name.as_str() {
+        "" => {}
+        "StdioTransport" => {
+            members.insert("env".to_owned(), json!({"HARMLESS": secret()}));
+            members.insert("args".to_owned(), json!(["--api-key", secret(), format!("--token={}", secret())]));
+        }
+        "RemoteTool" | "ApiNode" => {
+            if let Some(Value::Object(parameters)) = members.get_mut("query_params") {
+                parameters.insert("access_token".to_owned(), secret().into());
+            }
+        }
+        _ => {}
+    }
+    if !type_name.is_empty() {
+        let metadata = json!({
+            "api_key": secret(), "nested": [{"Password": secret(), "env": {"X": secret()}}],
+            "page": format!("https://joe:{}@host/", secret()), "token": [secret()], "note": format!("sk-{}-0123456789abcdef", secret()),
+        });
+        members.insert("metadata".to_owned(), metadata);
+    }
+    count
+}
+
+/// All that a conversion says, errors included.
+fn everything(result: &Result<Conversion, Error>) -> String {
+    let mut text = String::new();
+    match result {
+        Ok(conversion) => {
+            for thing in &conversion.things {
+                writeln!(text, "{}\n{}\n{}", thing.id, thing.description, String::from_utf8_lossy(&thing.source.bytes))
+                    .unwrap();
+            }
+            writeln!(text, "{:?}", conversion.warnings).unwrap();
+        }
+        Err(error) => writeln!(text, "{error} {error:?}").unwrap(),
+    }
+    text
+}
+
+fn assert_unmarked(file: &str, said: &str) {
+    if let Some(at) = said.find(MARK) {
+        panic!(
+            "{file}: …{}…",
+            &said[said.floor_char_boundary(at.saturating_sub(200))..said.ceil_char_boundary((at + 80).min(said.len()))]
+        );
+    }
+}
+
+#[test]
+fn marked_secrets_of_a_collection_are_nowhere() {
+    let mut total = 0;
+    let collection = collection();
+    for (file, document) in &collection {
+        let mut marked = document.clone();
+        total += fill(&mut marked);
+        for options in [
+            options(),
+            Options { nested: true, ..with_base() },
+            Options { profile: Profile::Sdk, tools: true, ..options() },
+        ] {
+            let result = convert(&marked, &options);
+            if let Err(Error::InvalidSource { report, .. }) = &result
+                && convert(document, &options).is_ok()
+            {
+                panic!("{file}: {report}");
+            }
+            assert_unmarked(file, &everything(&result));
+            assert_unmarked(file, &everything(&convert_text(&marked.to_string(), Syntax::Yaml, &options)));
+        }
+    }
+    assert!(collection.is_empty() || total > 8000, "only {total} secrets");
+}
+
+#[test]
+fn kept_configurations_are_read_again() {
+    for (file, document) in &collection() {
+        let mut marked = document.clone();
+        fill(&mut marked);
+        let Ok(first) = convert(&marked, &options()) else { continue };
+        let kept = String::from_utf8(first.things[0].source.bytes.clone()).unwrap();
+        let second =
+            convert_text(&kept, Syntax::Json, &options()).unwrap_or_else(|error| panic!("{file}: {error}\n{kept}"));
+        assert_eq!(second.things[0].id, first.things[0].id, "{file}");
+        assert_eq!(String::from_utf8_lossy(&second.things[0].source.bytes), kept, "{file}");
+    }
+}
+
+#[test]
+fn marked_secrets_of_the_wrong_kind_are_nowhere_in_errors() {
+    fn spoil(value: &mut Value, step: usize, count: &mut usize) {
+        match value {
+            Value::Array(elements) => elements.iter_mut().for_each(|element| spoil(element, step, count)),
+            Value::Object(members) => members.values_mut().for_each(|member| spoil(member, step, count)),
+            Value::String(text) if text.contains(MARK) => {
+                *count += 1;
+                *value = match (*count + step) % 3 {
+                    0 => json!([text]),
+                    1 => json!({"x": text, "$component_ref": 5}),
+                    _ => json!({"$referenced_components": {"x": text}}),
+                };
+            }
+            _ => {}
+        }
+    }
+    for (file, document) in collection().iter().step_by(6) {
+        let mut marked = document.clone();
+        fill(&mut marked);
+        for step in 0..3 {
+            let mut spoilt = marked.clone();
+            spoil(&mut spoilt, step, &mut 0);
+            for profile in [Profile::Spec, Profile::Sdk] {
+                let said = everything(&convert(&spoilt, &Options { profile, ..options() }));
+                assert_unmarked(file, &said);
+            }
+        }
+    }
+}
+
+#[test]
+fn prompts_are_published_only_on_demand() {
+    let document = agent();
+    let hidden = everything(&convert(&document, &options()));
+    assert!(!hidden.contains("Answer for"), "{hidden}");
+    let published = convert(&document, &Options { publish_prompts: true, ..options() });
+    let thing: Value = serde_json::from_str(&published.as_ref().unwrap().things[0].description).unwrap();
+    let prompts = json!([{"field": "system_prompt", "text": "Answer for {{city}} in {{language}}."}]);
+    assert_eq!(thing["agentspec:prompts"], prompts);
+    assert_eq!(published.unwrap().things[0].source.bytes, document.to_string().as_bytes());
+}
+
+#[test]
+fn values_that_secret_fields_refer_to_are_hidden_with_them() {
+    let document = json!({
+        "component_type": "Agent", "agentspec_version": "26.1.2", "id": "a", "name": "a",
+        "system_prompt": {"$component_ref": "prompt"}, "description": {"$component_ref": "prompt"},
+        "llm_config": {
+            "component_type": "VllmConfig", "id": "l", "name": "l", "model_id": {"$component_ref": "model"},
+            "url": {"$component_ref": "address"}, "api_key": {"$component_ref": "key"},
+        },
+        "$referenced_components": {
+            "prompt": format!("Say {MARK}."), "key": MARK, "model": "m", "address": format!("https://joe:{MARK}@h/"),
+        },
+    });
+    let conversion = convert(&document, &options()).unwrap();
+    assert_unmarked("", &everything(&Ok(conversion.clone())));
+    let kept: Value = serde_json::from_slice(&conversion.things[0].source.bytes).unwrap();
+    assert_eq!(kept["$referenced_components"], json!({"model": "m"}));
+    assert_eq!(kept["llm_config"]["api_key"], json!({"$component_ref": "l.api_key"}));
+    assert_eq!(kept["llm_config"]["url"], json!({"$component_ref": "l.url"}));
+    assert_eq!(kept["system_prompt"], json!({"$component_ref": "a.system_prompt"}));
+}
+
+#[test]
+fn defaults_of_properties_named_like_secrets_are_hidden() {
+    let mut document = remote_tool();
+    document["url"] = "https://h/{{city}}/{{api_key}}".into();
+    document["inputs"].as_array_mut().unwrap().push(json!({"title": "api_key", "type": "string", "default": MARK}));
+    let result = convert(&document, &options());
+    assert_unmarked("", &everything(&result));
+    let thing = thing(&document, &options());
+    assert_eq!(
+        thing["actions"]["invoke"]["uriVariables"]["api_key"],
+        json!({"title": "api_key", "type": "string", "default": ""})
+    );
+    let kept = String::from_utf8(result.unwrap().things[0].source.bytes.clone()).unwrap();
+    assert!(convert_text(&kept, Syntax::Json, &options()).is_ok(), "{kept}");
+}
+
+#[test]
+fn components_of_plugins_show_no_secrets() {
+    let mut document = agent();
+    document["tools"] = json!([{
+        "component_type": "Odd", "component_plugin_name": "p", "component_plugin_version": "1", "id": "odd", "name": "odd",
+        "apiToken": MARK, "system_prompt": MARK, "headers": {"X": MARK}, "deep": [{"x": {"client_secret": [MARK], "env": {"A": MARK}}}],
+        "address": format!("amqp://{MARK}@h"), "harmless": "stays",
+    }]);
+    let result = convert(&document, &options());
+    let said = everything(&result);
+    assert_unmarked("", &said);
+    assert!(said.contains("stays"), "{said}");
+    let kept: Value = serde_json::from_slice(&result.unwrap().things[0].source.bytes).unwrap();
+    assert_eq!(
+        kept["tools"][0]["deep"][0]["x"]["client_secret"],
+        json!({"$component_ref": "odd.deep.0.x.client_secret"})
+    );
+}
+
+#[test]
+fn placeholders_are_no_secrets() {
+    let mut document = remote_tool();
+    document["headers"] = json!({"Authorization": "Bearer {{note}}"});
+    document["data"] = json!({"password": "{{note}}"});
+    let conversion = convert(&document, &options()).unwrap();
+    assert_eq!(conversion.things[0].source.bytes, document.to_string().as_bytes());
+}
