@@ -23,10 +23,11 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const HANDED_ON: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the rooms that may name them.
-const CRATES: [(&str, &[&str]); 19] = [
+const CRATES: [(&str, &[&str]); 20] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
+    ("multer", &["http"]),
     ("sled", &["store"]),
     ("tantivy", &["search"]),
     ("oxigraph", &["search"]),

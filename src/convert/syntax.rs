@@ -15,6 +15,23 @@ pub enum Syntax {
 }
 
 impl Syntax {
+    /// What a file is written in by the end of its name: `.json`, `.yaml` or `.yml`.
+    pub fn of_file_name(name: &str) -> Option<Syntax> {
+        match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+            "json" => Some(Syntax::Json),
+            "yaml" | "yml" => Some(Syntax::Yaml),
+            _ => None,
+        }
+    }
+
+    /// The media type that documents in it are handed out with.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Syntax::Json => "application/json",
+            Syntax::Yaml => "application/yaml",
+        }
+    }
+
     /// The document as JSON text: JSON as it is but for a byte order mark, YAML transcribed. Whether
     /// JSON is well-formed is for the reader of the text to find out; what comes from YAML is.
     ///

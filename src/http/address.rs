@@ -65,10 +65,10 @@ pub(super) fn thing_id(request: &HttpRequest, options: &Options) -> Result<Strin
     id_of(request, options, after_things(request))
 }
 
-/// The id of the Thing whose history the path of a request addresses.
-pub(super) fn thing_id_before_history(request: &HttpRequest, options: &Options) -> Result<String, Error> {
+/// The id of the Thing that the path of a request addresses something of, such as `/history`.
+pub(super) fn thing_id_before(request: &HttpRequest, options: &Options, end: &str) -> Result<String, Error> {
     let path = after_things(request);
-    id_of(request, options, path.strip_suffix("/history").unwrap_or(path))
+    id_of(request, options, path.strip_suffix(end).unwrap_or(path))
 }
 
 fn id_of(request: &HttpRequest, options: &Options, after_things: &str) -> Result<String, Error> {

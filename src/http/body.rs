@@ -106,7 +106,8 @@ pub(super) fn broken(error: &PayloadError) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "broken-body", "Broken body", detail)
 }
 
-fn unsupported(detail: String) -> Problem {
+/// 415
+pub(super) fn unsupported(detail: String) -> Problem {
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type", detail)
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    address::{after_things, base_path, thing_id_before_history, thing_path},
+    address::{after_things, base_path, thing_id_before, thing_path},
     blocking::blocking,
     changes::ENOUGH,
     parameters::Parameters,
@@ -57,7 +57,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let since = Seq(parameters.number("since", 0)?.unwrap_or_default());
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
-    let id = thing_id_before_history(&request, &context.options)?;
+    let id = thing_id_before(&request, &context.options, "/history")?;
     let registry = context.registry.clone();
     let tail = format!("/things{}", after_things(&request));
     let path = thing_path(base_path(&request, &context.options, &tail), &id);

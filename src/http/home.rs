@@ -29,6 +29,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
             "search": format!("{base}/search?q={{words}}"),
             "events": format!("{base}/events"),
             "changes": format!("{base}/changes?since=0"),
+            "import": format!("{base}/import/agent-spec"),
             "validate": format!("{base}/validate"),
             "directory": format!("{base}/.well-known/wot"),
             "openapi": format!("{base}/openapi.json"),

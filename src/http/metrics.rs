@@ -16,11 +16,13 @@ use super::{Context, parameters::Parameters, problem::Problem};
 use crate::registry::IndexStatus;
 
 /// The paths that are counted apart; everything else is counted under the last.
-const PATHS: [&str; 20] = [
+const PATHS: [&str; 22] = [
     "/things",
     "/things/{id}",
     "/things/{id}/history",
+    "/things/{id}/agent-spec",
     "/things/batch",
+    "/import/agent-spec",
     "/validate",
     "/search",
     "/search/{language}",

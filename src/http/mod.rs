@@ -11,11 +11,13 @@ mod body;
 mod changes;
 mod compression;
 mod conditions;
+mod documents;
 mod events;
 mod feed;
 mod health;
 mod history;
 mod home;
+mod import;
 mod listing;
 mod marks;
 mod metrics;
@@ -23,6 +25,7 @@ mod metrics;
 mod mqtt;
 mod observe;
 mod openapi;
+mod original;
 mod own_description;
 mod parameters;
 mod problem;
@@ -224,9 +227,11 @@ impl Mount<'_> {
 
     fn things(&self, config: &mut ServiceConfig) {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
-        self.below_things(config, "/things/{id}", |path| !is_batch(path) && !is_history(path), web::to(thing::any));
+        self.below_things(config, "/things/{id}", is_thing, web::to(thing::any));
         self.below_things(config, "/things/{id}/history", is_history, web::to(history::any));
+        self.below_things(config, "/things/{id}/agent-spec", is_agent_spec, web::to(original::any_agent_spec));
         self.below_things(config, "/things/batch", is_batch, web::to(batch::any));
+        self.resource(config, "/import/agent-spec", "/import/agent-spec", vec![on(POST, import::agent_spec)]);
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
@@ -294,9 +299,22 @@ fn is_batch(path: &str) -> bool {
     path.ends_with("/things/batch")
 }
 
-/// Whether a path is that of a history. The slash of an id that ends like one is escaped.
 fn is_history(path: &str) -> bool {
-    path.strip_suffix("/history").is_some_and(|thing| !thing.ends_with("/things"))
+    is_of_thing(path, "/history")
+}
+
+fn is_agent_spec(path: &str) -> bool {
+    is_of_thing(path, "/agent-spec")
+}
+
+/// Whether a path is that of something of a Thing. The slash of an id that ends like it is escaped.
+fn is_of_thing(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|thing| !thing.ends_with("/things"))
+}
+
+/// Whether a path is that of a Thing itself.
+fn is_thing(path: &str) -> bool {
+    !is_batch(path) && !is_history(path) && !is_agent_spec(path)
 }
 
 /// A resource with what answers its methods, and what refuses all others.
@@ -341,6 +359,7 @@ mod tests {
         assert!(is_history("/registry/things/http://example.org/a/history"));
         assert!(!is_history("/things/history"));
         assert!(!is_history("/things/http:%2F%2Fexample.org%2Fhistory"));
+        assert!(is_thing("/things/agent-spec") && !is_thing("/things/urn:x:a/agent-spec"));
     }
 
     #[test]

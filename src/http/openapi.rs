@@ -7,8 +7,8 @@ use utoipa::OpenApi;
 use utoipa_swagger_ui::Config;
 
 use super::{
-    batch, changes, events, health, history, home, metrics, own_description, parameters::Parameters, problem::Problem,
-    query_languages, search, thing, things, validate,
+    batch, changes, events, health, history, home, import, metrics, original, own_description, parameters::Parameters,
+    problem::Problem, query_languages, search, thing, things, validate,
 };
 use crate::Error;
 
@@ -23,11 +23,12 @@ use crate::Error;
     ),
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
-        batch::write, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
+        batch::write, import::agent_spec, original::as_agent_spec, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
         events::of_type, health::live, health::ready, metrics::exposition, own_description::page, home::page, document,
     ),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
+        (name = "import", description = "Descriptions in other formats, in and out"),
         (name = "search", description = "Who can do what"),
         (name = "changes", description = "What happened, as a log and as events"),
         (name = "about", description = "The registry itself"),

@@ -61,6 +61,52 @@ pub(super) struct Violation {
     message: String,
 }
 
+/// An Open Agent Spec configuration. Other members are kept as they are.
+#[derive(ToSchema)]
+#[schema(example = json!({
+    "agentspec_version": "25.4.1",
+    "component_type": "Agent",
+    "id": "weather",
+    "name": "Weather agent",
+    "description": "Answers questions about the weather",
+    "llm_config": {"component_type": "OpenAiConfig", "id": "llm", "name": "llm", "model_id": "gpt-5"},
+    "system_prompt": "Answer in one sentence.",
+}))]
+pub(super) struct AgentSpec {
+    component_type: Option<String>,
+    agentspec_version: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    description: Option<String>,
+}
+
+/// The parts of a multi-part import, each JSON or YAML by its type or the name of its file.
+#[derive(ToSchema)]
+pub(super) struct ImportParts {
+    /// The configuration itself.
+    #[schema(value_type = String, format = Binary)]
+    document: (),
+    /// Configurations that it refers to.
+    #[schema(value_type = Vec<String>)]
+    component: (),
+}
+
+/// What became of an import.
+#[derive(ToSchema)]
+pub(super) struct Imported {
+    /// All Things of the document; its own first.
+    ids: Vec<String>,
+    /// Those that are new.
+    created: Vec<String>,
+    /// Those that were there and changed.
+    updated: Vec<String>,
+    /// What is odd about the document, or didn't survive.
+    warnings: Vec<Violation>,
+    /// `true` in a dry run.
+    #[schema(rename = "dryRun")]
+    dry_run: Option<bool>,
+}
+
 /// One line for each line of the batch, in its order.
 #[derive(ToSchema)]
 pub(super) struct BatchResult {
@@ -233,6 +279,17 @@ pub(super) enum ThingRefusals {
     /// `If-Match` or `If-None-Match` doesn't hold.
     #[response(status = 412, content_type = "application/problem+json")]
     PreconditionFailed(Problem),
+}
+
+/// What imports may answer instead.
+#[derive(IntoResponses)]
+pub(super) enum ImportRefusals {
+    /// A form of a page that may not send one.
+    #[response(status = 403, content_type = "application/problem+json")]
+    ForeignOrigin(Problem),
+    /// One of the Things is there already.
+    #[response(status = 409, content_type = "application/problem+json")]
+    AlreadyExists(Problem),
 }
 
 /// What operations that take a body may answer instead.

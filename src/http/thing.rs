@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Counts what was mended or is odd in what was written.
-const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
+pub(super) const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
 /// Bodies over this are validated where they hold nobody up.
 pub(super) const LARGE: usize = 32 * 1024;
 

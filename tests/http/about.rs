@@ -49,7 +49,10 @@ fn home_links_lead_somewhere() {
     for (name, path) in home["links"].as_object().unwrap() {
         let path = path.as_str().unwrap().replace("{words}", "weather");
         let status = registry.head(&path).status;
-        assert!(status == 200 || (name == "validate" && status == 405), "{name}: {status}");
+        assert!(
+            status == 200 || (["validate", "import"].contains(&name.as_str()) && status == 405),
+            "{name}: {status}"
+        );
     }
 }
 

@@ -5,6 +5,7 @@ mod batch;
 mod changes;
 mod corpus;
 mod events;
+mod import;
 mod list;
 mod problems;
 mod search;

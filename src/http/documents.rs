@@ -1,0 +1,185 @@
+//! What an import is sent: one document as the body, or several as the parts of a multi-part one.
+//!
+//! `multipart/form-data` is what pages of any origin may send without asking first. It is taken from
+//! programs, which name no origin, and from pages of the API's own origin or of one that CORS lets in.
+
+use actix_web::{
+    HttpRequest,
+    http::{
+        StatusCode,
+        header::{CONTENT_TYPE, ORIGIN},
+    },
+    web::{self, Bytes},
+};
+use futures_util::{FutureExt, stream};
+use multer::{Field, Multipart};
+
+use super::{Options, address::base_url, body, problem::Problem};
+use crate::{Error, convert::Syntax};
+
+/// The part that is the document itself.
+const DOCUMENT: &str = "document";
+/// The parts that it refers to.
+const COMPONENT: &str = "component";
+/// The most parts.
+const MAX_PARTS: usize = 100;
+/// What a part has whose sender knows no better than that it is a file, or text.
+const NO_TYPES: [&str; 2] = ["application/octet-stream", "text/plain"];
+
+/// A document as it was sent.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub bytes: Vec<u8>,
+    pub syntax: Syntax,
+}
+
+/// The documents of one import.
+#[derive(Debug)]
+pub(super) struct Documents {
+    pub main: Document,
+    /// What the main one refers to.
+    pub components: Vec<Document>,
+}
+
+/// Reads the documents of a request; `types` are the media types that one may have.
+pub(super) async fn read(
+    request: &HttpRequest,
+    payload: web::Payload,
+    types: &[(&str, Syntax)],
+    options: &Options,
+) -> Result<Documents, Problem> {
+    let given = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
+    let Ok(boundary) = multer::parse_boundary(given) else {
+        let names: Vec<&str> = types.iter().map(|(name, _)| *name).chain(["multipart/form-data"]).collect();
+        body::check_type(request, &names)?;
+        let syntax = syntax_of_type(given, types).ok_or_else(|| malformed("`Content-Type` names no boundary"))?;
+        let main = Document { bytes: body::read(request, payload, options.body_limit).await?, syntax };
+        return Ok(Documents { main, components: Vec::new() });
+    };
+    refuse_foreign_pages(request, options)?;
+    let bytes = body::read(request, payload, options.body_limit).await?;
+    parts(bytes, boundary, types)
+}
+
+/// Takes a body apart that is in memory, so that nothing has to be waited for.
+fn parts(bytes: Vec<u8>, boundary: String, types: &[(&str, Syntax)]) -> Result<Documents, Problem> {
+    let whole = stream::iter([Ok::<_, std::io::Error>(Bytes::from(bytes))]);
+    let mut multipart = Multipart::new(whole, boundary);
+    let (mut main, mut components) = (None, Vec::new());
+    while let Some(part) = at_once(multipart.next_field())? {
+        let name = part.name().unwrap_or_default().to_owned();
+        let syntax = syntax_of_part(&part, &name, types)?;
+        let document = Document { bytes: at_once(part.bytes())?.to_vec(), syntax };
+        match name.as_str() {
+            DOCUMENT if main.is_none() => main = Some(document),
+            DOCUMENT => return Err(malformed("there is more than one part `document`")),
+            COMPONENT => components.push(document),
+            _ => return Err(malformed("a part is named neither `document` nor `component`")),
+        }
+        if components.len() > MAX_PARTS {
+            return Err(Error::LimitExceeded { what: "number of parts", maximum: MAX_PARTS as u64 }.into());
+        }
+    }
+    let main = main.ok_or_else(|| malformed("there is no part `document`"))?;
+    Ok(Documents { main, components })
+}
+
+fn at_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, Problem> {
+    match step.now_or_never() {
+        Some(Ok(done)) => Ok(done),
+        Some(Err(error)) => Err(malformed(&error.to_string())),
+        None => Err(malformed("it ends early")),
+    }
+}
+
+/// What a part is written in: by its type, else by the name of its file, else JSON.
+fn syntax_of_part(part: &Field<'_>, name: &str, types: &[(&str, Syntax)]) -> Result<Syntax, Problem> {
+    let given = part.content_type().map(|given| given.essence_str()).filter(|given| !NO_TYPES.contains(given));
+    if let Some(given) = given {
+        return syntax_of_type(given, types).ok_or_else(|| {
+            let names: Vec<&str> = types.iter().map(|(name, _)| *name).collect();
+            body::unsupported(format!("the part {name:?} is {given:?}, but must be {}", names.join(", ")))
+        });
+    }
+    Ok(part.file_name().and_then(Syntax::of_file_name).unwrap_or(Syntax::Json))
+}
+
+fn syntax_of_type(given: &str, types: &[(&str, Syntax)]) -> Option<Syntax> {
+    let essence = given.split(';').next().unwrap_or_default().trim();
+    types.iter().find(|(name, _)| name.eq_ignore_ascii_case(essence)).map(|(_, syntax)| *syntax)
+}
+
+/// Browsers name the origin of the page in every POST to another one (WHATWG Fetch, section 3.2).
+fn refuse_foreign_pages(request: &HttpRequest, options: &Options) -> Result<(), Problem> {
+    let Some(origin) = request.headers().get(ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let own = base_url(request, options, request.path());
+    let is_own =
+        own.strip_prefix(origin).is_some_and(|rest| !origin.is_empty() && (rest.is_empty() || rest.starts_with('/')));
+    if is_own || options.cors_origins.iter().any(|allowed| allowed == "*" || allowed == origin) {
+        return Ok(());
+    }
+    let detail = format!("pages of {origin:?} may not send forms here; programs send no `Origin`");
+    Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
+}
+
+fn malformed(detail: &str) -> Problem {
+    let detail = format!("the multi-part body can't be taken apart: {detail}");
+    Problem::new(StatusCode::BAD_REQUEST, "malformed-multipart", "Malformed multi-part body", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TYPES: [(&str, Syntax); 2] = [("application/json", Syntax::Json), ("application/yaml", Syntax::Yaml)];
+
+    fn part(disposition: &str, kind: &str, text: &str) -> String {
+        let kind = if kind.is_empty() { String::new() } else { format!("Content-Type: {kind}\r\n") };
+        format!("--limit\r\nContent-Disposition: form-data; {disposition}\r\n{kind}\r\n{text}\r\n")
+    }
+
+    fn read(parts_of_body: &[String]) -> Result<Documents, String> {
+        let body = format!("{}--limit--\r\n", parts_of_body.concat());
+        parts(body.into_bytes(), "limit".into(), &TYPES).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn syntax_is_that_of_the_type_or_of_the_file_name() {
+        for (disposition, kind, syntax) in [
+            ("name=\"document\"", "", Syntax::Json),
+            ("name=\"document\"", "application/yaml; charset=utf-8", Syntax::Yaml),
+            ("name=\"document\"; filename=\"a.yaml\"", "application/octet-stream", Syntax::Yaml),
+            ("name=\"document\"; filename=\"a.yaml\"", "application/json", Syntax::Json),
+            ("name=\"document\"; filename=\"a.json\"", "", Syntax::Json),
+        ] {
+            let documents = read(&[part("name=\"component\"", "", "b"), part(disposition, kind, "a: 1\r\n")]).unwrap();
+            assert_eq!((documents.main.syntax, documents.main.bytes.as_slice()), (syntax, &b"a: 1\r\n"[..]));
+            assert_eq!(documents.components.len(), 1);
+        }
+    }
+
+    #[test]
+    fn parts_that_are_not_understood_are_refused() {
+        let document = || part("name=\"document\"", "", "{}");
+        for (parts, words) in [
+            (vec![], "no part `document`"),
+            (vec![document(), document()], "more than one"),
+            (vec![document(), part("name=\"other\"", "", "{}")], "neither"),
+            (vec![part("name=\"document\"", "text/html", "{}")], "must be application/json"),
+            (vec!["--limit\r\nbroken".to_owned()], "taken apart"),
+            ((0..102).map(|_| part("name=\"component\"", "", "{}")).collect(), "number of parts"),
+        ] {
+            let refusal = read(&parts).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn body_that_ends_early_is_no_wait() {
+        let whole = format!("{}--limit--\r\n", part("name=\"document\"", "application/json", "{}"));
+        for end in 0..whole.len() - 4 {
+            assert!(parts(whole.as_bytes()[..end].to_vec(), "limit".into(), &TYPES).is_err(), "{end}");
+        }
+    }
+}
