@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod import;
 
 use std::{pin::Pin, time::Duration};
 
@@ -18,6 +19,7 @@ use crate::change::{Change, Epoch, Seq};
 pub use self::{
     error::{Error, Problem, ValidationError},
     events::{Event, EventFilter, Events},
+    import::Imported,
 };
 
 /// The result of everything that the client does.

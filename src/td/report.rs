@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Version;
 
@@ -23,7 +23,7 @@ pub(super) fn has_room_for_pointers(pointers: &[String]) -> bool {
 }
 
 /// One thing that is wrong with a document, or worth a warning.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// Where: a JSON Pointer (RFC 6901); empty for the root.
     pub pointer: String,
