@@ -1,29 +1,37 @@
-//! Files as documents: JSON, and YAML and JSON5 brought into JSON.
+//! Files as documents: what they are written in, and which format they are in.
 //!
 //! A file is YAML by its name (`.yaml`, `.yml`), JSON5 by its name (`.json5`), else JSON. What claims
-//! to be JSON and is JSON5 (comments, trailing commas) is read too, and said so. Of YAML and JSON5
-//! the spelling of numbers is lost (`1.50` becomes `1.5`), of JSON nothing.
+//! to be JSON and is JSON5 (comments, trailing commas) is read too, and said so. What has no name that
+//! tells, as standard input, is JSON where it starts like JSON, else YAML. Of YAML and JSON5 the
+//! spelling of numbers is lost (`1.50` becomes `1.5`), of JSON nothing.
 
 use std::{
+    borrow::Cow,
     fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
+use anyhow::{Context, bail};
+use serde::de::IgnoredAny;
+
 use crate::{
     Error,
-    convert::{JsonText, Syntax},
-    td::{self, Document},
+    convert::{self, Format, JsonText, MAX_SOURCE_BYTES, Source, Syntax},
+    td,
 };
 
 /// The endings of files that are taken from a folder.
 const ENDINGS: [&str; 6] = ["json", "jsonld", "td", "json5", "yaml", "yml"];
 /// The file name that stands for standard input.
-pub(super) const STANDARD_INPUT: &str = "-";
+const STANDARD_INPUT: &str = "-";
 
 /// A document that was read from a file.
+#[derive(Debug)]
 pub(super) struct FileDocument {
-    pub document: Document,
+    /// JSON or YAML as it came; JSON5 as JSON.
+    pub bytes: Vec<u8>,
+    pub syntax: Syntax,
     /// Why the file is no JSON, where its name says it is and it was read as JSON5.
     pub not_json: Option<String>,
 }
@@ -32,73 +40,121 @@ pub(super) struct FileDocument {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("can't be read: {0}")]
-    File(#[from] io::Error),
+    File(io::Error),
     #[error(transparent)]
     Document(#[from] Error),
 }
 
-/// Reads one document from a file, or from standard input where the path is `-`.
-pub(super) fn read(path: &Path) -> Result<FileDocument, ReadError> {
-    let mut bytes = Vec::new();
-    if path == Path::new(STANDARD_INPUT) {
-        io::stdin().lock().read_to_end(&mut bytes)?;
-    } else {
-        bytes = fs::read(path)?;
+impl FileDocument {
+    /// Reads one document from a file, or from standard input where the path is `-`.
+    pub(super) fn read(path: &Path) -> Result<FileDocument, ReadError> {
+        let mut bytes = Vec::new();
+        if path == Path::new(STANDARD_INPUT) {
+            take(io::stdin().lock(), &mut bytes)
+        } else {
+            fs::File::open(path).and_then(|file| take(file, &mut bytes))
+        }
+        .map_err(ReadError::File)?;
+        if bytes.len() > MAX_SOURCE_BYTES {
+            return Err(Error::DocumentTooLarge { maximum: MAX_SOURCE_BYTES }.into());
+        }
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let is_yaml = match ending {
+            "yaml" | "yml" => true,
+            _ => !ENDINGS.contains(&ending) && !starts_like_json(&bytes),
+        };
+        if is_yaml {
+            return Ok(FileDocument { bytes, syntax: Syntax::Yaml, not_json: None });
+        }
+        if ending == "json5" {
+            let bytes = from_json5(&bytes)?.into_bytes();
+            return Ok(FileDocument { bytes, syntax: Syntax::Json, not_json: None });
+        }
+        Ok(from_json(bytes)?)
     }
-    match path.extension().and_then(|ending| ending.to_str()).unwrap_or_default() {
-        "yaml" | "yml" => Ok(FileDocument { document: from_yaml(&bytes)?, not_json: None }),
-        "json5" => Ok(FileDocument { document: from_json5(&bytes)?, not_json: None }),
-        _ => from_json(&bytes),
+
+    /// The document as JSON text.
+    pub(super) fn json(&self) -> Result<Cow<'_, str>, Error> {
+        self.syntax.to_json(&self.bytes)
+    }
+
+    /// The document as a Thing Description.
+    pub(super) fn thing_description(&self) -> Result<td::Document, Error> {
+        td::Document::parse(self.json()?.as_bytes())
+    }
+
+    /// The format that was asked for, else the one that the document tells.
+    pub(super) fn format(&self, asked: Option<Format>) -> Result<Format, Error> {
+        match asked {
+            Some(format) => Ok(format),
+            None => convert::detect(&self.json()?),
+        }
+    }
+
+    /// The document as it is sent to a registry.
+    pub(super) fn into_source(self, format: Format) -> Source {
+        Source { format, media_type: self.syntax.media_type().to_owned(), bytes: self.bytes }
     }
 }
 
-fn from_json(bytes: &[u8]) -> Result<FileDocument, ReadError> {
-    match Document::parse(bytes) {
-        Ok(document) => Ok(FileDocument { document, not_json: None }),
-        Err(Error::MalformedJson { line, column, message }) => match from_json5(bytes) {
-            Ok(document) => {
-                let departure = Error::MalformedJson { line, column, message }.to_string();
-                Ok(FileDocument { document, not_json: Some(departure) })
-            }
-            // What neither of them reads is the mistake, more often than a comment before it.
-            Err(ReadError::Document(Error::MalformedJson { line: line5, column: column5, message: message5 }))
-                if (line5, column5) > (line, column) =>
-            {
-                let message = format!("{message}; and as JSON5 at line {line5}, column {column5}: {message5}");
-                Err(Error::MalformedJson { line, column, message }.into())
-            }
-            Err(_) => Err(Error::MalformedJson { line, column, message }.into()),
-        },
-        Err(error) => Err(error.into()),
+/// Reads to the end, or a little beyond what is taken at most.
+fn take(source: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+    source.take(MAX_SOURCE_BYTES as u64 + 1).read_to_end(bytes).map(drop)
+}
+
+/// Whether a text can only be JSON or JSON5: it starts with a bracket, or with a comment before one.
+fn starts_like_json(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
+    matches!(text.first(), Some(b'{' | b'[' | b'/'))
+}
+
+fn from_json(bytes: Vec<u8>) -> Result<FileDocument, Error> {
+    let malformed = match serde_json::from_str::<IgnoredAny>(td::text_of(&bytes)?) {
+        Ok(IgnoredAny) => return Ok(FileDocument { bytes, syntax: Syntax::Json, not_json: None }),
+        Err(error) => td::malformed_json(&error),
+    };
+    match (from_json5(&bytes), malformed) {
+        (Ok(json), malformed) => {
+            let not_json = Some(malformed.to_string());
+            Ok(FileDocument { bytes: json.into_bytes(), syntax: Syntax::Json, not_json })
+        }
+        // What neither of them reads is the mistake, more often than a comment before it.
+        (
+            Err(Error::MalformedJson { line: line5, column: column5, message: message5 }),
+            Error::MalformedJson { line, column, message },
+        ) if (line5, column5) > (line, column) => {
+            let message = format!("{message}; and as JSON5 at line {line5}, column {column5}: {message5}");
+            Err(Error::MalformedJson { line, column, message })
+        }
+        (Err(_), malformed) => Err(malformed),
     }
 }
 
-fn from_json5(bytes: &[u8]) -> Result<Document, ReadError> {
+fn from_json5(bytes: &[u8]) -> Result<String, Error> {
     let json: JsonText = json5::from_str(td::text_of(bytes)?).map_err(|error| {
         let (line, column) = error.position().map_or((1, 1), |at| (at.line + 1, at.column + 1));
         let message = error.code().map_or_else(|| error.to_string(), |code| code.to_string());
         Error::MalformedJson { line, column, message }
     })?;
-    Ok(Document::parse(json.into_text().as_bytes())?)
-}
-
-fn from_yaml(bytes: &[u8]) -> Result<Document, ReadError> {
-    Ok(Document::parse(Syntax::Yaml.to_json(bytes)?.as_bytes())?)
+    Ok(json.into_text())
 }
 
 /// The files that the arguments name: files and `-` as they are, folders as what they and the
 /// folders in them hold, in order of name.
 ///
 /// # Errors
-/// A folder that can't be listed.
-pub(super) fn files(arguments: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+/// A folder that can't be listed; and where there is no file at all.
+pub(super) fn files(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for argument in arguments {
         if argument.is_dir() {
-            files_of_folder(argument, &mut files)?;
+            files_of_folder(argument, &mut files).with_context(|| format!("listing {}", argument.display()))?;
         } else {
             files.push(argument.clone());
         }
+    }
+    if files.is_empty() {
+        bail!("there is no .json, .jsonld, .td, .json5, .yaml or .yml file there");
     }
     Ok(files)
 }

@@ -1,8 +1,10 @@
 //! The command line: one file a command, one enum, one match.
 
+mod agent_spec;
 mod completions;
 mod document;
 mod examples;
+mod export;
 mod get;
 mod list;
 mod mqtt;
@@ -14,6 +16,7 @@ mod remove;
 mod search;
 mod serve;
 mod stop;
+mod td;
 mod validate;
 mod watch;
 
@@ -40,6 +43,10 @@ enum Command {
     Validate(validate::Arguments),
     /// Register descriptions: create them or replace them.
     Register(register::Arguments),
+    /// Make Thing Descriptions of documents in other formats, without a registry.
+    Td(td::Arguments),
+    /// Print an agent in another format: what it was imported from, or what comes near to it.
+    Export(export::Arguments),
     /// Print the description of an agent.
     Get(get::Arguments),
     /// List the agents.
@@ -64,6 +71,8 @@ pub fn run() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Register(arguments) => register::run(&arguments),
+        Command::Td(arguments) => td::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
@@ -83,6 +92,6 @@ fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // Nobody is left to tell if standard error is closed.
-    let _ = writeln!(io::stderr(), "{} {error:#}", output::red_on_stderr("error:"));
+    let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), output::causes(error));
     ExitCode::FAILURE
 }

@@ -46,9 +46,23 @@ impl Style {
     }
 }
 
+/// An error and its causes in one line; many an error tells its cause itself.
+pub(super) fn causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
+        "" => cause,
+        _ if said.ends_with(&cause) => said,
+        _ => format!("{said}: {cause}"),
+    })
+}
+
 /// Red where standard error is a terminal.
 pub(super) fn red_on_stderr(text: &str) -> String {
     Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.red(text)
+}
+
+/// Yellow where standard error is a terminal.
+pub(super) fn yellow_on_stderr(text: &str) -> String {
+    Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.yellow(text)
 }
 
 /// See <https://no-color.org>.
@@ -146,6 +160,15 @@ mod tests {
         assert_eq!(visible("a\x1b[31mred\x07\nb\u{202e}c"), "a\u{fffd}[31mred\u{fffd}\u{fffd}b\u{fffd}c");
         assert_eq!(Style { coloured: false }.bold("\x1b]0;title"), "\u{fffd}]0;title");
         assert_eq!(shorten("one\ttwo \x1b[2J", 20), "one two \u{fffd}[2J");
+    }
+
+    #[test]
+    fn cause_is_told_once() {
+        let missing = || io::Error::from_raw_os_error(2);
+        let once = missing().to_string();
+        let told = crate::Error::Io { doing: "opening a".into(), source: missing() };
+        assert_eq!(causes(&anyhow::Error::new(told).context("starting")), format!("starting: opening a: {once}"));
+        assert_eq!(causes(&anyhow::Error::new(missing()).context("opening a")), format!("opening a: {once}"));
     }
 
     #[test]

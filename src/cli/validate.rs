@@ -2,12 +2,12 @@
 //!
 //! Without flags the question is what a registry with `--validation lenient` would do: what it would
 //! mend is a warning. `--strict` mends nothing. `--schema-only` mends nothing either and runs the
-//! JSON Schemas alone.
+//! JSON Schemas alone. Configurations in Open Agent Spec are checked by their own rules.
 
 use std::{
     borrow::Cow,
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -15,57 +15,86 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
+    agent_spec,
     document::{self, FileDocument, ReadError},
     output::{Style, visible},
 };
 use crate::{
     Error,
+    convert::Format,
     td::{self, Layers, Report, Strictness, Version, Violation},
 };
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for JSON or JSON5 on standard input
+    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Refuse what a lenient registry would mend
+    /// The format of all files: td or agent-spec; each tells its own unless given
+    #[arg(long)]
+    format: Option<Format>,
+    /// Refuse what a lenient registry would mend in Thing Descriptions
     #[arg(long)]
     strict: bool,
     /// Print one JSON object a file
     #[arg(long)]
     json: bool,
-    /// Run the JSON Schemas alone, without the semantic checks; mends nothing
+    /// Run the JSON Schemas of Thing Descriptions alone, without the semantic checks; mends nothing
     #[arg(long)]
     schema_only: bool,
+    #[command(flatten)]
+    reading: agent_spec::Reading,
 }
 
+/// What `--json` prints of a file.
 #[derive(Debug, Serialize)]
 struct Verdict<'a> {
     file: Cow<'a, str>,
+    format: Option<&'static str>,
     valid: bool,
     version: Option<Version>,
-    violations: &'a [Violation],
-    warnings: &'a [Violation],
+    violations: Vec<Finding<'a>>,
+    warnings: Vec<Finding<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding<'a> {
+    severity: &'static str,
+    #[serde(flatten)]
+    violation: &'a Violation,
+}
+
+impl Verdict<'_> {
+    fn new<'a>(file: Cow<'a, str>, format: Option<Format>, report: &'a Report) -> Verdict<'a> {
+        let with = |severity| move |violation| Finding { severity, violation };
+        Verdict {
+            file,
+            format: format.map(Format::name),
+            valid: report.is_valid(),
+            version: report.version,
+            violations: report.violations.iter().map(with("error")).collect(),
+            warnings: report.warnings.iter().map(with("warning")).collect(),
+        }
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let style = Style::stdout();
+    let components = agent_spec::read_components(&arguments.reading.components)?;
     let mut out = io::stdout().lock();
     let (mut valid, mut invalid) = (0, 0);
-    for file in document::files(&arguments.files)? {
-        let report = check(arguments, document::read(&file));
+    for path in document::files(&arguments.files)? {
+        let (format, report) = check(arguments, &components, &path);
         if report.is_valid() {
             valid += 1;
         } else {
             invalid += 1;
         }
-        let file = file.to_string_lossy();
+        let file = path.to_string_lossy();
         if arguments.json {
-            let Report { version, violations, warnings } = &report;
-            let verdict = Verdict { file, valid: report.is_valid(), version: *version, violations, warnings };
-            writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+            writeln!(out, "{}", serde_json::to_string(&Verdict::new(file, format, &report))?)?;
         } else {
-            print(&mut out, style, &file, &report)?;
+            print(&mut out, style, &file, format, &report)?;
         }
     }
     if !arguments.json && valid + invalid > 1 {
@@ -74,31 +103,48 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if invalid == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn check(arguments: &Arguments, file: Result<FileDocument, ReadError>) -> Report {
-    let FileDocument { document, not_json } = match file {
-        Ok(file) => file,
-        Err(ReadError::File(error)) => return refused("unreadable", error.to_string()),
-        Err(ReadError::Document(error)) => return report_of(error),
+/// What is wrong with a file, and the format it is in as far as that is known.
+fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Option<Format>, Report) {
+    let document = match FileDocument::read(path) {
+        Ok(document) => document,
+        Err(ReadError::File(error)) => return (arguments.format, refused("unreadable", error.to_string())),
+        Err(ReadError::Document(error)) => return (arguments.format, report_of(error)),
     };
-    let mut report = if arguments.schema_only {
-        td::validate(&document, Layers::Schema)
-    } else {
-        td::assess(document, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
+    let format = match document.format(arguments.format) {
+        Ok(format) => format,
+        Err(error) => return (None, report_of(error)),
     };
-    let Some(departure) = not_json else { return report };
+    let checked = match format {
+        Format::ThingDescription => document.thing_description().map(|thing| check_thing(arguments, thing)),
+        Format::AgentSpec => agent_spec::check(&document, components, arguments.reading.profile),
+        other => Ok(refused("unknown-format", format!("{other} documents can't be checked yet"))),
+    };
+    let mut report = checked.unwrap_or_else(report_of);
+    let Some(departure) = document.not_json else { return (Some(format), report) };
     if arguments.strict || arguments.schema_only {
-        return refused("malformed-json", departure);
+        return (Some(format), refused("malformed-json", departure));
     }
     let message = format!("JSON5, which a registry doesn't take over REST (`agentdex register` does): {departure}");
     report.warnings.insert(0, Violation { pointer: String::new(), rule: "not-json".into(), message });
-    report
+    (Some(format), report)
+}
+
+fn check_thing(arguments: &Arguments, thing: td::Document) -> Report {
+    if arguments.schema_only {
+        return td::validate(&thing, Layers::Schema);
+    }
+    td::assess(thing, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
 }
 
 fn report_of(error: Error) -> Report {
+    if let Error::InvalidSource { report, .. } = error {
+        return report;
+    }
     let rule = match &error {
         Error::MalformedJson { .. } => "malformed-json",
         Error::MalformedYaml { .. } => "malformed-yaml",
         Error::DocumentTooLarge { .. } | Error::LimitExceeded { .. } => "limit-exceeded",
+        Error::UnclearFormat { .. } => "unclear-format",
         _ => "refused",
     };
     refused(rule, error.to_string())
@@ -109,11 +155,12 @@ fn refused(rule: &'static str, message: String) -> Report {
     Report { violations: vec![violation], ..Report::default() }
 }
 
-fn print(out: &mut impl Write, style: Style, file: &str, report: &Report) -> io::Result<()> {
-    let version = match report.version {
-        Some(Version::V1_0) => " (TD 1.0)",
-        Some(Version::V1_1) => " (TD 1.1)",
-        None => "",
+fn print(out: &mut impl Write, style: Style, file: &str, format: Option<Format>, report: &Report) -> io::Result<()> {
+    let version = match (report.version, format) {
+        (Some(Version::V1_0), _) => " (TD 1.0)".to_owned(),
+        (Some(Version::V1_1), _) => " (TD 1.1)".to_owned(),
+        (None, None | Some(Format::ThingDescription)) => String::new(),
+        (None, Some(format)) => format!(" ({format})"),
     };
     let verdict = if report.is_valid() { style.green("valid") } else { style.red("invalid") };
     writeln!(out, "{}: {verdict}{version}", style.bold(file))?;

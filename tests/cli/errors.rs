@@ -38,3 +38,33 @@ fn completions_name_the_commands() {
         assert!(script.contains("validate") && script.contains("keep-alive"), "{shell}: {script}");
     }
 }
+
+#[test]
+fn folder_without_documents_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["validate", "register", "td"] {
+        let output = run(&[command, folder.path().to_str().unwrap()]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{command}");
+        assert!(stderr(&output).contains("there is no .json"), "{command}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn missing_file_is_told_once() {
+    let missing = "/there/is/none.json";
+    let folder = tempfile::tempdir().unwrap();
+    let occupied = folder.path().join("occupied");
+    std::fs::write(&occupied, "").unwrap();
+    for arguments in [
+        vec!["register", missing],
+        vec!["td", missing],
+        vec!["validate", missing, "--component", missing],
+        vec!["serve", "--data", occupied.to_str().unwrap()],
+        vec!["serve", "--config", missing],
+    ] {
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let told = stderr(&output);
+        assert_eq!(told.matches("(os error").count(), 1, "{arguments:?}: {told}");
+    }
+}

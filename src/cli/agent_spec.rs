@@ -1,0 +1,119 @@
+//! What the commands share about Open Agent Spec: how a configuration is read, and what is made of it.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::document::FileDocument;
+use crate::{
+    convert::{
+        Syntax,
+        agent_spec::{self, Configuration},
+    },
+    td,
+};
+
+/// Whose rules a configuration has to keep.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(super) enum Profile {
+    /// What the language demands
+    #[default]
+    Spec,
+    /// What its reference implementation accepts
+    Sdk,
+}
+
+impl From<Profile> for agent_spec::Profile {
+    fn from(profile: Profile) -> agent_spec::Profile {
+        match profile {
+            Profile::Spec => agent_spec::Profile::Spec,
+            Profile::Sdk => agent_spec::Profile::Sdk,
+        }
+    }
+}
+
+/// How a configuration is read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Open Agent Spec")]
+pub(super) struct Reading {
+    /// Whose rules count
+    #[arg(long, value_enum, default_value_t)]
+    pub profile: Profile,
+    /// A file with components that the documents refer to; may be repeated
+    #[arg(long = "component", value_name = "FILE")]
+    pub components: Vec<PathBuf>,
+}
+
+/// What is made of a configuration.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Open Agent Spec")]
+pub(super) struct Mapping {
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Where the agent is deployed: its forms are made of it
+    #[arg(long, value_name = "URL")]
+    pub base: Option<String>,
+    /// The namespace of ids that are no UUID: urn:agentspec:<PUBLISHER>:<id>
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub publisher: String,
+    /// Make nested agents Things of their own
+    #[arg(long)]
+    pub nested: bool,
+    /// Make tools that can be reached Things of their own
+    #[arg(long)]
+    pub tools: bool,
+    /// Keep prompts and let them be searched, instead of replacing them by references
+    #[arg(long)]
+    pub publish_prompts: bool,
+}
+
+impl Mapping {
+    /// The same as options of the converter.
+    pub(super) fn options(&self, thing_model: bool) -> agent_spec::Options {
+        agent_spec::Options {
+            profile: self.reading.profile.into(),
+            base: self.base.clone(),
+            publisher: self.publisher.clone(),
+            nested: self.nested,
+            tools: self.tools,
+            publish_prompts: self.publish_prompts,
+            thing_model,
+        }
+    }
+
+    /// The same as parameters of the REST API.
+    pub(super) fn parameters(&self) -> Vec<(&'static str, &str)> {
+        let profile = match self.reading.profile {
+            Profile::Spec => "spec",
+            Profile::Sdk => "sdk",
+        };
+        let flags = [("nested", self.nested), ("tools", self.tools), ("publish_prompts", self.publish_prompts)];
+        let flags = flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| (name, "true"));
+        let base = self.base.as_deref().map(|base| ("base", base));
+        [("profile", profile), ("publisher", &self.publisher)].into_iter().chain(base).chain(flags).collect()
+    }
+}
+
+/// The components that files name, each read once for all documents.
+pub(super) fn read_components(files: &[PathBuf]) -> anyhow::Result<Vec<FileDocument>> {
+    let read = |file: &PathBuf| {
+        FileDocument::read(file).map_err(|error| anyhow::anyhow!("the component {}: {error}", file.display()))
+    };
+    files.iter().map(read).collect()
+}
+
+/// A configuration from what files hold.
+pub(super) fn parse(document: &FileDocument, components: &[FileDocument]) -> crate::Result<Configuration> {
+    let components: Vec<(&[u8], Syntax)> =
+        components.iter().map(|component| (component.bytes.as_slice(), component.syntax)).collect();
+    Configuration::parse(&document.bytes, document.syntax, &components)
+}
+
+/// What is wrong with a configuration.
+pub(super) fn check(
+    document: &FileDocument,
+    components: &[FileDocument],
+    profile: Profile,
+) -> crate::Result<td::Report> {
+    Ok(parse(document, components)?.validate(profile.into()))
+}

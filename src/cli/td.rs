@@ -1,0 +1,147 @@
+//! `agentdex td`: makes Thing Descriptions of documents in other formats, without a registry.
+//!
+//! One description is printed as it is, several as a JSON array. What is odd about a document goes to
+//! standard error.
+
+use std::{
+    collections::HashSet,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::{
+    agent_spec::{self, Mapping},
+    document::{self, FileDocument},
+    output::{causes, indented, red_on_stderr, visible, yellow_on_stderr},
+};
+use crate::{
+    Error,
+    convert::{Conversion, ConvertedThing, Format},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The format of all files: agent-spec; each tells its own unless given
+    #[arg(long)]
+    format: Option<Format>,
+    /// Write a file for each Thing into this folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Make Thing Models of agents whose address isn't known
+    #[arg(long)]
+    thing_model: bool,
+    #[command(flatten)]
+    mapping: Mapping,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let components = agent_spec::read_components(&arguments.mapping.reading.components)?;
+    let mut target = match &arguments.out {
+        Some(folder) => Target::Folder { folder, written: HashSet::new() },
+        None => Target::StandardOutput(Vec::new()),
+    };
+    let mut failed = false;
+    for path in document::files(&arguments.files)? {
+        let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {
+            let kind = yellow_on_stderr("warning:");
+            for warning in warnings {
+                writeln!(
+                    io::stderr(),
+                    "{kind} {}: {} [{}]",
+                    path.display(),
+                    visible(&warning.to_string()),
+                    warning.rule
+                )?;
+            }
+            target.take(&path, things)
+        });
+        if let Err(error) = made {
+            failed = true;
+            writeln!(io::stderr(), "{} {}: {}", red_on_stderr("error:"), path.display(), causes(&error))?;
+        }
+    }
+    target.finish()?;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn convert(arguments: &Arguments, components: &[FileDocument], path: &Path) -> anyhow::Result<Conversion> {
+    let document = FileDocument::read(path)?;
+    match document.format(arguments.format)? {
+        Format::AgentSpec => {
+            let configuration = agent_spec::parse(&document, components)?;
+            configuration.to_things(&arguments.mapping.options(arguments.thing_model)).map_err(all_violations)
+        }
+        Format::ThingDescription => bail!("it is a Thing Description already"),
+        other => bail!("{other} documents can't be converted yet"),
+    }
+}
+
+/// An error with everything that is wrong, one place a line.
+fn all_violations(error: Error) -> anyhow::Error {
+    let Error::InvalidSource { format, report } = &error else { return error.into() };
+    let lines = report
+        .violations
+        .iter()
+        .map(|violation| format!("\n  {} [{}]", visible(&violation.to_string()), violation.rule));
+    anyhow::anyhow!("the {format} document is invalid{}", lines.collect::<String>())
+}
+
+/// Where the descriptions go.
+enum Target<'a> {
+    StandardOutput(Vec<String>),
+    Folder { folder: &'a Path, written: HashSet<PathBuf> },
+}
+
+impl Target<'_> {
+    fn take(&mut self, source: &Path, things: Vec<ConvertedThing>) -> anyhow::Result<()> {
+        match self {
+            Target::StandardOutput(descriptions) => {
+                descriptions.extend(things.into_iter().map(|thing| thing.description));
+            }
+            Target::Folder { folder, written } => {
+                fs::create_dir_all(*folder).with_context(|| format!("creating {}", folder.display()))?;
+                for (index, thing) in things.iter().enumerate() {
+                    let path = folder.join(file_name(source, thing, index == 0));
+                    if !written.insert(path.clone()) {
+                        bail!("{} was written for another Thing just now", path.display());
+                    }
+                    let text = format!("{}\n", indented(&thing.description));
+                    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+                    writeln!(io::stdout(), "{}", path.display())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what was gathered.
+    fn finish(self) -> io::Result<()> {
+        let Target::StandardOutput(descriptions) = self else { return Ok(()) };
+        let mut out = io::stdout().lock();
+        match descriptions.as_slice() {
+            [] => Ok(()),
+            [description] => writeln!(out, "{}", indented(description)),
+            several => writeln!(out, "{}", indented(&format!("[{}]", several.join(",")))),
+        }
+    }
+}
+
+/// The file of a Thing: named like the document, that of a part by the end of its id as well.
+fn file_name(source: &Path, thing: &ConvertedThing, is_root: bool) -> String {
+    let stem = source.file_stem().and_then(|stem| stem.to_str()).filter(|stem| *stem != "-").unwrap_or("thing");
+    let kind = if thing.description.contains("\"tm:ThingModel\"") { "tm" } else { "td" };
+    if is_root {
+        return format!("{stem}.{kind}.json");
+    }
+    let end = thing.id.rsplit(':').next().unwrap_or_default();
+    let end: String = end.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    format!("{stem}.{end}.{kind}.json")
+}
