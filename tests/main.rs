@@ -10,6 +10,7 @@ mod mqtt;
 mod process;
 mod registry;
 mod search;
+mod secrets;
 mod store;
 mod support;
 mod td;

@@ -32,9 +32,19 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Starts a server on free ports over the data directory, without MQTT unless `arguments` ask for it.
     pub fn start(data: &Path, arguments: &[&str]) -> ServerProcess {
+        ServerProcess::start_with(agentdex(), data, arguments)
+    }
+
+    /// The same with a filter of what is logged.
+    pub fn start_with_log(data: &Path, arguments: &[&str], filter: &str) -> ServerProcess {
+        let mut command = agentdex();
+        command.env("RUST_LOG", filter);
+        ServerProcess::start_with(command, data, arguments)
+    }
+
+    fn start_with(mut command: Command, data: &Path, arguments: &[&str]) -> ServerProcess {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");
-        let mut command = agentdex();
         command.current_dir(directory.path()).arg("serve").arg("--data").arg(data);
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
