@@ -28,8 +28,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    if arguments.format == Format::ThingDescription {
-        bail!("`agentdex get {}` prints the Thing Description", arguments.id);
+    match arguments.format {
+        Format::AgentSpec => {}
+        Format::ThingDescription => bail!("`agentdex get {}` prints the Thing Description", arguments.id),
+        other => bail!("{other} documents can't be exported yet"),
     }
     let client = arguments.remote.client()?;
     let find = client.find_in_format(&arguments.id, arguments.format);

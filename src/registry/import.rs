@@ -86,6 +86,27 @@ impl Registry {
     /// Registers all Things of a converted document with their originals, or none of them, and is done
     /// when that is durable. What is the same as before makes no change.
     ///
+    /// ```
+    /// use agentdex::{
+    ///     convert::{Syntax, agent_spec::{Configuration, Options}},
+    ///     registry::{Effect, Import},
+    /// };
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-import-{}", std::process::id()));
+    /// # let registry = agentdex::Registry::builder(&directory).open()?;
+    /// let text = br#"{
+    ///     "component_type": "RemoteTool", "agentspec_version": "25.4.1", "id": "clock", "name": "clock",
+    ///     "url": "https://tools.example/time", "http_method": "GET",
+    ///     "data": {}, "query_params": {}, "headers": {}, "inputs": [], "outputs": []
+    /// }"#;
+    /// let conversion = Configuration::parse(text, Syntax::Json, &[])?.to_things(&Options::default())?;
+    /// let imported = pollster::block_on(registry.import(Import::new(conversion)))?;
+    /// assert_eq!(imported.things[0].effect, Effect::Created);
+    /// assert_eq!(imported.things[0].id, "urn:agentspec:local:clock");
+    /// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
     /// Things have one id; else those of [`Registry::write`].
