@@ -218,6 +218,9 @@ fn control_edges_leave_and_enter_where_they_may() {
         [Error, Error],
         &[],
     );
+    let other_branch = with(control("start", Some("x"), "done"));
+    let pointer = "/control_flow_connections/4";
+    breaks(other_branch, "control-edge-repeated", pointer, [Error, Error], &["control-edge-unknown-branch"]);
 }
 
 #[test]

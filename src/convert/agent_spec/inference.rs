@@ -21,7 +21,6 @@ use super::{
     property::Property,
     references::as_reference,
     sdk_types::Refusal,
-    types::Secrecy,
 };
 
 mod branches;

@@ -10,6 +10,7 @@ mod conversion;
 mod document;
 mod effort;
 mod export;
+mod faults;
 mod fields;
 mod findings;
 mod graph;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::convert::agent_spec::{
     Profile,
     effort::Effort,
-    property::{Role, find_faults},
+    faults::{Role, find_faults},
 };
 
 /// Keywords that mean the same in both languages.

@@ -39,9 +39,9 @@ pub(in super::super) struct NodeBranches<'d> {
 }
 
 impl<'d> NodeBranches<'d> {
-    /// The branches that edges can start from, where they are known.
+    /// The branches that edges can start from, where they are known; others that are declared are wrong.
     pub(in super::super) fn effective(&self) -> Option<&[&'d str]> {
-        self.declared.as_deref().or(self.expected.as_deref())
+        self.expected.as_deref().or(self.declared.as_deref())
     }
 }
 

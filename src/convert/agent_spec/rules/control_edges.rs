@@ -38,11 +38,12 @@ impl<'d> Rules<'_, 'd> {
             if !known.is_empty() && !known.contains(branch) {
                 self.unknown_branch(from, branch, *edge);
             }
-            let count = leaving.entry((from, branch)).or_default();
+            // The SDK counts those of the start node only, whatever their branch is.
+            let is_start = flow.start == Some(from);
+            let count = leaving.entry((from, if is_start { NEXT } else { branch })).or_default();
             *count += 1;
             if *count == 2 {
-                // The SDK counts those of the start node only.
-                let demand = if flow.start == Some(from) { Demand::Both } else { Demand::Text };
+                let demand = if is_start { Demand::Both } else { Demand::Text };
                 self.report(demand, "control-edge-repeated", spot, || {
                     format!("there is another control edge from the branch {} of the same node", quoted(branch))
                 });

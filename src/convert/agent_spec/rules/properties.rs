@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{
     super::{
         casting::describe,
+        faults::{Role, find_faults},
         inference::{Further, Generated, List},
-        property::{Role, find_faults},
         references::as_reference,
     },
     Demand, Key, Profile, Rules, Side, listed, quoted,
@@ -102,7 +102,9 @@ impl<'d> Rules<'_, 'd> {
             }
         }
         for (position, property) in declared.as_slice().iter().enumerate() {
-            let is_known = generated.list.find(&property.title).is_some()
+            let is_unnamed = self.profile() == Profile::Spec && !property.has_title();
+            let is_known = is_unnamed
+                || generated.list.find(&property.title).is_some()
                 || match &generated.further {
                     Further::Nothing => false,
                     Further::Some(list) => list.find(&property.title).is_some(),
