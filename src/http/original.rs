@@ -83,7 +83,7 @@ fn in_format(
     let thing = registry.find_by_id(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
     let converted = convert(Document::parse(thing.text().as_bytes())?.value())?;
     let (format, media_type) = (format.name().to_owned(), "application/json".to_owned());
-    Ok(Original { format, media_type, bytes: converted.to_string().into_bytes() })
+    Ok(Original { format, media_type, bytes: format!("{converted:#}\n").into_bytes() })
 }
 
 /// A tag of the bytes themselves: another original of the same description is no change of the Thing.

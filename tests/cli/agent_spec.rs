@@ -311,3 +311,27 @@ fn what_can_not_be_exported_says_why() {
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
     assert!(stderr(&output).contains("agent-spec"), "{}", stderr(&output));
 }
+
+#[test]
+fn hostile_files_are_refused_quickly() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bomb = String::from("component_type: Agent\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+    for level in 1..10 {
+        bomb += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(","));
+    }
+    let started = std::time::Instant::now();
+    for (name, text, words) in [
+        ("large.json", " ".repeat(50_000_000), "the limit of 16777216 bytes"),
+        ("large.yaml", "# ".repeat(25_000_000), "the limit of 16777216 bytes"),
+        ("deep.json", format!("{{\"component_type\":{}", "[".repeat(1_000_000)), "malformed JSON"),
+        ("deep5.json5", format!("{{component_type:{}", "[".repeat(1_000_000)), "nested deeper"),
+        ("deeper.json", format!("{{\"component_type\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000)), "nesting"),
+        ("deep.yaml", format!("component_type: {}", "[".repeat(1_000_000)), "nesting"),
+        ("bomb.yaml", bomb, "aliases"),
+    ] {
+        let output = run(&["td", &write(folder.path(), name, text)]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(stderr(&output).contains(words) && stderr(&output).len() < 1000, "{name}: {}", stderr(&output));
+    }
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+}

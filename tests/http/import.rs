@@ -1,5 +1,9 @@
 //! `POST /import/agent-spec` and `GET /things/{id}/agent-spec`.
 
+use agentdex::convert::{
+    Syntax,
+    agent_spec::{Configuration, Profile},
+};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Call, TestRegistry, agent as thing};
@@ -179,6 +183,23 @@ fn things_that_never_were_configurations_say_why_there_is_none() {
     let problem = original(&registry, "urn:test:a").problem(409, "not-expressible");
     assert!(problem["detail"].as_str().unwrap().contains("agent-spec"), "{problem}");
     original(&registry, "urn:test:none").problem(404, "not-found");
+}
+
+#[test]
+fn things_that_never_were_configurations_become_valid_ones() {
+    let registry = TestRegistry::start();
+    let path = "/things/urn:example:agents:weather";
+    registry.put(path, include_str!("../../examples/agents/weather.json")).expect(201);
+    let answer = registry.get(&format!("{path}/agent-spec")).expect(200);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let configuration = Configuration::parse(&answer.body, Syntax::Json, &[]).unwrap();
+    for profile in [Profile::Spec, Profile::Sdk] {
+        let report = configuration.validate(profile);
+        assert!(report.is_valid(), "{profile:?}: {report}");
+    }
+    let tag = answer.header("etag");
+    registry.patch(path, r#"{"title": "Another"}"#).expect(204);
+    assert_ne!(registry.get(&format!("{path}/agent-spec")).expect(200).header("etag"), tag);
 }
 
 #[test]
