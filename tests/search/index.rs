@@ -145,3 +145,31 @@ fn pages_are_bounded() {
     assert!(matches!(error, Error::LimitExceeded { maximum: 10_000, .. }), "{error}");
     assert!(page(usize::MAX, 1).is_err());
 }
+
+#[test]
+fn an_agent_is_found_by_its_own_tools_and_its_model() {
+    let data = |name: &str, description: &str| json!({"properties": {name: {"description": description}}});
+    let index = TestIndex::with(&[
+        extended(
+            thing("urn:a", "Agent", ""),
+            json!({
+                "agentspec:tools": [
+                    {"name": "rainRadar", "description": "Sees storms.", "inputs": data("region", "a postal code"), "outputs": data("picture", "")},
+                ],
+                "agentspec:model": {"modelName": "gpt-4o", "provider": "openai"},
+                "agentspec:prompts": [{"field": "system_prompt", "text": "Be courteous."}],
+                "agentspec:metadata": {"tags": ["meteorology"]},
+            }),
+        ),
+        extended(
+            thing("urn:b", "Agent", ""),
+            json!({"lmos:capabilities": [{"id": "invoke", "agentspec:input": data("destination", ""), "agentspec:output": data("itinerary", "")}]}),
+        ),
+    ]);
+    for query in ["radar", "storms", "region", "postal", "picture", "gpt-4o", "openai", "courteous", "meteorology"] {
+        assert_eq!(index.found(query), ["urn:a"], "{query}");
+    }
+    for query in ["destination", "itinerary"] {
+        assert_eq!(index.found(query), ["urn:b"], "{query}");
+    }
+}

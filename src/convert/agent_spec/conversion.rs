@@ -1,5 +1,7 @@
 //! From a configuration to Things, with what is kept of it.
 
+use std::cell::RefCell;
+
 use super::{
     Configuration, Options,
     findings::Findings,
@@ -53,8 +55,15 @@ impl Configuration {
         }
         let redaction = Redaction::of(&main.value, options.publish_prompts);
         let spec_version = main.version();
-        let mapper =
-            Mapper { graph: &graph, inference: &inference, redaction: &redaction, options, base, spec_version };
+        let mapper = Mapper {
+            graph: &graph,
+            inference: &inference,
+            redaction: &redaction,
+            options,
+            base,
+            spec_version,
+            content_ids: RefCell::default(),
+        };
         let mut warnings = report.warnings;
         let Some(root) = graph.root().filter(|root| mapper.kind(*root).is_some()) else {
             return Err(no_thing(&graph, warnings));

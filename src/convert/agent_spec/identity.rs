@@ -26,15 +26,17 @@ impl Mapper<'_, '_> {
     pub(super) fn thing_id(&self, key: Key) -> Result<String> {
         let id = match self.graph.id(key) {
             Some(id) if !id.is_empty() => of_component(id, &self.options.publisher),
-            _ => {
-                let canonical = Redaction::canonical(self.graph.component(key).members);
-                format!("urn:uuid:{}", Uuid::new_v5(&NAMESPACE, canonical.as_bytes()))
-            }
+            _ => self.content_ids.borrow_mut().entry(key).or_insert_with(|| self.content_id(key)).clone(),
         };
         if id.len() > MAX_ID_BYTES {
             return Err(Error::LimitExceeded { what: "length of the id in bytes", maximum: MAX_ID_BYTES as u64 });
         }
         Ok(id)
+    }
+
+    fn content_id(&self, key: Key) -> String {
+        let canonical = Redaction::canonical(self.graph.component(key).members);
+        format!("urn:uuid:{}", Uuid::new_v5(&NAMESPACE, canonical.as_bytes()))
     }
 }
 

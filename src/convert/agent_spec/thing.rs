@@ -14,7 +14,10 @@ mod security;
 mod tools;
 mod writer;
 
-use std::collections::HashSet;
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
 
 use serde_json::Value;
 
@@ -37,6 +40,8 @@ pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
 /// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
 pub const AGENT_SPEC_CONTEXT: &str = include_str!("../../../schemas/agent-spec.jsonld");
 
+/// The most bytes that the descriptions of a configuration and its parts have together.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// The most schemas of one description that stand where a reference to them was.
 const MOST_INLINED: usize = 500;
 
@@ -50,6 +55,8 @@ pub(super) struct Mapper<'m, 'd> {
     pub base: Option<String>,
     /// The version that the document says it is written for.
     pub spec_version: Option<&'d str>,
+    /// Ids made of contents: many may link to the same component.
+    pub content_ids: RefCell<HashMap<Key, String>>,
 }
 
 /// What a form leads to.
@@ -75,12 +82,18 @@ impl<'d> Mapper<'_, 'd> {
     pub(super) fn things(&self, root: Key, warnings: &mut Vec<Violation>) -> Result<Vec<Mapped>> {
         let mut known = HashSet::new();
         let mut things = Vec::new();
+        let mut bytes = 0;
         for key in std::iter::once(root).chain(self.nested_things(root)) {
             let Some(kind) = self.kind(key) else { continue };
             let id = self.thing_id(key)?;
             if known.insert(id.clone()) {
                 let description = self.describe(key, kind, &id, key == root, warnings);
                 check_limits(&description)?;
+                bytes += description.len();
+                if bytes > MOST_BYTES {
+                    let what = "length in bytes of all Thing Descriptions made of the configuration";
+                    return Err(Error::LimitExceeded { what, maximum: MOST_BYTES as u64 });
+                }
                 things.push(Mapped { key, id, description });
             }
         }

@@ -7,9 +7,8 @@ use super::*;
 fn all_options() -> Vec<Options> {
     let mut all = Vec::new();
     for profile in [Profile::Spec, Profile::Sdk] {
-        all.push(Options { profile, ..options() });
-        all.push(Options { profile, nested: true, publish_prompts: true, ..with_base() });
         all.push(Options { profile, tools: true, publisher: "Acme, Inc.".into(), ..options() });
+        all.push(Options { profile, nested: true, publish_prompts: true, ..with_base() });
     }
     all
 }
@@ -33,7 +32,7 @@ fn every_configuration_with_a_thing_gives_valid_things() {
             }
         }
     }
-    assert!(collection.is_empty() || things > 2000, "only {things} Things");
+    assert!(collection.is_empty() || things > 1500, "only {things} Things");
 }
 
 #[test]

@@ -144,11 +144,9 @@ fn marked_secrets_of_a_collection_are_nowhere() {
     for (file, document) in &collection {
         let mut marked = document.clone();
         total += fill(&mut marked);
-        for options in [
-            options(),
-            Options { nested: true, ..with_base() },
-            Options { profile: Profile::Sdk, tools: true, ..options() },
-        ] {
+        for options in
+            [Options { nested: true, ..with_base() }, Options { profile: Profile::Sdk, tools: true, ..options() }]
+        {
             let result = convert(&marked, &options);
             if let Err(Error::InvalidSource { report, .. }) = &result
                 && convert(document, &options).is_ok()
@@ -156,8 +154,8 @@ fn marked_secrets_of_a_collection_are_nowhere() {
                 panic!("{file}: {report}");
             }
             assert_unmarked(file, &everything(&result));
-            assert_unmarked(file, &everything(&convert_text(&marked.to_string(), Syntax::Yaml, &options)));
         }
+        assert_unmarked(file, &everything(&convert_text(&marked.to_string(), Syntax::Yaml, &options())));
     }
     assert!(collection.is_empty() || total > 8000, "only {total} secrets");
 }
@@ -193,7 +191,7 @@ fn marked_secrets_of_the_wrong_kind_are_nowhere_in_errors() {
             _ => {}
         }
     }
-    for (file, document) in collection().iter().step_by(6) {
+    for (file, document) in collection().iter().step_by(10) {
         let mut marked = document.clone();
         fill(&mut marked);
         for step in 0..3 {

@@ -1,15 +1,13 @@
-//! `Redaction`: one walk over a document that finds what is to be hidden.
+//! `Walker`: one walk over a document that finds what is to be hidden.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-};
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
 use super::{
     edit::Edit,
-    names::{is_placeholders, is_secret_name, is_secret_text},
+    names::{is_placeholders, is_secret_name},
+    texts::{holds_secret, is_secret},
     urls::{has_credentials, scrubbed},
 };
 use crate::convert::agent_spec::{
@@ -57,100 +55,19 @@ const PROMPT_FIELDS: [&str; 6] = [
 /// Fields whose members are named by the user and hold no values of theirs.
 const NAMED_FIELDS: [&str; 3] = ["mapping", "reducers", "datastore_schema"];
 
-/// Fields that may be given a secret by any name.
-const ARGUMENT_FIELDS: [&str; 2] = ["args", "command"];
 /// Members of free-form objects that hold secrets by any name.
 const SECRET_OBJECTS: [&str; 4] = ["headers", "sensitive_headers", "env", "environment"];
 
-/// What is to be hidden in a document.
-pub(in crate::convert::agent_spec) struct Redaction<'d> {
-    walker: Walker<'d>,
-    edit: Option<Edit<'d>>,
-}
-
-impl<'d> Redaction<'d> {
-    /// Finds what is to be hidden.
-    pub(in crate::convert::agent_spec) fn of(document: &'d Value, publish_prompts: bool) -> Redaction<'d> {
-        let mut walker = Walker { publish_prompts, hidden: HashSet::new() };
-        walker.hide_referenced_values(document);
-        let edit = walker.part(document, None);
-        Redaction { walker, edit }
-    }
-
-    /// A component without secrets and prompts, as JSON whose members are sorted.
-    pub(in crate::convert::agent_spec) fn canonical(component: &Map<String, Value>) -> String {
-        let walker = Walker { publish_prompts: false, hidden: HashSet::new() };
-        let edit = walker.members(component, None);
-        let hidden = edit.map_or_else(|| component.clone(), |edit| edit.apply_to_members(component));
-        sorted(&Value::Object(hidden)).to_string()
-    }
-
-    /// The JSON text of the document as it may be kept; it has no repeated members.
-    pub(in crate::convert::agent_spec) fn text<'t>(&self, json: &'t str) -> Cow<'t, str> {
-        match &self.edit {
-            Some(edit) => edit.rewrite(json).into(),
-            None => json.into(),
-        }
-    }
-
-    /// Whether a value is a reference to something that is hidden where it stands.
-    pub(in crate::convert::agent_spec) fn hides(&self, value: &Value) -> bool {
-        self.walker.is_hidden_reference(value)
-    }
-
-    /// A component as it may be kept.
-    pub(in crate::convert::agent_spec) fn component(&self, component: &Map<String, Value>) -> Map<String, Value> {
-        self.walker.members(component, None).map_or_else(|| component.clone(), |edit| edit.apply_to_members(component))
-    }
-
-    /// A free-form value of a component as it may be shown.
-    pub(in crate::convert::agent_spec) fn free_form<'v>(
-        &self,
-        owner: &str,
-        field: &str,
-        value: &'v Value,
-    ) -> Cow<'v, Value> {
-        let place = Place { owner, parent: None, token: Token::Name(field) };
-        shown(self.walker.member(field, value, &place), value)
-    }
-
-    /// A JSON Schema as it may be shown; values that it hides are references in it.
-    pub(in crate::convert::agent_spec) fn schema<'v>(&self, owner: &str, value: &'v Value) -> Cow<'v, Value> {
-        let place = Place { owner, parent: None, token: Token::Name("inputs") };
-        shown(self.walker.schema("", value, &place), value)
-    }
-}
-
-/// A value whose members are sorted, whatever order serde_json was asked for.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(elements) => elements.iter().map(sorted).collect(),
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
-        }
-        scalar => scalar.clone(),
-    }
-}
-
-fn shown<'v>(edit: Option<Edit<'v>>, value: &'v Value) -> Cow<'v, Value> {
-    match edit {
-        Some(edit) => Cow::Owned(edit.apply(value).unwrap_or_default()),
-        None => Cow::Borrowed(value),
-    }
-}
-
 /// Where a value is: a chain on the stack that becomes the name of a reference only when one is needed.
-struct Place<'p> {
+pub(super) struct Place<'p> {
     /// The id of the component around it.
-    owner: &'p str,
-    parent: Option<&'p Place<'p>>,
-    token: Token<'p>,
+    pub owner: &'p str,
+    pub parent: Option<&'p Place<'p>>,
+    pub token: Token<'p>,
 }
 
 #[derive(Clone, Copy)]
-enum Token<'p> {
+pub(super) enum Token<'p> {
     Name(&'p str),
     Index(usize),
 }
@@ -174,29 +91,28 @@ impl<'p> Place<'p> {
     }
 }
 
-struct Walker<'d> {
-    publish_prompts: bool,
+pub(super) struct Walker<'d> {
+    pub publish_prompts: bool,
     /// The names of plain values that are referenced from where they have to be hidden.
-    hidden: HashSet<&'d str>,
+    pub hidden: HashSet<&'d str>,
 }
 
 impl<'d> Walker<'d> {
-    /// Whether what a field of that name refers to is hidden, whatever it is.
-    fn hides_referenced(&self, name: &str) -> bool {
-        match secrecy(name) {
-            Secrecy::Secret => true,
-            Secrecy::Prompt => !self.publish_prompts,
-            _ => is_secret_name(name) || ARGUMENT_FIELDS.contains(&name),
+    pub(super) fn of(members: Option<&'d Map<String, Value>>, publish_prompts: bool) -> Walker<'d> {
+        let mut walker = Walker { publish_prompts, hidden: HashSet::new() };
+        if let Some(members) = members {
+            walker.hide_referenced_values(members);
         }
+        walker
     }
 
-    fn is_hidden_reference(&self, value: &Value) -> bool {
+    pub(super) fn is_hidden_reference(&self, value: &Value) -> bool {
         reference(value).is_some_and(|name| self.hidden.contains(name))
     }
 
     /// Whether there is something in the place of a secret. What is a placeholder, or a reference that
     /// can't be followed here, gives nothing away.
-    fn gives_away(&self, value: &Value) -> bool {
+    pub(super) fn gives_away(&self, value: &Value) -> bool {
         match value {
             Value::Null | Value::Bool(_) => false,
             Value::Number(_) => true,
@@ -208,11 +124,11 @@ impl<'d> Walker<'d> {
     }
 
     /// Components, references, and what is around them.
-    fn part<'v>(&self, value: &'v Value, place: Option<&Place<'_>>) -> Option<Edit<'v>> {
+    pub(super) fn part<'v>(&self, value: &'v Value, place: Option<&Place<'_>>) -> Option<Edit<'v>> {
         self.members(value.as_object()?, place)
     }
 
-    fn members<'v>(&self, members: &'v Map<String, Value>, place: Option<&Place<'_>>) -> Option<Edit<'v>> {
+    pub(super) fn members<'v>(&self, members: &'v Map<String, Value>, place: Option<&Place<'_>>) -> Option<Edit<'v>> {
         let text = |name| members.get(name).and_then(Value::as_str);
         let (id, class) = (text("id"), text("component_type").unwrap_or("component"));
         let known = ComponentType::find(class).filter(|_| !members.contains_key("component_plugin_name"));
@@ -289,7 +205,7 @@ impl<'d> Walker<'d> {
     }
 
     /// A member that no table knows.
-    fn member<'v>(&self, name: &str, value: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
+    pub(super) fn member<'v>(&self, name: &str, value: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
         let is_secret = is_secret_name(name) || SECRET_OBJECTS.contains(&name) && value.is_object();
         match is_secret && !is_component(value) && self.gives_away(value) {
             true => Some(place.hide()),
@@ -297,9 +213,9 @@ impl<'d> Walker<'d> {
         }
     }
 
-    fn free<'v>(&self, value: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
+    pub(super) fn free<'v>(&self, value: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
         match value {
-            Value::String(text) => (has_credentials(text) || is_secret_text(text)).then(|| place.hide()),
+            Value::String(text) => self.text_gives_away(text).then(|| place.hide()),
             Value::Array(elements) => {
                 Edit::of_elements(elements, |index, element| self.free(element, &place.within(Token::Index(index))))
             }
@@ -312,8 +228,18 @@ impl<'d> Walker<'d> {
         }
     }
 
+    /// Whether a text has a secret in it, be it a form, a connection string or JSON.
+    fn text_gives_away(&self, text: &str) -> bool {
+        if is_secret(text) {
+            return true;
+        }
+        let inner = text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok());
+        let place = Place { owner: "", parent: None, token: Token::Name("") };
+        inner.flatten().is_some_and(|inner| self.free(&inner, &place).is_some())
+    }
+
     /// A JSON Schema: it has no secrets but what a property with the name of one is by default.
-    fn schema<'v>(&self, name: &str, schema: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
+    pub(super) fn schema<'v>(&self, name: &str, schema: &'v Value, place: &Place<'_>) -> Option<Edit<'v>> {
         let members = match schema {
             Value::Array(schemas) => {
                 return Edit::of_elements(schemas, |_, schema| self.schema(name, schema, place));
@@ -344,67 +270,10 @@ impl<'d> Walker<'d> {
             }
         })
     }
-
-    /// Finds the plain values under `$referenced_components` that have to be hidden: those that show
-    /// secrets themselves, and those that secret fields refer to.
-    fn hide_referenced_values(&mut self, document: &'d Value) {
-        let mut plain = HashMap::new();
-        collect_plain_values(document, &mut plain);
-        if plain.is_empty() {
-            return;
-        }
-        let mut found = Vec::new();
-        for (name, value) in &plain {
-            let place = Place { owner: name, parent: None, token: Token::Name("value") };
-            let field = name.rsplit('.').next().unwrap_or(name);
-            if self.hides_referenced(field) && self.gives_away(value) || self.free(value, &place).is_some() {
-                found.push(*name);
-            }
-        }
-        self.collect_secret_references(document, false, &mut found);
-        while let Some(name) = found.pop() {
-            if let Some(value) = plain.get(name)
-                && self.hidden.insert(name)
-            {
-                self.collect_secret_references(value, true, &mut found);
-            }
-        }
-    }
-
-    fn collect_secret_references<'v>(&self, value: &'v Value, is_secret: bool, found: &mut Vec<&'v str>) {
-        match value {
-            Value::Array(elements) => {
-                elements.iter().for_each(|element| self.collect_secret_references(element, is_secret, found));
-            }
-            Value::Object(members) => {
-                found.extend(reference(value).filter(|_| is_secret));
-                let is_secret = is_secret && !is_component(value);
-                for (name, value) in members {
-                    self.collect_secret_references(value, is_secret || self.hides_referenced(name), found);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Values under `$referenced_components` that are no components.
-fn collect_plain_values<'v>(value: &'v Value, plain: &mut HashMap<&'v str, &'v Value>) {
-    match value {
-        Value::Array(elements) => elements.iter().for_each(|element| collect_plain_values(element, plain)),
-        Value::Object(members) => {
-            if let Some(Value::Object(values)) = members.get(DEFINITIONS) {
-                let values = values.iter().filter(|(_, value)| !is_component(value));
-                plain.extend(values.map(|(name, value)| (name.as_str(), value)));
-            }
-            members.values().for_each(|member| collect_plain_values(member, plain));
-        }
-        _ => {}
-    }
 }
 
 /// What is to be thought of a field that no table knows.
-fn secrecy(name: &str) -> Secrecy {
+pub(super) fn secrecy(name: &str) -> Secrecy {
     match name {
         _ if SECRET_FIELDS.contains(&name) => Secrecy::Secret,
         _ if PROMPT_FIELDS.contains(&name) => Secrecy::Prompt,
@@ -413,11 +282,11 @@ fn secrecy(name: &str) -> Secrecy {
 }
 
 /// The name that a reference refers to.
-fn reference(value: &Value) -> Option<&str> {
+pub(super) fn reference(value: &Value) -> Option<&str> {
     value.as_object()?.get(REFERENCE)?.as_str()
 }
 
-fn is_component(value: &Value) -> bool {
+pub(super) fn is_component(value: &Value) -> bool {
     value.get("component_type").is_some_and(Value::is_string)
 }
 
@@ -430,21 +299,4 @@ fn is_part(value: &Value) -> bool {
 fn scrub(value: &Value) -> Option<Edit<'static>> {
     let text = value.as_str()?;
     has_credentials(text).then(|| Edit::Replace(scrubbed(text).into()))
-}
-
-/// Whether a secret is among the arguments of a command.
-fn holds_secret<'w>(words: impl Iterator<Item = &'w str>) -> bool {
-    let says_something = |text: &str| !text.is_empty() && !is_placeholders(text);
-    let mut follows_name = false;
-    for word in words {
-        let is_flag = word.starts_with('-');
-        let named = word
-            .split_once(['=', ':'])
-            .is_some_and(|(name, value)| is_secret_name(name) && says_something(value.trim()));
-        if named || has_credentials(word) || is_secret_text(word) || follows_name && !is_flag && says_something(word) {
-            return true;
-        }
-        follows_name = is_flag && !word.contains('=') && is_secret_name(word);
-    }
-    false
 }
