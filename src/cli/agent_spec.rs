@@ -53,7 +53,7 @@ pub(super) struct Mapping {
     /// Where the agent is deployed: its forms are made of it
     #[arg(long, value_name = "URL")]
     pub base: Option<String>,
-    /// The namespace of ids that are no UUID: urn:agentspec:<PUBLISHER>:<id>
+    /// The namespace of ids that are no UUID: urn:agentspec:NAME:ID
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub publisher: String,
     /// Make nested agents Things of their own
