@@ -311,6 +311,13 @@ fn mapped_properties_are_renamed() {
         let one_or_many = json!({"title": "iterated_topic", "anyOf": [{"type": "string"}, {"type": "array"}]});
         let strings = json!({"title": "collected_answer", "type": "array", "items": {"type": "string"}});
         passes(map(kind, json!({"inputs": [one_or_many], "outputs": [strings]})));
+        let chosen = [json!({"type": "string"}), json!({"type": "array", "items": {"type": "string"}})];
+        for mut input in chosen {
+            input["title"] = "iterated_topic".into();
+            passes(map(kind, json!({"inputs": [input]})));
+        }
+        let other = json!({"title": "iterated_topic", "type": "array", "items": {"type": "integer"}});
+        breaks(map(kind, json!({"inputs": [other]})), "property-not-castable", "/inputs/0", [Error, Nothing], &[]);
         breaks(
             map(kind, json!({"inputs": [text("topic")]})),
             "missing-property",

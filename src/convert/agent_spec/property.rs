@@ -149,6 +149,16 @@ impl<'d> Property<'d> {
         }
     }
 
+    /// The choices that whoever declares this has: what is mapped may be one value or many.
+    pub(super) fn choices(&self) -> Vec<Property<'d>> {
+        match self.shape {
+            Shape::OneOrMany(inner) => [Shape::Given(inner), Shape::Many(inner)]
+                .map(|shape| Property { title: self.title.clone(), shape })
+                .to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether both are of the same type. What no profile can compare is the same if it casts both ways.
     pub(super) fn is_same_type(
         &self,

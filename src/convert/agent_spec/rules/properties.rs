@@ -137,7 +137,9 @@ impl<'d> Rules<'_, 'd> {
                     format!("a placeholder for an {kind} is text in the end; runtimes needn't take one")
                 });
             }
-        } else if !self.casts(wanted, property, spot) {
+        } else if !self.casts(wanted, property, spot)
+            && !wanted.choices().iter().any(|choice| self.casts(choice, property, spot))
+        {
             self.report(
                 Demand::Text,
                 "property-not-castable",
