@@ -1,10 +1,11 @@
 //! Every rule beyond single fields: what passes it, what breaks it, and what each profile makes of that.
 
+use agentdex::convert::agent_spec::Profile;
 use serde_json::{Value, json};
 
 use super::fixtures::{
     Says::{Error, Nothing, Warning},
-    agent, breaks, component, control, data, echo, flow, llm, passes, reference, remote_agent, text, tool,
+    agent, breaks, component, control, data, echo, flow, llm, passes, reference, remote_agent, text, tool, validate,
 };
 
 /// A fixture with a change.
@@ -399,6 +400,19 @@ fn a_model_gives_text_unless_more_is_asked_for() {
     };
     passes(ask(json!([text("a"), {"title": "b", "type": "object"}])));
     passes(ask(Value::Null));
+    for (outputs, fits) in [
+        (json!([text("a")]), true),
+        (json!([text("a"), text("b")]), false),
+        (json!([{"title": "a", "type": "null"}]), false),
+    ] {
+        let mut old = ask(outputs);
+        old["agentspec_version"] = "25.4.1".into();
+        for profile in [Profile::Spec, Profile::Sdk] {
+            let report = validate(&old, profile);
+            let rules: Vec<_> = report.violations.iter().map(|found| &*found.rule).collect();
+            assert_eq!(rules, if fits { vec![] } else { vec!["version-too-low"] });
+        }
+    }
     breaks(ask(json!([])), "missing-property", "/outputs", [Error, Error], &[]);
 }
 
@@ -543,10 +557,7 @@ fn what_a_plugin_adds_may_have_anything() {
         *node(flow, "ask") = plugin;
         list(&mut flow["control_flow_connections"])[1] = control("ask", Some("whatever"), "choose");
     });
-    let report = super::fixtures::validate(
-        &super::fixtures::document(with_plugin),
-        agentdex::convert::agent_spec::Profile::Spec,
-    );
+    let report = validate(&super::fixtures::document(with_plugin), Profile::Spec);
     assert!(
         report
             .violations

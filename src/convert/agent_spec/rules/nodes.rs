@@ -9,6 +9,7 @@ use super::{
         casting::{describe, is_numeric},
         inference::{CAUGHT_EXCEPTION, EXCEPTION_INFO},
         sdk_types::SdkTypes,
+        version::Version,
     },
     Demand, Key, Profile, Refusal, Rules, Side, listed, quoted,
 };
@@ -22,6 +23,7 @@ impl Rules<'_, '_> {
             "CatchExceptionNode" => self.catching(key),
             "ParallelFlowNode" => self.parallel_flows(key),
             "InputMessageNode" => self.input_message(key),
+            "LlmNode" => self.structured_generation(key),
             _ => {}
         }
     }
@@ -143,6 +145,24 @@ impl Rules<'_, '_> {
                     }),
                 }
             }
+        }
+    }
+
+    /// Models fill in several outputs, or one that is no string, from 25.4.2 on.
+    fn structured_generation(&mut self, key: Key) {
+        let is_text = match self.inference.outputs(key) {
+            [] => true,
+            [one] => one.schema().get("type").is_some_and(|kind| kind == "string"),
+            _ => false,
+        };
+        let (version, since) = (self.graph.version, Version::V25_4_2);
+        if !is_text && version < since {
+            self.report(
+                Demand::Both,
+                "version-too-low",
+                || self.graph.at(key).member("outputs"),
+                || format!("structured generation came with {since}, but the configuration is written for {version}"),
+            );
         }
     }
 
