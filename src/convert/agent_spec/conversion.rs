@@ -53,7 +53,7 @@ impl Configuration {
         if !report.is_valid() {
             return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });
         }
-        let redaction = Redaction::of(&main.value, options.publish_prompts);
+        let redaction = Redaction::of(&main.value, beside.iter().map(|source| &source.value), options.publish_prompts);
         let spec_version = main.version();
         let mapper = Mapper {
             graph: &graph,

@@ -45,15 +45,11 @@ pub(super) fn excerpt(graph: &Graph<'_>, redaction: &Redaction<'_>, key: Key, so
             continue;
         };
         let value = match definition.state {
-            State::Read(Resolved::Component(component)) => {
-                Value::Object(redaction.component(graph.component(component).members))
-            }
-            State::Read(Resolved::Plain(plain)) => redaction.free_form(&id, "value", plain).into_owned(),
-            _ => continue,
+            State::Read(Resolved::Component(_) | Resolved::Plain(_)) => redaction.definition(&id, definition.value),
+            _ => None,
         };
-        if let Value::Object(members) = &value {
-            collect(members, &mut known, &mut missing);
-        }
+        let Some(value) = value.map(Cow::into_owned) else { continue };
+        collect_from(&value, &mut known, &mut missing);
         definitions.insert(id, value);
     }
     if !definitions.is_empty() {

@@ -7,8 +7,10 @@
 
 mod edit;
 mod names;
+mod place;
 mod plain_values;
 mod scan;
+mod schemas;
 mod texts;
 mod urls;
 mod walk;
@@ -20,10 +22,12 @@ use serde_json::{Map, Value};
 
 use self::{
     edit::Edit,
-    walk::{Place, Token, Walker},
+    place::{Place, Token},
+    walk::Walker,
 };
 pub(super) use self::{
     names::{is_placeholders, is_secret_parameter},
+    place::component_name,
     urls::{Credentials, is_secret_value, scrubbed, take_credentials},
     yaml::from_json as to_yaml,
 };
@@ -35,17 +39,22 @@ pub(super) struct Redaction<'d> {
 }
 
 impl<'d> Redaction<'d> {
-    /// Finds what is to be hidden.
-    pub(super) fn of(document: &'d Value, publish_prompts: bool) -> Redaction<'d> {
-        let members = document.as_object();
-        let walker = Walker::of(members, publish_prompts);
-        let edit = members.and_then(|members| walker.members(members, None));
+    /// Finds what is to be hidden; values may be defined in one document and referred to in another.
+    pub(super) fn of(
+        document: &'d Value,
+        beside: impl IntoIterator<Item = &'d Value>,
+        publish_prompts: bool,
+    ) -> Redaction<'d> {
+        let documents: Vec<_> =
+            std::iter::once(document).chain(beside).filter_map(|document| document.as_object()).collect();
+        let walker = Walker::of(&documents, publish_prompts);
+        let edit = document.as_object().and_then(|members| walker.members(members, None));
         Redaction { walker, edit }
     }
 
     /// A component without secrets and prompts, as JSON whose members are sorted.
     pub(super) fn canonical(component: &Map<String, Value>) -> String {
-        let edit = Walker::of(Some(component), false).members(component, None);
+        let edit = Walker::of(&[component], false).members(component, None);
         let hidden = edit.map_or_else(|| component.clone(), |edit| edit.apply_to_members(component));
         sorted(&Value::Object(hidden)).to_string()
     }
@@ -74,16 +83,24 @@ impl<'d> Redaction<'d> {
         self.walker.members(component, None).map_or_else(|| component.clone(), |edit| edit.apply_to_members(component))
     }
 
+    /// What is defined under an id, as it may be kept; none if it may not.
+    pub(super) fn definition<'v>(&self, id: &str, value: &'v Value) -> Option<Cow<'v, Value>> {
+        match self.walker.definition(id, value) {
+            Some(edit) => edit.apply(value).map(Cow::Owned),
+            None => Some(Cow::Borrowed(value)),
+        }
+    }
+
     /// A free-form value of a component as it may be shown.
     pub(super) fn free_form<'v>(&self, owner: &str, field: &str, value: &'v Value) -> Cow<'v, Value> {
-        let place = Place { owner, parent: None, token: Token::Name(field) };
-        shown(self.walker.member(field, value, &place), value)
+        let component = Place::of_component(owner);
+        shown(self.walker.member(field, value, &component.within(Token::Name(field))), value)
     }
 
     /// A JSON Schema as it may be shown.
     pub(super) fn schema<'v>(&self, owner: &str, value: &'v Value) -> Cow<'v, Value> {
-        let place = Place { owner, parent: None, token: Token::Name("inputs") };
-        shown(self.walker.schema("", value, &place), value)
+        let component = Place::of_component(owner);
+        shown(self.walker.schema("", false, value, &component.within(Token::Name("inputs"))), value)
     }
 }
 
@@ -115,7 +132,7 @@ mod tests {
 
     fn is_hidden(value: Value) -> bool {
         let document = json!({"component_type": "ServerTool", "id": "t", "metadata": {"x": value}});
-        !Redaction::of(&document, false).is_clean()
+        !Redaction::of(&document, [], false).is_clean()
     }
 
     #[test]
@@ -140,7 +157,7 @@ mod tests {
             "component_type": "Agent", "system_prompt": "p",
             "llm_config": {"component_type": "OpenAiConfig", "api_key": "k", "metadata": {"a.b": [{"token": "t"}]}},
         });
-        let hidden = Redaction::of(&document, false).component(document.as_object().unwrap());
+        let hidden = Redaction::of(&document, [], false).component(document.as_object().unwrap());
         assert_eq!(hidden["system_prompt"], json!({"$component_ref": "Agent.system_prompt"}));
         assert_eq!(hidden["llm_config"]["api_key"], json!({"$component_ref": "Agent.llm_config.api_key"}));
         let token = &hidden["llm_config"]["metadata"]["a.b"][0]["token"];

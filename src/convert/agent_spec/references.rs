@@ -18,7 +18,7 @@ pub(super) const REFERENCE: &str = "$component_ref";
 pub(super) const DEFINITIONS: &str = "$referenced_components";
 
 /// What a reference may have beside it, as the whole of a document.
-const MAY_STAND_BESIDE: [&str; 4] = [REFERENCE, DEFINITIONS, "agentspec_version", "air_version"];
+pub(super) const MAY_STAND_BESIDE: [&str; 4] = [REFERENCE, DEFINITIONS, "agentspec_version", "air_version"];
 
 /// The longest chain of components within components, references followed.
 pub(super) const MAX_DEPTH: usize = 128;

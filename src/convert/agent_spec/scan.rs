@@ -7,9 +7,11 @@ use super::{
     graph::text_member,
     places::{At, PlaceId},
     reader::Reader,
+    redaction::component_name,
     references::{DEFINITIONS, REFERENCE},
     types::{ComponentType, Secrecy},
 };
+use crate::td::MAX_ID_BYTES;
 
 /// A reference that was seen while a document was scanned.
 pub(super) struct Use<'d> {
@@ -132,7 +134,14 @@ impl Around<'_> {
     fn may_withhold(self, id: &Value) -> bool {
         let Value::String(id) = id else { return false };
         let own = text_member(self.members, "id");
-        let names_field = own.and_then(|own| id.strip_prefix(own)?.strip_prefix('.'));
+        // Names of what is hidden begin with no more of an id than is good for them.
+        let names_field = own.and_then(|own| {
+            let rest = match id.strip_prefix(own) {
+                None if own.len() <= MAX_ID_BYTES => id.strip_prefix(component_name(own).as_ref()),
+                rest => rest,
+            };
+            rest?.strip_prefix('.')
+        });
         let known = text_member(self.members, "component_type").and_then(ComponentType::find);
         let Some(known) = known else { return names_field.is_some() };
         let names_this = match own {

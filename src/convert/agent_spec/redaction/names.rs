@@ -34,8 +34,12 @@ const SECRET_PARTS: [&str; 25] = [
 ];
 /// How such a name ends.
 const SECRET_ENDS: [&str; 4] = ["token", "pwd", "pass", "jwt"];
-/// Such names that are too short to be looked for in others.
-const SECRET_NAMES: [&str; 2] = ["pat", "pin"];
+/// Such names that are too short to be looked for in others, or end like harmless ones.
+const SECRET_NAMES: [&str; 3] = ["pat", "pin", "authorizationheader"];
+/// How names end of what has secrets by any name.
+const SECRET_OBJECTS: [&str; 5] = ["headers", "env", "environment", "envvars", "environmentvariables"];
+/// How names begin of tokens that are parts of texts.
+const TEXT_TOKENS: [&str; 4] = ["stop", "special", "suppress", "bad"];
 /// How a name ends that tells something about a secret and isn't one.
 const HARMLESS_ENDS: [&str; 22] = [
     "endpoint",
@@ -91,10 +95,22 @@ const SECRET_PREFIXES: [&str; 20] = [
 /// Whether a member of that name holds a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let name = squashed(name);
-    let is_secret = SECRET_PARTS.iter().any(|part| name.contains(part))
-        || SECRET_ENDS.iter().any(|end| name.ends_with(end))
-        || SECRET_NAMES.contains(&name.as_ref());
-    is_secret && !HARMLESS_ENDS.iter().any(|end| name.ends_with(end))
+    let is_secret =
+        SECRET_PARTS.iter().any(|part| name.contains(part)) || SECRET_ENDS.iter().any(|end| name.ends_with(end));
+    is_secret && !HARMLESS_ENDS.iter().any(|end| name.ends_with(end)) || SECRET_NAMES.contains(&name.as_ref())
+}
+
+/// Whether the members of an object of that name are secrets, whatever they are called: headers or an
+/// environment.
+pub(super) fn is_object_of_secrets(name: &str) -> bool {
+    let name = squashed(name);
+    SECRET_OBJECTS.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether texts in something of that name are secrets. Numbers of tokens are none.
+pub(super) fn is_secret_list(name: &str) -> bool {
+    let name = squashed(name);
+    name.ends_with("tokens") && !TEXT_TOKENS.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether a query parameter of that name holds a secret.
@@ -159,6 +175,7 @@ mod tests {
             "private_key",
             "connectionString",
             "DB_PASS",
+            "authorization_header",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
@@ -181,6 +198,13 @@ mod tests {
         ] {
             assert!(!is_secret_name(name), "{name}");
         }
+        for name in ["headers", "Default-Headers", "extra_headers", "env", "env_vars", "environmentVariables"] {
+            assert!(is_object_of_secrets(name), "{name}");
+        }
+        for name in ["header", "envelope", "environment_name", "event"] {
+            assert!(!is_object_of_secrets(name), "{name}");
+        }
+        assert!(is_secret_list("access_tokens") && !is_secret_list("stop_tokens"));
         assert!(is_secret_parameter("key") && is_secret_parameter("access_token") && !is_secret_parameter("q"));
     }
 

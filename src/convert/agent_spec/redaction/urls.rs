@@ -5,7 +5,10 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::names::{is_placeholders, is_secret_parameter, is_secret_text};
+use super::{
+    names::{is_placeholders, is_secret_parameter},
+    texts::is_secret,
+};
 use crate::convert::agent_spec::placeholders;
 
 /// Schemes whose URIs have an `@` that user-info doesn't end at.
@@ -41,7 +44,8 @@ pub(super) fn has_credentials(text: &str) -> bool {
 
 /// Most texts hold none, and this is asked of all of them.
 fn may_hold_credentials(text: &str) -> bool {
-    text.bytes().any(|byte| matches!(byte, b'@' | b'=')) && text.bytes().any(|byte| matches!(byte, b':' | b'?' | b'#'))
+    text.bytes().any(|byte| matches!(byte, b'@' | b'='))
+        && text.bytes().any(|byte| matches!(byte, b':' | b'/' | b'?' | b'#' | b'&' | b';'))
 }
 
 /// Takes the credentials out of the URLs in a text.
@@ -75,37 +79,65 @@ fn separates_words(byte: u8) -> bool {
 }
 
 fn clean_word<'w>(word: &'w str, credentials: &mut Credentials) -> Cow<'w, str> {
-    let Some((start, end)) = user_info(word) else {
+    let mut kept = String::new();
+    let mut end = 0;
+    let begins_authority = |start: usize| start == 0 || word.as_bytes()[start - 1] == b':';
+    let mut slashes = word.match_indices("//").map(|(start, _)| start).peekable();
+    // The first authority may lack the slashes; others are in its path and parameters, or in a list with it.
+    let first = slashes.next_if(|start| begins_authority(*start)).map_or(0, |start| start + 2);
+    let further = slashes.filter_map(|slashes| {
+        let (from, to) = user_info(word, slashes + 2)?;
+        (begins_authority(slashes) || word[from..to].contains(':')).then_some((from, to))
+    });
+    for (from, to) in user_info(word, first).into_iter().chain(further) {
+        if from < end {
+            continue;
+        }
+        credentials.user_info = true;
+        credentials.are_literal |= !is_placeholders(&word[from..to - 1]);
+        kept.push_str(&word[end..from]);
+        end = to;
+    }
+    if end == 0 {
         return clean_parameters(word, credentials);
-    };
-    credentials.user_info = true;
-    credentials.are_literal |= !is_placeholders(&word[start..end - 1]);
-    let without = format!("{}{}", &word[..start], &word[end..]);
-    clean_parameters(&without, credentials).into_owned().into()
+    }
+    kept.push_str(&word[end..]);
+    clean_parameters(&kept, credentials).into_owned().into()
 }
 
-/// Where the user-info of a URL begins and ends, its `@` included.
-fn user_info(word: &str) -> Option<(usize, usize)> {
-    let start = match word.find("//") {
-        Some(0) => 2,
-        Some(slashes) if word.as_bytes()[slashes - 1] == b':' => slashes + 2,
-        _ => 0,
-    };
+/// Where the user-info of the authority at `start` begins and ends, its `@` included.
+fn user_info(word: &str, start: usize) -> Option<(usize, usize)> {
+    if start == 0
+        && let Some(found) = oracle_login(word)
+    {
+        return Some(found);
+    }
     let authority = word[start..].split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let at = authority.rfind('@')?;
+    let at = authority.rfind('@').filter(|at| *at > 0)?;
     if start == 0 {
         // Without a scheme, only `user:password@host` is taken for it.
         let (scheme, _) = authority[..at].split_once(':')?;
         let is_digest = authority[at + 1..].starts_with("sha");
-        if ADDRESS_SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) || is_digest {
+        let has_no_password = authority[..at].ends_with(':');
+        if ADDRESS_SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) || is_digest || has_no_password {
             return None;
         }
     }
     Some((start, start + at + 1))
 }
 
+/// Where `user/password@` is in an address of Oracle's: after `jdbc:oracle:thin:`, or before `//host`.
+fn oracle_login(word: &str) -> Option<(usize, usize)> {
+    let is_jdbc = word.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("jdbc:"));
+    let at = word.find("@//").or_else(|| word.find('@').filter(|_| is_jdbc))?;
+    let login = &word[..at];
+    let slash = login.find('/').filter(|slash| !login[*slash..].starts_with("//"))?;
+    let start = login[..slash].rfind(':').map_or(0, |colon| colon + 1);
+    Some((start, at + 1))
+}
+
 fn clean_parameters<'w>(word: &'w str, credentials: &mut Credentials) -> Cow<'w, str> {
-    let Some(first) = word.find(['?', '#']) else { return word.into() };
+    let Some(first) = word.find(['?', '#', '&', ';']) else { return word.into() };
     let mut kept = String::from(&word[..first]);
     let mut rest = &word[first..];
     let mut lost_first = false;
@@ -129,7 +161,8 @@ fn clean_parameters<'w>(word: &'w str, credentials: &mut Credentials) -> Cow<'w,
 fn take_parameter(parameter: &str, credentials: &mut Credentials) -> bool {
     let Some((name, value)) = parameter.split_once('=') else { return false };
     let name = percent_decode_str(name).decode_utf8_lossy();
-    let is_secret = is_secret_value(&name, value);
+    let decoded = percent_decode_str(value).decode_utf8_lossy();
+    let is_secret = is_secret_value(&name, value) || value.contains('%') && is_secret_value(&name, &decoded);
     if is_secret {
         credentials.are_literal = true;
         credentials.parameters.push(name.into_owned());
@@ -139,7 +172,7 @@ fn take_parameter(parameter: &str, credentials: &mut Credentials) -> bool {
 
 /// Whether a query parameter has a secret as its value, and no placeholder for one.
 pub(in crate::convert::agent_spec) fn is_secret_value(name: &str, value: &str) -> bool {
-    !value.is_empty() && !is_placeholders(value) && (is_secret_parameter(name) || is_secret_text(value))
+    !value.is_empty() && !is_placeholders(value) && (is_secret_parameter(name) || is_secret(value))
 }
 
 #[cfg(test)]
@@ -162,6 +195,15 @@ mod tests {
             ("https://host/?x=sk-0123456789abcdefghij", "https://host/"),
             ("https://{{ u }}:{{ p }}@host/{{ a b }}", "https://host/{{ a b }}"),
             ("https://host/{{ a }}/x?api_key=1", "https://host/{{ a }}/x"),
+            ("https://h/x?next=https://joe:pw@idp/x", "https://h/x?next=https://idp/x"),
+            ("https://h/x?next=https%3A%2F%2Fjoe:pw%40idp&q=1", "https://h/x?q=1"),
+            ("amqp://h1,amqp://joe:pw@h2/q", "amqp://h1,amqp://h2/q"),
+            ("https://proxy/https://joe:pw@host", "https://proxy/https://host"),
+            ("jdbc:oracle:thin:joe/pw@//host:1521/x", "jdbc:oracle:thin://host:1521/x"),
+            ("jdbc:oracle:thin:joe/pw@name", "jdbc:oracle:thin:name"),
+            ("joe/pw@//host/x", "//host/x"),
+            ("jdbc:sqlserver://h:1433;user=joe;password=pw;x=1", "jdbc:sqlserver://h:1433;user=joe;x=1"),
+            ("https://h/x&password=pw", "https://h/x"),
             ("See https://joe:pw@host/x, or <https://h?sig=9>!", "See https://host/x, or <https://h>!"),
         ] {
             assert_eq!(scrubbed(url), clean);
@@ -179,6 +221,10 @@ mod tests {
             "{{x}}",
             "ratio = 1:2 @ 3?",
             "https://host/?key=",
+            "jdbc:oracle:thin:@//host:1521/x",
+            "https://h//@a//b",
+            "a;b=c&d",
+            "npm i @scope/name@1.2 //x",
         ] {
             assert!(matches!(scrubbed(text), Cow::Borrowed(_)), "{text}");
         }

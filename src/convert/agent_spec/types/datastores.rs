@@ -55,7 +55,7 @@ pub(super) static TYPES: &[Definition] = &[
             text("sslcert").or_null().secret(),
             text("sslkey").or_null().secret(),
             text("sslrootcert").or_null().secret(),
-            text("sslcrl").or_null(),
+            text("sslcrl").or_null().secret(),
         ],
     )
     .since(Version::V26_1_2),

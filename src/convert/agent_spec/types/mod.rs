@@ -140,6 +140,22 @@ impl ComponentType {
 static TYPES: LazyLock<HashMap<&'static str, ComponentType>> =
     LazyLock::new(|| definitions().map(|definition| (definition.name, ComponentType::new(definition))).collect());
 
+/// Names of fields that are secrets or prompts in some type.
+static SECRECIES: LazyLock<HashMap<&'static str, Secrecy>> = LazyLock::new(|| {
+    let fields = definitions().flat_map(|definition| definition.fields);
+    let fields = fields.filter(|field| matches!(field.secrecy, Secrecy::Secret | Secrecy::Prompt));
+    fields.flat_map(|field| field.names().map(|name| (name, field.secrecy))).collect()
+});
+
+/// What is to be thought of a field of a type that isn't in the table: secret or a prompt if it is that in
+/// another type.
+pub(super) fn secrecy_of(name: &str) -> Secrecy {
+    match name {
+        "headers" | "env" | "token" => Secrecy::Secret,
+        _ => SECRECIES.get(name).copied().unwrap_or(Secrecy::Public),
+    }
+}
+
 fn definitions() -> impl Iterator<Item = &'static Definition> {
     [base::TYPES, agents::TYPES, tools::TYPES, mcp::TYPES, llms::TYPES, flows::TYPES, datastores::TYPES]
         .into_iter()
@@ -174,6 +190,15 @@ mod tests {
             found.field("sensitive_headers").is_some() && found.field("key_file").unwrap().is_required(Profile::Spec)
         );
         assert!(found.fields().len() <= MAX_FIELDS);
+    }
+
+    #[test]
+    fn names_of_secrets_are_secrets_in_unknown_types_too() {
+        for name in ["api_key", "sensitive_headers", "wallet_password", "sslcrl", "env"] {
+            assert_eq!(secrecy_of(name), Secrecy::Secret, "{name}");
+        }
+        assert_eq!(secrecy_of("prompt_template"), Secrecy::Prompt);
+        assert_eq!(secrecy_of("url"), Secrecy::Public);
     }
 
     #[test]
