@@ -126,12 +126,16 @@ impl<'d> Graph<'d> {
     /// is that value; one that leads nowhere is nothing, see [`Graph::is_withheld`]; one to a component is
     /// itself, see [`Graph::part`].
     pub(super) fn field(&self, key: Key, name: &str) -> Option<&'d Value> {
+        self.resolve(self.written(key, name)?)
+    }
+
+    /// A field's value as it is written, also under another name that the field is read by.
+    pub(super) fn written(&self, key: Key, name: &str) -> Option<&'d Value> {
         let members = self.component(key).members;
-        let value = members.get(name).or_else(|| {
+        members.get(name).or_else(|| {
             let alias = self.field_type(key, name)?.alias().filter(|_| self.profile == Profile::Spec)?;
             members.get(alias)
-        })?;
-        self.resolve(value)
+        })
     }
 
     /// A field that is a string.

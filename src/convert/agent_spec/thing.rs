@@ -100,10 +100,19 @@ impl<'d> Mapper<'_, 'd> {
         Ok(things)
     }
 
+    /// A field's value if it may be shown.
+    fn field(&self, key: Key, field: &str) -> Option<&'d Value> {
+        self.resolve(self.graph.written(key, field)?)
+    }
+
     /// A field that is a string and may be shown.
     fn text(&self, key: Key, field: &str) -> Option<&'d str> {
-        let is_hidden = self.graph.component(key).members.get(field).is_some_and(|value| self.redaction.hides(value));
-        if is_hidden { None } else { self.graph.text(key, field) }
+        self.field(key, field)?.as_str()
+    }
+
+    /// A value within a field, where it is a reference to a plain value that value, if it may be shown.
+    fn resolve(&self, value: &'d Value) -> Option<&'d Value> {
+        if self.redaction.hides(value) { None } else { self.graph.resolve(value) }
     }
 
     fn describe(&self, key: Key, kind: LmosKind, id: &str, is_root: bool, warnings: &mut Vec<Violation>) -> String {
@@ -165,7 +174,7 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(version) = self.spec_version {
             writer.name("agentspec:specVersion").text(version);
         }
-        let metadata = self.graph.field(key, "metadata");
+        let metadata = self.field(key, "metadata");
         if let Some(metadata @ Value::Object(members)) = metadata
             && !members.is_empty()
         {

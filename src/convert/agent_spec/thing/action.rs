@@ -18,7 +18,7 @@ impl<'d> Mapper<'_, 'd> {
         let graph = self.graph;
         if graph.is_a(key, "RemoteTool") {
             let mut endpoint = Endpoint::of_template(self.text(key, "url")?)?;
-            if let Some(Value::Object(parameters)) = graph.field(key, "query_params") {
+            if let Some(Value::Object(parameters)) = self.field(key, "query_params") {
                 endpoint.add_parameters(parameters);
             }
             return Some(endpoint);
@@ -177,7 +177,7 @@ impl<'d> Mapper<'_, 'd> {
     /// What the request of a tool is like, and how its body and headers are made of the inputs.
     fn write_request(&self, writer: &mut Writer, key: Key) {
         let graph = self.graph;
-        let data = graph.field(key, "data").filter(|data| !is_empty(data));
+        let data = self.field(key, "data").filter(|data| !is_empty(data));
         writer.name("contentType").word(self.content_type(key, data));
         if let Some(method) = self.text(key, "http_method").filter(|method| is_method(method)) {
             writer.name("htv:methodName").word(&method.to_ascii_uppercase());
@@ -186,7 +186,7 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(data) = data {
             writer.name("agentspec:data").data(&self.redaction.free_form(owner, "data", data));
         }
-        let headers = graph.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
+        let headers = self.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
         let mut open = headers
             .filter_map(|(name, value)| Some((name, value.as_str().filter(|value| is_placeholders(value))?)))
             .peekable();
@@ -198,7 +198,7 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     fn content_type(&self, key: Key, data: Option<&Value>) -> &'static str {
-        let headers = self.graph.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
+        let headers = self.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
         let mut types = headers.filter(|(name, _)| name.eq_ignore_ascii_case("content-type")).map(|(_, value)| value);
         let media_type = types.next().and_then(Value::as_str).and_then(|value| value.split(';').next());
         // Values of headers aren't shown, so that only what is known to be none of a secret is said.

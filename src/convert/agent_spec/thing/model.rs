@@ -31,10 +31,10 @@ impl<'d> Mapper<'_, 'd> {
             ("apiType", self.text(config, "api_type")),
         ];
         members.extend(texts.into_iter().filter_map(|(name, text)| Some((name, Fact::Text(text?)))));
-        let parameters = graph.field(config, "default_generation_parameters");
+        let parameters = self.field(config, "default_generation_parameters");
         for (name, parameter) in [("temperature", "temperature"), ("maxTokens", "max_tokens"), ("topP", "top_p")] {
             let value = parameters.and_then(|parameters| parameters.get(parameter));
-            if let Some(Value::Number(number)) = value.and_then(|value| graph.resolve(value)) {
+            if let Some(Value::Number(number)) = value.and_then(|value| self.resolve(value)) {
                 members.push((name, Fact::Number(number)));
             }
         }

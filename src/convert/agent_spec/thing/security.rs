@@ -107,6 +107,7 @@ impl<'d> Mapper<'_, 'd> {
             schemes.add(Scheme::ApiKey("query", name));
         }
         if let Some(connection) = self.connection(key) {
+            // Of hidden ones too: only their names and ways of access are told.
             schemes.add_headers(graph.field(connection, "headers"), false);
             schemes.add_headers(graph.field(connection, "sensitive_headers"), true);
             let has = |field| {
@@ -162,16 +163,16 @@ impl<'d> Mapper<'_, 'd> {
     fn write_oauth(&self, writer: &mut Writer, auth: Key) {
         writer.name("scheme").word("oauth2");
         writer.name("flow").word("code");
-        let endpoints = self.graph.field(auth, "endpoints");
+        let endpoints = self.field(auth, "endpoints");
         let members =
             [("authorization", "authorization_endpoint"), ("token", "token_endpoint"), ("refresh", "refresh_endpoint")];
         for (member, field) in members {
-            let url = endpoints.and_then(|endpoints| endpoints.get(field)).and_then(|url| self.graph.resolve(url));
+            let url = endpoints.and_then(|endpoints| endpoints.get(field)).and_then(|url| self.resolve(url));
             if let Some(endpoint) = url.and_then(Value::as_str).and_then(Endpoint::of_url) {
                 writer.name(member).word(&endpoint.href);
             }
         }
-        let scopes: Vec<&str> = match self.graph.field(auth, "scopes") {
+        let scopes: Vec<&str> = match self.field(auth, "scopes") {
             Some(Value::String(scopes)) => scopes.split_whitespace().collect(),
             Some(Value::Array(scopes)) => scopes.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),

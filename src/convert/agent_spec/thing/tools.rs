@@ -44,10 +44,10 @@ impl<'d> Mapper<'_, 'd> {
 
     /// What a toolbox is said to have.
     fn collect_filtered(&self, toolbox: Key, tools: &mut Vec<OwnTool<'d>>) {
-        let Some(Value::Array(filter)) = self.graph.field(toolbox, "tool_filter") else { return };
+        let Some(Value::Array(filter)) = self.field(toolbox, "tool_filter") else { return };
         let mut signatures = self.graph.parts(toolbox, "tool_filter").iter();
         for entry in filter {
-            match self.graph.resolve(entry).and_then(Value::as_str) {
+            match self.resolve(entry).and_then(Value::as_str) {
                 Some(name) => tools.push(OwnTool::Named(name)),
                 None => tools.extend(signatures.next().copied().map(OwnTool::Component)),
             }
@@ -85,7 +85,7 @@ impl<'d> Mapper<'_, 'd> {
             writer.name("description").text(description);
         }
         writer.name("type").text(self.graph.type_name(key));
-        if self.graph.field(key, "requires_confirmation") == Some(&Value::Bool(true)) {
+        if self.field(key, "requires_confirmation") == Some(&Value::Bool(true)) {
             writer.name("requiresConfirmation").flag(true);
         }
         self.write_data(schemas, "inputs", key, Side::Inputs, &[]);
