@@ -282,3 +282,179 @@ fn placeholders_are_no_secrets() {
     let conversion = convert(&document, &options()).unwrap();
     assert_eq!(conversion.things[0].source.bytes, document.to_string().as_bytes());
 }
+
+/// Converts a document with marks in it, which it must be valid with, and looks for them.
+fn assert_hidden(document: &Value, options: &Options) -> Conversion {
+    let result = convert(document, options);
+    assert_unmarked(&document.to_string()[..80], &everything(&result));
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn kept_value(conversion: &Conversion, index: usize) -> Value {
+    serde_json::from_slice(&conversion.things[index].source.bytes).unwrap()
+}
+
+#[test]
+fn values_hidden_in_the_whole_are_hidden_in_its_parts() {
+    let mut inner = agent();
+    inner["llm_config"]["api_key"] = json!({"$component_ref": "llm.api_key"});
+    let mut other = agent();
+    other["id"] = "other".into();
+    other["llm_config"]["id"] = "other-llm".into();
+    other["tools"] = json!([]);
+    let document = json!({
+        "component_type": "ManagerWorkers", "agentspec_version": "26.1.2", "id": "s", "name": "s",
+        "group_manager": inner, "workers": [other], "$referenced_components": {"llm.api_key": MARK},
+    });
+    let conversion = assert_hidden(&document, &Options { nested: true, ..options() });
+    assert_eq!(kept_value(&conversion, 1)["llm_config"]["api_key"], json!({"$component_ref": "llm.api_key"}));
+    assert!(kept_value(&conversion, 1).get("$referenced_components").is_none());
+}
+
+#[test]
+fn secret_parameters_of_a_query_are_hidden() {
+    let mut document = remote_tool();
+    document["query_params"] = json!({
+        "key": MARK, "code": [MARK], "sig": {"$component_ref": "signature"}, "lang": "en", "session": "{{note}}", "days": "{{days}}",
+        "next": format!("https://joe:{MARK}@idp/"), "filter": format!("password={MARK}"),
+    });
+    document["$referenced_components"] = json!({"signature": MARK});
+    let conversion = assert_hidden(&document, &options());
+    let parameters = &kept_value(&conversion, 0)["query_params"];
+    assert_eq!(parameters["key"], json!({"$component_ref": "forecast.query_params.key"}));
+    assert_eq!((&parameters["lang"], &parameters["session"]), (&json!("en"), &json!("{{note}}")));
+    document["query_params"] = json!({"$component_ref": "parameters"});
+    document["$referenced_components"] = json!({"parameters": {"code": MARK, "days": "{{days}}"}});
+    assert_hidden(&document, &options());
+}
+
+#[test]
+fn secrets_that_look_like_components_are_hidden() {
+    let disguises = [
+        json!({"$component_ref": "headers", "X-Foo": MARK}),
+        json!({"component_type": "x", "X-Foo": MARK}),
+        json!({"component_type": "Agent", "X-Foo": MARK}),
+        json!({"$referenced_components": {}, "X-Foo": MARK}),
+    ];
+    for disguise in &disguises {
+        for field in ["headers", "sensitive_headers"] {
+            let mut document = remote_tool();
+            document[field] = disguise.clone();
+            document["$referenced_components"] = json!({"headers": {"X-Bar": MARK}});
+            assert_hidden(&document, &options());
+            let transport = json!({field: disguise});
+            assert_unmarked(field, &everything(&convert(&mcp_tool(transport), &options())));
+        }
+        let mut document = agent();
+        document["metadata"] = json!({"credentials": disguise, "env": disguise});
+        assert_hidden(&document, &options());
+    }
+    let mut document = agent();
+    document["system_prompt"] = json!({"$component_ref": "weather.system_prompt", "text": MARK});
+    assert_hidden(&document, &options());
+    let mut document = agent();
+    document["description"] = json!({"$component_ref": "text", "text": MARK});
+    document["$referenced_components"] = json!({"text": "Knows."});
+    let conversion = assert_hidden(&document, &options());
+    assert_eq!(kept_value(&conversion, 0)["description"], json!({"$component_ref": "text"}));
+}
+
+#[test]
+fn names_of_fields_say_nothing_in_unknown_components() {
+    let mut document = agent();
+    document["mapping"] = json!({"password": MARK});
+    document["tools"] = json!([{
+        "component_type": "Odd", "component_plugin_name": "p", "component_plugin_version": "1", "id": "odd", "name": "odd",
+        "mapping": {"password": MARK}, "reducers": {"token": MARK}, "datastore_schema": {"api_key": MARK},
+        "outputs": [{
+            "title": "password", "type": "object", "api_key": MARK, "x-value": MARK,
+            "properties": {"a": {"type": "string", "default": MARK}},
+        }],
+        "auth_token": {"component_type": "x", "value": MARK},
+    }]);
+    document["metadata"] = json!({"component_type": "Odd", "id": {"password": MARK}, "name": {"password": MARK},
+        "agentspec_version": {"password": MARK}, "outputs": [{"api_key": MARK}, [{"password": [MARK]}]], "access_tokens": [MARK],
+        "extra_headers": {"x": MARK}, "Env": [{"name": "A", "value": MARK}],
+        (format!("https://joe:{MARK}@git/")): 1, "api_key": {"$component_ref": [MARK]}});
+    assert_hidden(&document, &options());
+}
+
+#[test]
+fn things_show_nothing_that_their_originals_hide() {
+    let mut document = remote_tool();
+    document["sensitive_headers"] = json!({"$component_ref": "creds"});
+    document["query_params"] = json!({"$component_ref": "creds"});
+    document["metadata"] = json!({"$component_ref": "creds"});
+    document["$referenced_components"] = json!({"creds": {"X-Tenant": MARK, "days": "{{days}}"}});
+    assert_hidden(&document, &options());
+    let definitions = document.as_object_mut().unwrap().remove("$referenced_components").unwrap();
+    document["description"] = json!({"$component_ref": "db_password"});
+    let mut definitions = json!({"$referenced_components": definitions});
+    definitions["$referenced_components"]["db_password"] = MARK.into();
+    let (document, beside) = (document.to_string(), definitions.to_string());
+    let configuration =
+        Configuration::parse(document.as_bytes(), Syntax::Json, &[(beside.as_bytes(), Syntax::Json)]).unwrap();
+    let result = configuration.to_things(&options());
+    assert_unmarked("", &everything(&result));
+    assert!(result.is_ok());
+}
+
+#[test]
+fn secrets_in_schemas_are_hidden_whatever_their_type() {
+    let mut document = agent();
+    document["tools"][0]["inputs"] = json!([
+        {"title": "password", "type": "string", "enum": [MARK]},
+        {"title": "api_keys", "type": "array", "items": {"type": "string"}, "default": [MARK]},
+        {"title": "pin", "type": "integer", "default": 271_828_182},
+        {"title": "credentials", "type": "object", "default": {"u": "x", "v": MARK}, "properties": {"v": {"type": "string", "default": MARK}}},
+        {"title": "token", "type": "string", "example": MARK, "x-shown": MARK},
+        {"title": "plain", "type": "string", "x-api-key": MARK, "default": "stays"},
+        {"title": "count", "type": "integer", "default": 5, "enum": [5, 6]},
+    ]);
+    let conversion = assert_hidden(&document, &options());
+    let said = everything(&Ok(conversion.clone()));
+    assert!(!said.contains("271828182"), "{said}");
+    let kept = kept_value(&conversion, 0);
+    let inputs = &kept["tools"][0]["inputs"];
+    assert_eq!(inputs[2]["default"], 0);
+    assert_eq!(inputs[6], json!({"title": "count", "type": "integer", "default": 5, "enum": [5, 6]}));
+    assert_eq!(inputs[5]["default"], "stays");
+    let again = convert(&kept, &options()).unwrap();
+    assert_eq!(kept_value(&again, 0), kept);
+}
+
+#[test]
+fn ids_of_contents_say_nothing_of_secrets() {
+    let id = |key: &str| {
+        let mut document = agent();
+        document.as_object_mut().unwrap().remove("id");
+        document["llm_config"]["api_key"] = json!({"$component_ref": "k"});
+        document["$referenced_components"] = json!({"k": key});
+        assert_hidden(&document, &options()).things[0].id.clone()
+    };
+    assert_eq!(id(MARK), id(&format!("{MARK}-2")));
+}
+
+#[test]
+fn long_ids_do_not_multiply_what_is_kept() {
+    let mut document = agent();
+    let secrets = |name: &str| vec![json!({ name: MARK }); 2000];
+    document["llm_config"]["id"] = "a".repeat(100_000).into();
+    document["llm_config"]["metadata"] = json!({"l": secrets("pwd"), ("m".repeat(100_000)): secrets("pwd")});
+    let conversion = assert_hidden(&document, &options());
+    let most = document.to_string().len() + 4000 * 450;
+    assert!(conversion.things[0].source.bytes.len() < most, "{}", conversion.things[0].source.bytes.len());
+    let kept = kept_value(&conversion, 0);
+    assert_ne!(kept["llm_config"]["metadata"]["l"][0], kept["llm_config"]["metadata"]["l"][1]);
+}
+
+#[test]
+fn what_was_hidden_under_a_long_id_is_read_as_held_back() {
+    let mut document = remote_tool();
+    document["id"] = "long-".repeat(60).into();
+    document["headers"] = json!({"X-Foo": MARK});
+    let conversion = assert_hidden(&document, &options());
+    let kept = kept_value(&conversion, 0);
+    assert!(kept["headers"]["$component_ref"].as_str().unwrap().starts_with("long-"));
+    assert_eq!(kept_value(&convert(&kept, &options()).unwrap(), 0), kept);
+}
