@@ -61,10 +61,9 @@ impl<'d> Reader<'d, '_> {
     fn read_record(&mut self, record: &'static Record, members: &'d Map<String, Value>, at: &At<'_, 'd>) {
         for field in record.fields {
             match members.get_key_value(field.name) {
-                Some((name, value)) if value.is_null() => {
-                    if !field.takes_null(self.profile) {
-                        self.error(&at.member(name), "wrong-type", || format!("`{name}` can't be null"));
-                    }
+                Some((_, Value::Null)) if field.takes_null(self.profile) => {}
+                Some((name, Value::Null)) => {
+                    self.error(&at.member(name), "wrong-type", || format!("`{name}` can't be null"));
                 }
                 Some((name, value)) => self.read_value(field, field.kind(self.profile), value, &at.member(name)),
                 None if field.is_required(self.profile) => {

@@ -57,8 +57,13 @@ pub(super) static TYPES: &[Definition] = &[
                 .or_null()
                 .since(&[(Version::V26_1_2, Is("XAI"))]),
             choice("api_provider", &["oci"]),
-            choice("api_type", &["openai_chat_completions", "openai_responses", "oci"])
-                .since(&[(Version::V25_4_2, OtherThan("oci"))]),
+            // The prose of the text names the first three, its class the others.
+            choice(
+                "api_type",
+                &["openai_chat_completions", "openai_responses", "oci", "chat_completions", "responses"]
+            )
+            .in_sdk(Kind::Choice(&["openai_chat_completions", "openai_responses", "oci"]))
+            .since(&[(Version::V25_4_2, OtherThan("oci"))]),
             text("compartment_id").required(),
             choice("serving_mode", &["ON_DEMAND", "DEDICATED"]),
             part("client_config", "OciClientConfig").required(),

@@ -16,12 +16,14 @@ mod field;
 mod flows;
 mod llms;
 mod mcp;
+mod names;
 mod records;
 mod tools;
 
 use std::{collections::HashMap, sync::LazyLock};
 
 pub(super) use self::field::{Bound, Field, Kind, Record, Secrecy, Trigger};
+use self::names::Names;
 use super::{Profile, version::Version};
 
 /// Which fields the longest type may have.
@@ -68,8 +70,7 @@ pub(super) struct ComponentType {
     lineage: Vec<&'static str>,
     /// All fields, inherited ones first.
     fields: Vec<&'static Field>,
-    /// Every name of a field, sorted, with its position in `fields`.
-    names: Vec<(&'static str, usize)>,
+    names: Names,
 }
 
 impl ComponentType {
@@ -106,8 +107,7 @@ impl ComponentType {
 
     /// Where among the fields the one of that name is, other names included.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
-        let found = self.names.binary_search_by_key(&name, |(name, _)| name).ok()?;
-        Some(self.names[found].1)
+        self.names.find(name)
     }
 
     fn new(definition: &'static Definition) -> ComponentType {
@@ -122,10 +122,10 @@ impl ComponentType {
                 None => fields.push(field),
             }
         }
-        let named = fields.iter().enumerate();
-        let mut names: Vec<_> =
-            named.flat_map(|(position, field)| field.names().map(move |name| (name, position))).collect();
-        names.sort_unstable();
+        let mut names = Names::default();
+        for (position, field) in fields.iter().enumerate() {
+            field.names().for_each(|name| names.add(name, position));
+        }
         ComponentType {
             name: definition.name,
             is_abstract: definition.is_abstract,
@@ -199,6 +199,23 @@ mod tests {
         }
         assert_eq!(secrecy_of("prompt_template"), Secrecy::Prompt);
         assert_eq!(secrecy_of("url"), Secrecy::Public);
+    }
+
+    #[test]
+    fn fields_are_found_by_all_of_their_names() {
+        for known in ComponentType::all() {
+            for (position, field) in known.fields().iter().enumerate() {
+                assert!(
+                    field.names().all(|name| known.position(name) == Some(position)),
+                    "{}.{}",
+                    known.name,
+                    field.name
+                );
+            }
+            assert!(["", "x", "component_type", "names"].into_iter().all(|name| known.position(name).is_none()));
+        }
+        let agent = ComponentType::find("Agent").unwrap();
+        assert_eq!(agent.position("llm_configuration"), agent.position("llm_config"));
     }
 
     #[test]
