@@ -63,6 +63,7 @@ fn mark(value: &mut Value, place: &str) {
                         *value = format!("{} {secret}", value.as_str().unwrap_or_default()).into();
                     }
                     "url" | "agent_url" => mark_url(value, &place),
+                    "query_params" => *value = json!({"key": secret, "code": [secret]}),
                     "metadata" => *value = json!({"api_key": secret, "nested": [{"password": secret}]}),
                     _ => mark(value, &place),
                 }
@@ -184,6 +185,49 @@ fn own() -> Vec<Value> {
     all
 }
 
+/// Configurations with secrets that look like something else, marked already.
+fn disguised() -> Vec<Value> {
+    let secret = |place: &str| format!("{SECRET} {place}");
+    let agent = |id: &str, key: Value, tools: Value| {
+        json!({
+            "component_type": "Agent", "agentspec_version": "26.1.2", "id": id, "name": id, "system_prompt": "", "tools": tools,
+            "llm_config": {
+                "component_type": "OpenAiConfig", "id": format!("{id}-llm"), "name": "llm", "model_id": "m", "api_key": key,
+            },
+        })
+    };
+    let whole = json!({
+        "component_type": "ManagerWorkers", "agentspec_version": "26.1.2", "id": "whole", "name": "whole",
+        "group_manager": agent("manager", json!({"$component_ref": "manager-llm.api_key"}), json!([])),
+        "workers": [agent("worker", Value::Null, json!([]))],
+        "$referenced_components": {"manager-llm.api_key": secret("definition")},
+    });
+    let tool = |id: &str, headers: Value| {
+        json!({
+            "component_type": "RemoteTool", "agentspec_version": "26.1.2", "id": id, "name": id,
+            "url": "https://tool.example/do", "http_method": "GET", "query_params": {"sig": secret("parameter")},
+            "headers": headers, "inputs": [{"title": "pin", "type": "string", "enum": [secret("enum")]}], "outputs": [],
+            "data": "{{pin}}",
+        })
+    };
+    let plugin = json!({
+        "component_type": "Odd", "component_plugin_name": "p", "component_plugin_version": "1", "id": "odd", "name": "odd",
+        "mapping": {"password": secret("mapping")}, "reducers": {"token": secret("reducers")},
+        "data": {"component_type": "x", "name": {"api_key": secret("name")}, "outputs": [{"api_key": secret("outputs")}]},
+    });
+    vec![
+        whole,
+        tool("beside", json!({"$component_ref": "beside.headers", "X-Foo": secret("beside")})),
+        tool("typed", json!({"component_type": "x", "X-Foo": secret("typed")})),
+        agent("plugged", Value::Null, json!([plugin])),
+    ]
+}
+
+fn marked(mut documents: Vec<Value>) -> Vec<Value> {
+    documents.iter_mut().enumerate().for_each(|(number, document)| mark(document, &number.to_string()));
+    documents
+}
+
 /// The configurations of the corpus, the broken ones too; empty where it isn't there.
 fn corpus() -> Vec<Value> {
     let shared = std::env::var_os("AGENTDEX_SHARED")
@@ -279,7 +323,7 @@ impl Seen {
 }
 
 /// Imports everything, looks everywhere, and returns how many documents became Things.
-fn sweep(mut documents: Vec<Value>) -> usize {
+fn sweep(documents: &[Value], profile: &str) -> usize {
     let data = tempfile::tempdir().unwrap();
     let server = ServerProcess::start_with_log(data.path(), &["--mqtt-listen", "127.0.0.1:0"], "debug,agentdex=trace");
     let (events, stream) = listen_to_events(&server);
@@ -287,13 +331,13 @@ fn sweep(mut documents: Vec<Value>) -> usize {
     let http = Http::new(server.url());
     let mut seen = Seen::default();
     let mut imported = 0;
-    for (number, document) in documents.iter_mut().enumerate() {
-        mark(document, &format!("{number}"));
+    for (number, document) in documents.iter().enumerate() {
         let (kind, text) = match number % 2 {
             0 => ("application/json", document.to_string()),
             _ => ("application/yaml", to_yaml(document)),
         };
-        let (status, body) = http.import(&format!("?nested=true&tools=true&publisher=p{number}"), kind, text);
+        let query = format!("?nested=true&tools=true&publisher=p{number}&profile={profile}");
+        let (status, body) = http.import(&query, kind, text);
         imported += usize::from(status == 201);
         seen.add(format!("answer {number}, {status}"), body);
     }
@@ -397,17 +441,22 @@ fn gather(seen: &mut Seen, place: &str, lines: &Lines) {
 
 #[test]
 fn secrets_of_own_configurations_stay_out() {
-    let documents = own();
-    let count = documents.len();
-    assert_eq!(sweep(documents), count);
+    let mut documents = marked(own());
+    documents.extend(disguised());
+    assert_eq!(sweep(&documents, "spec"), documents.len());
+    // The SDK takes no plain values under references.
+    let imported = sweep(&documents, "sdk");
+    assert!(imported >= 8, "only {imported} of the documents became Things");
 }
 
 #[test]
 fn secrets_of_the_corpus_stay_out() {
-    let documents = corpus();
+    let documents = marked(corpus());
     if documents.is_empty() {
         return;
     }
-    let imported = sweep(documents);
-    assert!(imported >= 150, "only {imported} of the documents became Things");
+    for profile in ["spec", "sdk"] {
+        let imported = sweep(&documents, profile);
+        assert!(imported >= 150, "{profile}: only {imported} of the documents became Things");
+    }
 }

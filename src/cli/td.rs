@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
+use uuid::Uuid;
 
 use super::{
     agent_spec::{self, Mapping},
@@ -94,6 +95,11 @@ fn all_violations(error: Error) -> anyhow::Error {
     anyhow::anyhow!("the {format} document is invalid{}", lines.collect::<String>())
 }
 
+/// The longest name of a file in bytes.
+const LONGEST_NAME: usize = 255;
+/// How much of a document's name, and of an id, stays in one that would be longer.
+const LONGEST_PART: usize = 80;
+
 /// Where the descriptions go.
 enum Target<'a> {
     StandardOutput(Vec<String>),
@@ -111,7 +117,10 @@ impl Target<'_> {
                 for (index, thing) in things.iter().enumerate() {
                     let path = folder.join(file_name(source, thing, index == 0));
                     if !written.insert(path.clone()) {
-                        bail!("{} was written for another Thing just now", path.display());
+                        bail!(
+                            "{} was written for another Thing just now; pass another --out for this FILE",
+                            path.display()
+                        );
                     }
                     let text = format!("{}\n", indented(&thing.description));
                     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
@@ -143,5 +152,31 @@ fn file_name(source: &Path, thing: &ConvertedThing, is_root: bool) -> String {
     }
     let end = thing.id.rsplit(':').next().unwrap_or_default();
     let end: String = end.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
-    format!("{stem}.{end}.{kind}.json")
+    let name = format!("{stem}.{end}.{kind}.json");
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
+    // File systems take no more; what is cut off is what may tell ids apart.
+    let cut = |text: &str| text[..text.floor_char_boundary(LONGEST_PART)].to_owned();
+    let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, thing.id.as_bytes()).simple();
+    format!("{}.{}-{hash}.{kind}.json", cut(stem), cut(&end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::Source;
+
+    #[test]
+    fn names_of_files_stay_short_and_different() {
+        let name = |id: &str| {
+            let source =
+                Source { format: Format::AgentSpec, media_type: "application/json".to_owned(), bytes: Vec::new() };
+            let thing = ConvertedThing { id: id.to_owned(), description: "{}".to_owned(), source };
+            file_name(Path::new("swarm.yaml"), &thing, false)
+        };
+        assert_eq!(name("urn:agentspec:local:a%20b"), "swarm.a_20b.td.json");
+        let long = |last: &str| name(&format!("urn:agentspec:local:{}{last}", "%C3%A4".repeat(160)));
+        assert!(long("a").len() <= LONGEST_NAME && long("a") != long("b"), "{}", long("a"));
+    }
 }

@@ -1,14 +1,13 @@
 //! `/things/{id}/agent-spec`: a Thing in the format that it was imported in, or as near as that format
 //! comes to it.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{CONTENT_TYPE, ETAG},
     web::Data,
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::{
     Context,
@@ -69,7 +68,8 @@ pub(super) async fn as_agent_spec(context: Data<Context>, request: HttpRequest) 
     }
 }
 
-/// The original of a Thing, or what `convert` makes of the description.
+/// The original of a Thing, or what `convert` makes of the description. Both are read apart: what is
+/// replaced in between may be answered with the original that it had, as a request a moment ago was.
 fn in_format(
     registry: &Registry,
     id: &str,
@@ -86,9 +86,25 @@ fn in_format(
     Ok(Original { format, media_type, bytes: format!("{converted:#}\n").into_bytes() })
 }
 
-/// A tag of the bytes themselves: another original of the same description is no change of the Thing.
+/// A tag of the bytes themselves, the same in every release: another original of the same description is no
+/// change of the Thing.
 fn tag(original: &Original) -> String {
-    let mut hasher = DefaultHasher::new();
-    (&original.media_type, &original.bytes).hash(&mut hasher);
-    format!("\"{:016x}\"", hasher.finish())
+    let media_type = Uuid::new_v5(&Uuid::NAMESPACE_OID, original.media_type.as_bytes());
+    format!("\"{}\"", Uuid::new_v5(&media_type, &original.bytes).simple())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tag_is_the_same_in_every_release() {
+        let of = |media_type: &str, bytes: &[u8]| {
+            let (format, media_type) = ("agent-spec".to_owned(), media_type.to_owned());
+            tag(&Original { format, media_type, bytes: bytes.to_vec() })
+        };
+        assert_eq!(of("application/json", b"{}"), "\"22bd458398fe5826bce36f308157f014\"");
+        assert_ne!(of("application/json", b"{}"), of("application/yaml", b"{}"));
+        assert_ne!(of("application/json", b"{}"), of("application/json", b"{ }"));
+    }
 }

@@ -80,7 +80,8 @@ pub enum Outcome {
     Created(Seq),
     /// The record was replaced.
     Updated(Seq),
-    /// The stored form is what it was; at most the expiry moved, or the original is another. The seq is that of its last change.
+    /// The stored form is what it was; at most the expiry moved, or the original is another. The seq is that of
+    /// its last change.
     Renewed(Seq),
     /// The record is gone.
     Removed(Seq),

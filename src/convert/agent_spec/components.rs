@@ -374,7 +374,10 @@ impl<'d> Reader<'d, '_> {
         if let Some(first) = self.ids.insert(id, key) {
             let first = self.graph.pointer(first);
             self.error(&at.member("id"), "duplicate-id", || {
-                format!("the component at {first:?} has the id {id:?} already; define it once under `{DEFINITIONS}` and refer to it")
+                format!(
+                    "the component at {first:?} has the id {id:?} already; define it once under `{DEFINITIONS}` and \
+                     refer to it"
+                )
             });
         }
     }

@@ -1,14 +1,16 @@
 //! From a configuration to Things, with what is kept of it.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::HashSet};
 
 use super::{
     Configuration, Options,
-    findings::Findings,
+    effort::Effort,
+    findings::{Findings, Spot},
     graph::{Graph, Key},
     kept,
     redaction::Redaction,
     rules,
+    source::Source,
     thing::{Mapper, checked_base},
 };
 use crate::{
@@ -39,60 +41,75 @@ impl Configuration {
     ///
     /// # Errors
     /// [`Error::InvalidSource`] where it is invalid, or (rule `no-thing`) is about nothing that can be
-    /// talked to or called, or (`invalid-base`) the base isn't one for forms; [`Error::LimitExceeded`] where a Thing Description would be larger than the registry takes.
+    /// talked to or called, or (`invalid-base`) the base isn't one for forms; [`Error::LimitExceeded`] where
+    /// a Thing Description would be larger than the registry takes, or all of them together.
     pub fn to_things(&self, options: &Options) -> Result<Conversion> {
-        let Some((main, beside)) = self.sources.split_first() else { return Ok(nothing()) };
+        let Configuration { main, beside } = self;
         let base = options.base.as_deref().map(checked_base).transpose().map_err(|message| {
             let message = format!("the base can't be that of forms: {message}");
             refusal(Violation::new("", "invalid-base", message), Vec::new())
         })?;
         let mut findings = Findings::default();
-        let graph = Graph::read(&self.sources, options.profile, &mut findings);
+        let graph = Graph::read(main, beside, options.profile, &mut findings);
         let inference = rules::check(&graph, &mut findings);
-        let report = findings.into_report();
-        if !report.is_valid() {
-            return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });
+        if !findings.is_valid() {
+            return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report: findings.into_report() });
         }
         let redaction = Redaction::of(&main.value, beside.iter().map(|source| &source.value), options.publish_prompts);
-        let spec_version = main.version();
         let mapper = Mapper {
             graph: &graph,
             inference: &inference,
             redaction: &redaction,
             options,
             base,
-            spec_version,
-            content_ids: RefCell::default(),
+            spec_version: main.version(),
+            effort: Effort::for_document(),
+            ids: RefCell::default(),
         };
-        let mut warnings = report.warnings;
-        let Some(root) = graph.root().filter(|root| mapper.kind(*root).is_some()) else {
-            return Err(no_thing(&graph, warnings));
+        let Some((root, kind)) = graph.root().and_then(|root| Some((root, mapper.kind(root)?))) else {
+            return Err(no_thing(&graph, findings.into_report().warnings));
         };
         if !beside.is_empty() {
             let message = "the documents of components given beside the configuration aren't kept with it; \
                            whoever exports it needs them again";
-            warnings.push(Violation::new("", "components-not-kept", message));
+            findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-kept", || message);
         }
-        let mut bytes = 0;
-        let mut things = Vec::new();
-        for mapped in mapper.things(root, &mut warnings)? {
-            let source = match mapped.key == root {
-                true => kept::document(main, &redaction),
-                false => kept::excerpt(&graph, &redaction, mapped.key, main),
-            };
-            bytes += source.bytes.len();
-            if things.len() > 1 && bytes > MAX_SOURCE_BYTES {
-                let what = "length in bytes of the configuration with those of its parts";
-                return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
-            }
-            things.push(ConvertedThing { id: mapped.id, description: mapped.description, source });
-        }
-        Ok(Conversion { things, warnings })
+        let id = mapper.thing_id(root)?;
+        let description = mapper.describe(root, kind, true, &mut findings)?;
+        let mut things = vec![ConvertedThing { id, description, source: kept::document(main, &redaction) }];
+        things.extend(parts(&mapper, root, main, &mut findings)?);
+        Ok(Conversion { things, warnings: findings.into_report().warnings })
     }
 }
 
-fn nothing() -> Conversion {
-    Conversion { things: Vec::new(), warnings: Vec::new() }
+/// The Things of the parts of `root` that the options ask for.
+///
+/// # Errors
+/// [`Error::LimitExceeded`] where a description would be larger than the registry takes, or they would all
+/// be: many parts may refer to the same large one.
+fn parts(mapper: &Mapper<'_, '_>, root: Key, main: &Source, findings: &mut Findings) -> Result<Vec<ConvertedThing>> {
+    let nested = mapper.nested_things(root);
+    mapper.check_effort()?;
+    let mut known = HashSet::from([mapper.thing_id(root)?]);
+    let mut bytes = 0;
+    let mut things = Vec::new();
+    for (key, kind) in nested {
+        let id = mapper.thing_id(key)?;
+        if !known.insert(id.clone()) {
+            let message = "another component before this one gives a Thing of the same id, so that this one gives none";
+            findings.warning(|| mapper.graph.at(key), "thing-id-repeated", || message);
+            continue;
+        }
+        let description = mapper.describe(key, kind, false, findings)?;
+        let source = kept::excerpt(mapper.graph, mapper.redaction, key, main);
+        bytes += description.len() + source.bytes.len();
+        if bytes > MAX_SOURCE_BYTES {
+            let what = "length in bytes of the Things of the configuration's parts with what is kept of them";
+            return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
+        }
+        things.push(ConvertedThing { id, description, source });
+    }
+    Ok(things)
 }
 
 fn refusal(violation: Violation, warnings: Vec<Violation>) -> Error {

@@ -7,9 +7,6 @@ use std::cell::Cell;
 
 use super::sdk_types::Refusal;
 
-/// About a second on a slow machine; a flow of 4,000 nodes with ten properties each takes a twentieth.
-const DOCUMENT: u64 = 8_000_000;
-
 /// What is left of it.
 #[derive(Debug)]
 pub(super) struct Effort {
@@ -18,8 +15,11 @@ pub(super) struct Effort {
 }
 
 impl Effort {
+    /// About a second on a slow machine; a flow of 4,000 nodes with ten properties each takes a twentieth.
+    pub(super) const DOCUMENT: u64 = 8_000_000;
+
     pub(super) fn for_document() -> Effort {
-        Effort { left: Cell::new(DOCUMENT), is_spent: Cell::new(false) }
+        Effort { left: Cell::new(Effort::DOCUMENT), is_spent: Cell::new(false) }
     }
 
     /// Takes `steps` off, as long as there are any left.

@@ -16,10 +16,14 @@ mod target;
 use serde_json::{Map, Value, json};
 
 use self::{
-    properties::{Property, Titles},
+    properties::{Property, Titles, size},
     target::Target,
 };
-use crate::{Error, Result, convert::Format};
+use super::effort::Effort;
+use crate::{
+    Error, Result,
+    convert::{Format, MAX_SOURCE_BYTES},
+};
 
 /// The version of the language that has all that is written here.
 const VERSION: &str = "25.4.2";
@@ -44,41 +48,50 @@ const DEEPEST_KEPT: usize = 56;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotExpressible`] where the Thing has no form for A2A, MCP or HTTP.
+/// [`Error::NotExpressible`] where the Thing has no form for A2A, MCP or HTTP, or only ones whose addresses
+/// are longer than those that everybody takes; [`Error::LimitExceeded`] where its tools would be larger
+/// than a configuration may be.
 pub fn from_thing(thing: &Value) -> Result<Value> {
-    if let Some(agent) = agent(thing) {
+    let effort = Effort::for_document();
+    if let Some(agent) = agent(thing, &effort) {
         return Ok(agent);
     }
     let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
-    let tools: Vec<_> = actions.filter_map(|(name, action)| Some((name, action, call_of(thing, action)?))).collect();
-    match tools.as_slice() {
-        [] => Err(Error::NotExpressible {
+    let mut callable = actions.filter_map(|(name, action)| Some((name, action, call_of(thing, action)?)));
+    let (Some((name, action, call)), second) = (callable.next(), callable.next()) else {
+        return Err(Error::NotExpressible {
             format: Format::AgentSpec.name(),
             reason: "that takes an action with a form for A2A, MCP or HTTP".to_owned(),
-        }),
-        [(name, action, call)] => {
-            let mut tool = tool(thing, &id_of(thing), name, action, call);
-            tool.insert("metadata".to_owned(), json!({DESCRIPTION: kept(thing)}));
-            tool.insert("agentspec_version".to_owned(), VERSION.into());
-            Ok(Value::Object(tool))
+        });
+    };
+    let Some(second) = second else {
+        let mut tool = tool(thing, &id_of(thing), name, action, &call, &effort);
+        tool.insert("metadata".to_owned(), json!({DESCRIPTION: kept(thing)}));
+        tool.insert("agentspec_version".to_owned(), VERSION.into());
+        return Ok(Value::Object(tool));
+    };
+    let mut bytes = 0;
+    let mut tools = Vec::new();
+    for (name, action, call) in [(name, action, call), second].into_iter().chain(callable) {
+        let tool = Value::Object(tool(thing, &format!("{}#{name}", id_of(thing)), name, action, &call, &effort));
+        // The base and the variables of the Thing are in every tool.
+        bytes += size(&tool);
+        if bytes > MAX_SOURCE_BYTES {
+            let what = "length in bytes of the tools made of the Thing's actions";
+            return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
         }
-        several => {
-            let tools: Vec<_> = several
-                .iter()
-                .map(|(name, action, call)| tool(thing, &format!("{}#{name}", id_of(thing)), name, action, call))
-                .collect();
-            Ok(json!({
-                "component_type": "AgentSpecializationParameters", "id": id_of(thing), "name": title_of(thing),
-                "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
-                "inputs": [], "outputs": [], "additional_instructions": null, "additional_tools": tools,
-                "human_in_the_loop": null, "agentspec_version": VERSION,
-            }))
-        }
+        tools.push(tool);
     }
+    Ok(json!({
+        "component_type": "AgentSpecializationParameters", "id": id_of(thing), "name": title_of(thing),
+        "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
+        "inputs": [], "outputs": [], "additional_instructions": null, "additional_tools": tools,
+        "human_in_the_loop": null, "agentspec_version": VERSION,
+    }))
 }
 
 /// The whole Thing as an agent, if one of its forms is for A2A.
-fn agent(thing: &Value) -> Option<Value> {
+fn agent(thing: &Value, effort: &Effort) -> Option<Value> {
     let is_a2a = |form: &&Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("a2a"));
     let kinds = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
     let affordances = kinds.flat_map(Map::values).chain([thing]);
@@ -88,7 +101,7 @@ fn agent(thing: &Value) -> Option<Value> {
         thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values).collect();
     // With several skills none is what goes in and out of the agent.
     let [inputs, outputs] = ["input", "output"].map(|name| match skills.as_slice() {
-        [skill] => schemas(Titles::default().properties(skill.get(name), name)),
+        [skill] => schemas(Titles::new(effort).properties(skill.get(name), name)),
         _ => Vec::new(),
     });
     let id = id_of(thing);
@@ -129,19 +142,20 @@ fn call_of<'t>(thing: &Value, action: &'t Value) -> Option<Call<'t>> {
     })
 }
 
-fn tool(thing: &Value, id: &str, name: &str, action: &Value, call: &Call<'_>) -> Map<String, Value> {
+fn tool(thing: &Value, id: &str, name: &str, action: &Value, call: &Call<'_>, effort: &Effort) -> Map<String, Value> {
     let description = text_of(action, "description").or_else(|| text_of(action, "title"));
     let (type_name, properties, further) = match call {
         Call::Mcp(url, form) => {
-            let mut titles = Titles::default();
+            let mut titles = Titles::new(effort);
             let inputs = titles.properties(action.get("input"), "input");
-            let outputs = Titles::default().properties(action.get("output"), "output");
-            let transport = transport(id, url, form);
+            let outputs = Titles::new(effort).properties(action.get("output"), "output");
+            let transport = transport(thing, id, url, form);
             ("MCPTool", [schemas(inputs), schemas(outputs)], json!({"client_transport": transport}))
         }
         Call::Http(target, form) => {
-            let (inputs, request) = request(thing, action, target, form);
-            let outputs = Titles::default().properties(action.get("output"), "output");
+            let (inputs, mut request) = request(thing, action, target, form, effort);
+            request["sensitive_headers"] = credentials(thing, form, id);
+            let outputs = Titles::new(effort).properties(action.get("output"), "output");
             ("RemoteTool", [inputs, schemas(outputs)], request)
         }
     };
@@ -159,19 +173,37 @@ fn tool(thing: &Value, id: &str, name: &str, action: &Value, call: &Call<'_>) ->
     }
 }
 
-fn transport(id: &str, url: &str, form: &Value) -> Value {
+/// The headers that whoever calls a form must bring: where it is secured, a reference to what isn't known here.
+fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
+    let names = form.get("security").or_else(|| thing.get("security"));
+    let names = match names {
+        Some(Value::Array(names)) => names.as_slice(),
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let is_open = |name: &Value| {
+        let scheme = name.as_str().and_then(|name| thing.get("securityDefinitions")?.get(name)?.get("scheme"));
+        scheme.is_none_or(|scheme| scheme == "nosec")
+    };
+    if names.iter().all(is_open) { json!({}) } else { json!({"$component_ref": format!("{id}.sensitive_headers")}) }
+}
+
+fn transport(thing: &Value, id: &str, url: &str, form: &Value) -> Value {
+    let id = format!("{id}#transport");
+    let credentials = credentials(thing, form, &id);
     let is_sse = form.get("agentspec:transport").is_some_and(|name| name == "SSETransport");
     json!({
         "component_type": if is_sse { "SSETransport" } else { "StreamableHTTPTransport" },
-        "id": format!("{id}#transport"), "name": "transport", "description": null, "metadata": {},
+        "id": id, "name": "transport", "description": null, "metadata": {},
         "session_parameters": {"read_timeout_seconds": 60.0}, "url": url, "headers": null,
+        "sensitive_headers": credentials,
     })
 }
 
 /// The inputs of a tool that is called over HTTP, and how its request is made of them: variables of the URL
 /// from those of that name, the body from what goes into the action.
-fn request(thing: &Value, action: &Value, target: &Target, form: &Value) -> (Vec<Value>, Value) {
-    let mut titles = Titles::of_placeholders();
+fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort: &Effort) -> (Vec<Value>, Value) {
+    let mut titles = Titles::of_placeholders(effort);
     let mut inputs = Vec::new();
     let mut variables = Vec::new();
     for name in target.variables() {
@@ -198,7 +230,7 @@ fn request(thing: &Value, action: &Value, target: &Target, form: &Value) -> (Vec
     }
     let request = json!({
         "url": url, "http_method": method, "api_spec_uri": null, "data": data,
-        "query_params": query_params, "headers": headers, "sensitive_headers": {},
+        "query_params": query_params, "headers": headers,
     });
     (inputs, request)
 }
@@ -295,6 +327,26 @@ mod tests {
         let titles: Vec<_> = tool["inputs"].as_array().unwrap().iter().map(|input| &input["title"]).collect();
         assert_eq!(titles, ["host", "x_y", "q", "x_y_2", "z"]);
         assert_eq!(tool["inputs"][1]["type"], "integer");
+    }
+
+    #[test]
+    fn secured_action_asks_for_its_credentials() {
+        for (subprotocol, open_to_all) in [("mcp", false), ("http", false), ("mcp", true), ("http", true)] {
+            let thing = json!({
+                "id": "urn:example:x", "title": "Thing", "security": if open_to_all { "open" } else { "token" },
+                "securityDefinitions": {"open": {"scheme": "nosec"}, "token": {"scheme": "bearer"}},
+                "actions": {"add": {"forms": [{"href": "https://h/add", "subprotocol": subprotocol}]}},
+            });
+            let tool = from_thing(&thing).unwrap();
+            let caller = tool.get("client_transport").unwrap_or(&tool);
+            let reference = format!("{}.sensitive_headers", caller["id"].as_str().unwrap());
+            let expected = if open_to_all { json!({}) } else { json!({"$component_ref": reference}) };
+            assert_eq!(caller["sensitive_headers"], expected, "{tool}");
+            let read = Configuration::parse(tool.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+            for profile in [Profile::Spec, Profile::Sdk] {
+                assert!(read.validate(profile).is_valid(), "{profile:?}: {tool}");
+            }
+        }
     }
 
     #[test]

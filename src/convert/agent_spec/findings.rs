@@ -65,6 +65,11 @@ impl Findings {
         self.warnings.push(spot, rule, message);
     }
 
+    /// Whether nothing makes the configuration invalid.
+    pub(super) fn is_valid(&self) -> bool {
+        self.errors.entries.is_empty()
+    }
+
     /// The report.
     pub(super) fn into_report(self) -> Report {
         Report { version: None, violations: self.errors.entries, warnings: self.warnings.entries }

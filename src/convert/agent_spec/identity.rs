@@ -15,7 +15,7 @@ use crate::{Error, Result, td::MAX_ID_BYTES};
 const NAMESPACE: Uuid = Uuid::from_u128(0x40d9_5c17_def5_58e1_8eb1_ff07_09ae_714e);
 
 /// All but the unreserved characters (RFC 3986, section 2.3).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl Mapper<'_, '_> {
     /// The id that a component has as a Thing: a UUID as it is, another id within the publisher's, and
@@ -24,14 +24,15 @@ impl Mapper<'_, '_> {
     /// # Errors
     /// [`Error::LimitExceeded`] where it would be too long.
     pub(super) fn thing_id(&self, key: Key) -> Result<String> {
-        let id = match self.graph.id(key) {
+        let mut ids = self.ids.borrow_mut();
+        let id = ids.entry(key).or_insert_with(|| match self.graph.id(key) {
             Some(id) if !id.is_empty() => of_component(id, &self.options.publisher),
-            _ => self.content_ids.borrow_mut().entry(key).or_insert_with(|| self.content_id(key)).clone(),
-        };
+            _ => self.content_id(key),
+        });
         if id.len() > MAX_ID_BYTES {
             return Err(Error::LimitExceeded { what: "length of the id in bytes", maximum: MAX_ID_BYTES as u64 });
         }
-        Ok(id)
+        Ok(id.clone())
     }
 
     fn content_id(&self, key: Key) -> String {

@@ -86,8 +86,9 @@ impl Default for Options {
 /// A configuration as it came; nothing is said about its validity yet.
 #[derive(Debug)]
 pub struct Configuration {
-    /// The main document first.
-    sources: Vec<Source>,
+    main: Source,
+    /// The documents of components.
+    beside: Vec<Source>,
 }
 
 impl Configuration {
@@ -96,10 +97,9 @@ impl Configuration {
     /// # Errors
     /// Those of [`Syntax::to_json`], and [`crate::Error::LimitExceeded`] where it is nested too deep.
     pub fn parse(main: &[u8], syntax: Syntax, components: &[(&[u8], Syntax)]) -> Result<Configuration> {
-        let main = (main, syntax);
-        let documents = std::iter::once(&main).chain(components);
-        let sources = documents.map(|(bytes, syntax)| Source::parse(bytes, *syntax)).collect::<Result<_>>()?;
-        Ok(Configuration { sources })
+        let main = Source::parse(main, syntax)?;
+        let beside = components.iter().map(|(bytes, syntax)| Source::parse(bytes, *syntax)).collect::<Result<_>>()?;
+        Ok(Configuration { main, beside })
     }
 
     /// Everything that is wrong with the configuration by a profile.
@@ -114,7 +114,7 @@ impl Configuration {
     /// ```
     pub fn validate(&self, profile: Profile) -> Report {
         let mut findings = Findings::default();
-        let graph = Graph::read(&self.sources, profile, &mut findings);
+        let graph = Graph::read(&self.main, &self.beside, profile, &mut findings);
         rules::check(&graph, &mut findings);
         findings.into_report()
     }

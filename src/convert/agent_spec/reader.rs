@@ -44,7 +44,7 @@ pub(super) struct Reader<'d, 'f> {
 
 impl<'d> Graph<'d> {
     /// Reads a configuration: the main document first, then those of components beside it.
-    pub(super) fn read(sources: &'d [Source], profile: Profile, findings: &mut Findings) -> Graph<'d> {
+    pub(super) fn read(main: &'d Source, beside: &'d [Source], profile: Profile, findings: &mut Findings) -> Graph<'d> {
         let graph = Graph {
             profile,
             version: Version::NEWEST,
@@ -70,27 +70,30 @@ impl<'d> Graph<'d> {
             held_back: Vec::new(),
             depth: 0,
         };
-        reader.read(sources);
+        reader.read(main, beside);
         reader.graph
     }
 }
 
 impl<'d> Reader<'d, '_> {
-    fn read(&mut self, sources: &'d [Source]) {
-        let places: Vec<_> = (0..sources.len()).map(|number| At::Place(self.graph.places.document(number))).collect();
-        for (source, at) in sources.iter().zip(&places) {
+    fn read(&mut self, main: &'d Source, beside: &'d [Source]) {
+        let at_main = At::Place(self.graph.places.document(0));
+        let numbered = beside.iter().zip(1..);
+        let beside: Vec<_> =
+            numbered.map(|(source, number)| (source, At::Place(self.graph.places.document(number)))).collect();
+        self.check_duplicates(main, &at_main);
+        for (source, at) in &beside {
             self.check_duplicates(source, at);
         }
-        let Some((main, beside)) = sources.split_first() else { return };
         self.is_beside = true;
-        for (source, at) in beside.iter().zip(&places[1..]) {
+        for (source, at) in &beside {
             self.read_beside(&source.value, at);
         }
         self.is_beside = false;
         self.known_ids.clear();
-        self.scan(&main.value, &places[0]);
+        self.scan(&main.value, &at_main);
         self.check_uses();
-        self.read_main(&main.value, &places[0]);
+        self.read_main(&main.value, &at_main);
         if self.profile == Profile::Spec {
             self.read_unused();
         }

@@ -24,6 +24,8 @@ pub(super) const MAY_STAND_BESIDE: [&str; 4] = [REFERENCE, DEFINITIONS, "agentsp
 pub(super) const MAX_DEPTH: usize = 128;
 /// The most values that are looked at again because another reference leads to them.
 const MAX_REPEATED_VALUES: usize = 250_000;
+/// So much of a text is as much to look at as another value.
+const BYTES_OF_A_VALUE: usize = 256;
 
 /// The object that is a reference, if the value is one.
 pub(super) fn as_reference(value: &Value) -> Option<&Map<String, Value>> {
@@ -161,21 +163,28 @@ impl<'d> Reader<'d, '_> {
         let may = self.repeated_values <= MAX_REPEATED_VALUES;
         if !may && !std::mem::replace(&mut self.is_exhausted, true) {
             self.error(at, "too-many-repetitions", || {
-                format!("references repeat more than {MAX_REPEATED_VALUES} values; use components for what is large and used often")
+                format!(
+                    "references repeat more than {MAX_REPEATED_VALUES} values (a text is one for each \
+                     {BYTES_OF_A_VALUE} bytes); use components for what is large and used often"
+                )
             });
         }
         may
     }
 }
 
-/// How many values a value is made of, as far as it matters.
+/// How many values a value is made of, as far as it matters; long texts count as several.
 fn count_values(value: &Value, maximum: usize) -> usize {
     let (mut count, mut rest) = (0, vec![value]);
     while let Some(next) = rest.pop() {
         count += 1;
         match next {
             Value::Array(items) => rest.extend(items),
-            Value::Object(members) => rest.extend(members.values()),
+            Value::Object(members) => {
+                count += members.keys().map(|name| name.len() / BYTES_OF_A_VALUE).sum::<usize>();
+                rest.extend(members.values());
+            }
+            Value::String(text) => count += text.len() / BYTES_OF_A_VALUE,
             _ => {}
         }
         if count + rest.len() > maximum {

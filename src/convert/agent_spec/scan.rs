@@ -122,7 +122,10 @@ impl<'d> Reader<'d, '_> {
                 continue;
             }
             self.error(&at, "unresolved-reference", || {
-                format!("nothing with the id `{id}` is defined; add it to `{DEFINITIONS}`, or give the document that defines it")
+                format!(
+                    "nothing with the id `{id}` is defined; add it to `{DEFINITIONS}`, or give the document that \
+                     defines it"
+                )
             });
         }
     }
@@ -145,7 +148,9 @@ impl Around<'_> {
         let known = text_member(self.members, "component_type").and_then(ComponentType::find);
         let Some(known) = known else { return names_field.is_some() };
         let names_this = match own {
-            Some(_) => names_field.and_then(|rest| rest.strip_prefix(self.field)).is_some_and(ends_name),
+            Some(_) => names_field
+                .and_then(|rest| rest.strip_prefix(self.field))
+                .is_some_and(|rest| if self.is_field { rest.is_empty() } else { ends_name(rest) }),
             // A component without an id is named by those around it.
             None => id
                 .match_indices(self.field)

@@ -22,16 +22,22 @@ use std::{
 use serde_json::Value;
 
 pub(super) use self::endpoint::checked_base;
-use self::{data_schema::DataSchemas, endpoint::Endpoint, writer::Writer};
+use self::{
+    data_schema::DataSchemas,
+    endpoint::{Endpoint, Variables},
+    writer::Writer,
+};
 use super::{
     Options,
+    effort::Effort,
+    findings::Findings,
     graph::{Graph, Key},
     inference::Inference,
     redaction::Redaction,
 };
 use crate::{
     Error, Result,
-    td::{CONTEXT_1_1, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES, MAX_NESTING, Violation},
+    td::{CONTEXT_1_1, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES, MAX_NESTING},
 };
 
 /// The namespace of the terms for what a Thing Description has no words for.
@@ -40,8 +46,6 @@ pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
 /// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
 pub const AGENT_SPEC_CONTEXT: &str = include_str!("../../../schemas/agent-spec.jsonld");
 
-/// The most bytes that the descriptions of a configuration and its parts have together.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// The most schemas of one description that stand where a reference to them was.
 const MOST_INLINED: usize = 500;
 
@@ -55,49 +59,42 @@ pub(super) struct Mapper<'m, 'd> {
     pub base: Option<String>,
     /// The version that the document says it is written for.
     pub spec_version: Option<&'d str>,
-    /// Ids made of contents: many may link to the same component.
-    pub content_ids: RefCell<HashMap<Key, String>>,
+    /// What is left of the work that finding parts may take: components that many have in common are
+    /// visited for each of these.
+    pub effort: Effort,
+    /// Ids that were made, some of all that is in a component: many may link to the same.
+    pub ids: RefCell<HashMap<Key, String>>,
 }
 
 /// What a form leads to.
-enum Target<'d> {
+enum Target {
     /// Where the component says that it is reached.
-    Own(Endpoint<'d>),
+    Own(Endpoint),
     /// Where it is deployed.
     Base(String),
 }
 
-/// A Thing that was made of a component.
-pub(super) struct Mapped {
-    pub key: Key,
-    pub id: String,
-    pub description: String,
-}
-
 impl<'d> Mapper<'_, 'd> {
-    /// The Thing of the root first, then those of its parts that the options ask for.
+    /// The description of a component that is a Thing.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] where a description would be larger or deeper than the registry takes.
-    pub(super) fn things(&self, root: Key, warnings: &mut Vec<Violation>) -> Result<Vec<Mapped>> {
-        let mut known = HashSet::new();
-        let mut things = Vec::new();
-        let mut bytes = 0;
-        for key in std::iter::once(root).chain(self.nested_things(root)) {
-            let Some(kind) = self.kind(key) else { continue };
-            let id = self.thing_id(key)?;
-            if known.insert(id.clone()) {
-                let description = self.describe(key, kind, &id, key == root, warnings);
-                check_limits(&description)?;
-                bytes += description.len();
-                if bytes > MOST_BYTES {
-                    let what = "length in bytes of all Thing Descriptions made of the configuration";
-                    return Err(Error::LimitExceeded { what, maximum: MOST_BYTES as u64 });
-                }
-                things.push(Mapped { key, id, description });
-            }
+    /// [`Error::LimitExceeded`] where it would be larger or deeper than the registry takes, or takes too
+    /// much to be made.
+    pub(super) fn describe(&self, key: Key, kind: LmosKind, is_root: bool, findings: &mut Findings) -> Result<String> {
+        let description = self.written(key, kind, is_root, findings)?;
+        self.check_effort()?;
+        check_limits(&description)?;
+        Ok(description)
+    }
+
+    /// # Errors
+    /// [`Error::LimitExceeded`] where finding parts took too much, so that some are missing.
+    pub(super) fn check_effort(&self) -> Result<()> {
+        let what = "number of steps to find the parts of all Things of the configuration";
+        match self.effort.is_spent() {
+            true => Err(Error::LimitExceeded { what, maximum: Effort::DOCUMENT }),
+            false => Ok(()),
         }
-        Ok(things)
     }
 
     /// A field's value if it may be shown.
@@ -115,17 +112,17 @@ impl<'d> Mapper<'_, 'd> {
         if self.redaction.hides(value) { None } else { self.graph.resolve(value) }
     }
 
-    fn describe(&self, key: Key, kind: LmosKind, id: &str, is_root: bool, warnings: &mut Vec<Violation>) -> String {
+    fn written(&self, key: Key, kind: LmosKind, is_root: bool, findings: &mut Findings) -> Result<String> {
         let base = self.base.clone().filter(|_| is_root);
         let target = self.own_endpoint(key).map(Target::Own).or(base.map(Target::Base));
         let mut writer = Writer::with_capacity(4096);
         writer.open('{');
-        self.write_identity(&mut writer, key, kind, id, target.is_none());
+        self.write_identity(&mut writer, key, kind, target.is_none())?;
         let endpoint = match &target {
             Some(Target::Own(endpoint)) => Some(endpoint),
             _ => None,
         };
-        self.write_security(&mut writer, key, endpoint);
+        self.write_security(&mut writer, key, endpoint)?;
         self.write_model(&mut writer, key, target.as_ref());
         let mut schemas = DataSchemas::new(&mut writer, MOST_INLINED);
         if target.is_some() || self.options.thing_model {
@@ -136,16 +133,17 @@ impl<'d> Mapper<'_, 'd> {
             schemas.writer.close('}');
         } else {
             self.write_capability(&mut schemas, key);
-            warnings.push(self.no_endpoint(key, is_root));
+            findings.warning(|| self.graph.at(key), "no-endpoint", || no_endpoint(is_root));
         }
         self.write_tools(&mut schemas, &self.own_tools(key));
+        self.warn_of_headers(key, target.as_ref(), findings);
         self.write_prompts(&mut writer, key);
         self.write_links(&mut writer, key);
         writer.close('}');
-        writer.into_text()
+        Ok(writer.into_text())
     }
 
-    fn write_identity(&self, writer: &mut Writer, key: Key, kind: LmosKind, id: &str, has_no_target: bool) {
+    fn write_identity(&self, writer: &mut Writer, key: Key, kind: LmosKind, has_no_target: bool) -> Result<()> {
         writer.name("@context").array(|writer| {
             writer.word(CONTEXT_1_1);
             writer.object(|writer| {
@@ -163,7 +161,7 @@ impl<'d> Mapper<'_, 'd> {
             });
             writer.word(&format!("agentspec:{}", self.graph.type_name(key)));
         });
-        writer.name("id").word(id);
+        writer.name("id").word(&self.thing_id(key)?);
         writer.name("title").text(self.text(key, "name").unwrap_or(self.graph.type_name(key)));
         if let Some(description) = self.text(key, "description") {
             writer.name("description").text(description);
@@ -181,9 +179,10 @@ impl<'d> Mapper<'_, 'd> {
             let owner = self.graph.id(key).unwrap_or_default();
             writer.name("agentspec:metadata").data(&self.redaction.free_form(owner, "metadata", metadata));
         }
+        Ok(())
     }
 
-    fn write_model(&self, writer: &mut Writer, key: Key, target: Option<&Target<'d>>) {
+    fn write_model(&self, writer: &mut Writer, key: Key, target: Option<&Target>) {
         let model = self.model(key);
         if model.is_empty() {
             return;
@@ -224,23 +223,9 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(description) = self.text(key, "description") {
             schemas.writer.name("description").text(description);
         }
-        self.write_data_of(schemas, ["agentspec:input", "agentspec:output"], key, &[]);
+        self.write_data_of(schemas, ["agentspec:input", "agentspec:output"], key, &Variables::default());
         schemas.writer.close('}');
         schemas.writer.close(']');
-    }
-
-    fn no_endpoint(&self, key: Key, is_root: bool) -> Violation {
-        let message = match is_root {
-            true => {
-                "nothing says where it is reached, so that it is described by capabilities instead of an action; \
-                 pass `--base` (`?base=`) with the URL that it is deployed at"
-            }
-            false => {
-                "nothing says where this part is reached, so that it is described by capabilities instead of an action; \
-                 pass `--base` (`?base=`) with a document of its own to say where"
-            }
-        };
-        Violation::new(self.graph.pointer(key), "no-endpoint", message)
     }
 
     fn write_links(&self, writer: &mut Writer, key: Key) {
@@ -263,6 +248,20 @@ impl<'d> Mapper<'_, 'd> {
                 });
             }
         });
+    }
+}
+
+/// What to do about a Thing that nobody says how to reach.
+fn no_endpoint(is_root: bool) -> &'static str {
+    match is_root {
+        true => {
+            "nothing says where it is reached, so that it is described by capabilities instead of an action; \
+             pass `--base` (`?base=`) with the URL that it is deployed at"
+        }
+        false => {
+            "nothing says where this part is reached, so that it is described by capabilities instead of an \
+             action; pass `--base` (`?base=`) with a document of its own to say where"
+        }
     }
 }
 

@@ -120,3 +120,24 @@ fn repeated_members_of_which_one_counts_are_kept_once() {
     assert!(!kept.contains("hunter2") && kept.contains(r#""metadata":{}"#), "{kept}");
     assert!(!conversion.warnings.is_empty());
 }
+
+#[test]
+fn inputs_that_a_hidden_prompt_asked_for_may_be_used_by_others() {
+    let mut inner = agent();
+    for name in ["inputs", "agentspec_version"] {
+        inner.as_object_mut().unwrap().remove(name);
+    }
+    let document = json!({
+        "component_type": "SpecializedAgent", "agentspec_version": "26.1.2", "id": "special", "name": "special",
+        "inputs": [{"title": "city", "type": "string"}, {"title": "language", "type": "string"}], "agent": inner,
+        "agent_specialization_parameters": {"component_type": "AgentSpecializationParameters", "id": "p", "name": "p"},
+    });
+    for profile in [Profile::Spec, Profile::Sdk] {
+        let options = Options { profile, ..options() };
+        let first = convert(&document, &options).unwrap();
+        let kept = String::from_utf8(first.things[0].source.bytes.clone()).unwrap();
+        assert!(kept.contains("weather.system_prompt"), "{kept}");
+        let second = convert_text(&kept, Syntax::Json, &options).unwrap();
+        assert_eq!(second.things[0].description, first.things[0].description);
+    }
+}

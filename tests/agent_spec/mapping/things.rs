@@ -150,6 +150,12 @@ fn security_is_that_of_the_connection() {
         "scopes": ["read", "write"],
     });
     assert_eq!(oauth.0, json!({"oauth2_sc": scheme}));
+    let discovered = of(json!({"auth": {
+        "component_type": "OAuthConfig", "id": "o", "name": "o", "redirect_uri": "https://h/back", "scopes": "read",
+        "issuer": "https://h", "client": {"component_type": "OAuthClientConfig", "id": "c", "name": "c", "type": "dynamic_registration"},
+    }}));
+    let scheme = json!({"scheme": "agentspec:oauth2", "scopes": ["read"], "agentspec:issuer": "https://h"});
+    assert_eq!(discovered.0, json!({"oauth2_sc": scheme}));
 }
 
 #[test]
@@ -297,4 +303,34 @@ fn what_a_data_schema_lacks_is_kept_exactly() {
     document["outputs"] = json!([schema]);
     let report = &thing(&document, &with_base())["actions"]["invoke"]["output"]["properties"]["report"];
     assert_eq!((&report["type"], &report["agentspec:jsonSchema"]), (&json!("object"), &schema));
+}
+
+#[test]
+fn parts_with_one_id_are_one_thing_with_a_warning() {
+    let uuid = "6f1d3a7a-1f97-4e6b-b45f-f3c2e1c84c77";
+    let [tool, same] = [uuid.to_owned(), format!("urn:uuid:{uuid}")].map(
+        |id| json!({"component_type": "RemoteTool", "id": id, "name": "t", "url": "https://h/x", "http_method": "GET"}),
+    );
+    let agent = json!({
+        "component_type": "Agent", "agentspec_version": "26.3.1", "id": "a", "name": "a", "system_prompt": "",
+        "llm_config": {"component_type": "VllmConfig", "id": "l", "name": "l", "model_id": "m", "url": "http://h"},
+        "tools": [tool, same],
+    });
+    let conversion = convert(&agent, &Options { tools: true, ..Options::default() }).unwrap();
+    assert_eq!(conversion.things.len(), 2);
+    let warning = conversion.warnings.iter().find(|warning| warning.rule == "thing-id-repeated").unwrap();
+    assert_eq!(warning.pointer, "/tools/1");
+}
+
+#[test]
+fn headers_that_are_not_shown_are_told() {
+    let tool = json!({
+        "component_type": "RemoteTool", "agentspec_version": "26.3.1", "id": "t", "name": "t", "url": "https://h/x",
+        "http_method": "GET", "headers": {"X-All": "{{all}}", "X-Plain": "v1", "X-Some": "v1-{{some}}"},
+    });
+    let conversion = convert(&tool, &Options::default()).unwrap();
+    let found: Vec<_> = conversion.warnings.iter().filter(|warning| warning.rule == "header-not-shown").collect();
+    assert_eq!(found.iter().map(|warning| warning.pointer.as_str()).collect::<Vec<_>>(), ["/headers/X-Some"]);
+    let thing: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+    assert_eq!(thing["actions"]["invoke"]["forms"][0]["agentspec:headers"], json!({"X-All": "{{all}}"}));
 }

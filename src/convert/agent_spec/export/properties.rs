@@ -1,6 +1,6 @@
 //! Data schemas as properties: JSON Schemas with titles.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -32,6 +32,9 @@ const KEYWORDS: [&str; 18] = [
     "type",
 ];
 
+/// So much of a schema is a step, since all of it is looked at several times.
+const BYTES_OF_A_STEP: usize = 8;
+
 /// An input or output.
 pub(super) struct Property {
     /// Its name in the Thing Description.
@@ -43,17 +46,24 @@ pub(super) struct Property {
 }
 
 /// The titles of one component, which are all different.
-#[derive(Default)]
-pub(super) struct Titles {
+pub(super) struct Titles<'e> {
     known: HashSet<String>,
+    /// The next number for a title that is taken.
+    numbers: HashMap<String, usize>,
     /// Placeholders name them: of letters, digits and underscores alone.
     are_placeholders: bool,
+    effort: &'e Effort,
 }
 
-impl Titles {
+impl<'e> Titles<'e> {
+    /// Titles of any kind; `effort` is what all of a description may take.
+    pub(super) fn new(effort: &'e Effort) -> Titles<'e> {
+        Titles { known: HashSet::new(), numbers: HashMap::new(), are_placeholders: false, effort }
+    }
+
     /// Titles that placeholders can name.
-    pub(super) fn of_placeholders() -> Titles {
-        Titles { known: HashSet::new(), are_placeholders: true }
+    pub(super) fn of_placeholders(effort: &'e Effort) -> Titles<'e> {
+        Titles { are_placeholders: true, ..Titles::new(effort) }
     }
 
     /// The members of an object, or the data as a whole under the name `whole`.
@@ -61,14 +71,17 @@ impl Titles {
         let Some(schema) = schema else { return Vec::new() };
         match schema.get("properties") {
             Some(Value::Object(members)) => {
-                let required = schema.get("required").and_then(Value::as_array);
-                let is_optional = |name: &str| required.is_some_and(|names| !names.iter().any(|known| known == name));
+                let required: Option<HashSet<&str>> = schema
+                    .get("required")
+                    .and_then(Value::as_array)
+                    .map(|names| names.iter().filter_map(Value::as_str).collect());
+                let is_optional = |name: &str| required.as_ref().is_some_and(|names| !names.contains(name));
                 members
                     .iter()
                     .map(|(name, schema)| {
                         let mut property = self.property(name, schema);
                         if is_optional(name) && schema.get("default").is_none() {
-                            property.make_optional();
+                            property.make_optional(self.effort);
                         }
                         property
                     })
@@ -81,7 +94,7 @@ impl Titles {
     /// A property for data of that name.
     pub(super) fn property(&mut self, name: &str, schema: &Value) -> Property {
         let title = self.title(name);
-        let schema = with_title(&title, schema);
+        let schema = with_title(&title, schema, self.effort);
         Property { name: name.to_owned(), title, schema }
     }
 
@@ -92,10 +105,10 @@ impl Titles {
         };
         let clean: String = name.chars().map(|character| if is_taken(character) { character } else { '_' }).collect();
         let clean = if clean.is_empty() { "value".to_owned() } else { clean };
-        let mut numbered = (2..).map(|number| format!("{clean}_{number}"));
         let mut title = clean.clone();
         while !self.known.insert(title.clone()) {
-            title = numbered.next().unwrap_or_default();
+            let number = self.numbers.entry(clean.clone()).and_modify(|number| *number += 1).or_insert(2);
+            title = format!("{clean}_{number}");
         }
         title
     }
@@ -103,7 +116,7 @@ impl Titles {
 
 impl Property {
     /// What needn't be given is null by default.
-    fn make_optional(&mut self) {
+    fn make_optional(&mut self, effort: &Effort) {
         let Value::Object(members) = &self.schema else { return };
         let mut schema = members.clone();
         let annotations = ["title", "description"].map(|name| schema.remove_entry(name));
@@ -111,29 +124,32 @@ impl Property {
         optional.insert("anyOf".to_owned(), json!([schema, {"type": "null"}]));
         optional.insert("default".to_owned(), Value::Null);
         let optional = Value::Object(optional);
-        if is_sound(&optional) {
+        if is_sound(&optional, effort) {
             self.schema = optional;
         }
     }
 }
 
 /// A data schema as the property of that title; where it is more than both the text of the language and
-/// its SDK take, without what is too much.
-fn with_title(title: &str, schema: &Value) -> Value {
+/// its SDK take, without what is too much. All that is known is its description where telling takes more
+/// effort than there is left.
+fn with_title(title: &str, schema: &Value, effort: &Effort) -> Value {
     let titled = |mut members: Map<String, Value>| {
         members.insert("title".to_owned(), title.into());
         Value::Object(members)
     };
-    let own = schema.get("agentspec:jsonSchema").and_then(Value::as_object).cloned().map(titled);
-    if let Some(own) = own.filter(is_sound) {
-        return own;
-    }
-    let mut members = json_schema(schema);
-    for surplus in ["", "default", "pattern", "enum", "const"] {
-        members.remove(surplus);
-        let candidate = titled(members.clone());
-        if is_sound(&candidate) {
-            return candidate;
+    if effort.spend(1 + size(schema) / BYTES_OF_A_STEP).is_ok() {
+        let own = schema.get("agentspec:jsonSchema").and_then(Value::as_object).cloned().map(titled);
+        if let Some(own) = own.filter(|own| is_sound(own, effort)) {
+            return own;
+        }
+        let mut members = json_schema(schema);
+        for surplus in ["", "default", "pattern", "enum", "const"] {
+            members.remove(surplus);
+            let candidate = titled(members.clone());
+            if is_sound(&candidate, effort) {
+                return candidate;
+            }
         }
     }
     let types = ["string", "number", "boolean", "object", "array", "null"];
@@ -144,10 +160,21 @@ fn with_title(title: &str, schema: &Value) -> Value {
     titled(members)
 }
 
-fn is_sound(property: &Value) -> bool {
-    [Profile::Spec, Profile::Sdk].into_iter().all(|profile| {
-        find_faults(property, Role::Port, profile, &Effort::for_document()).iter().all(|fault| fault.is_warning)
-    })
+fn is_sound(property: &Value, effort: &Effort) -> bool {
+    let is_valid = [Profile::Spec, Profile::Sdk]
+        .into_iter()
+        .all(|profile| find_faults(property, Role::Port, profile, effort).iter().all(|fault| fault.is_warning));
+    is_valid && !effort.is_spent()
+}
+
+/// About how many bytes of JSON a value takes.
+pub(super) fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 2 + text.len(),
+        Value::Array(elements) => 2 + elements.iter().map(|element| 1 + size(element)).sum::<usize>(),
+        Value::Object(members) => 2 + members.iter().map(|(name, value)| 4 + name.len() + size(value)).sum::<usize>(),
+        _ => 4,
+    }
 }
 
 /// A data schema as a JSON Schema, without titles.

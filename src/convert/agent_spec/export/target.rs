@@ -1,8 +1,14 @@
 //! `Target`: where a form leads to, a URI template (RFC 6570) taken apart.
 
+use std::collections::{HashMap, HashSet};
+
 use fluent_uri::{Iri, IriRef};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
+
+/// The longest address in bytes, which is about what can be relied on (RFC 9110, section 4.1): every form
+/// may have the same long base before it.
+const LONGEST: usize = 8000;
 
 /// The target of a form for HTTP.
 #[derive(Debug, PartialEq)]
@@ -21,8 +27,9 @@ impl Target {
         let href = form.get("href")?.as_str()?;
         let is_whole = href.starts_with('{') || href.contains("://");
         let href = match thing.get("base").and_then(Value::as_str).filter(|_| !is_whole) {
-            Some(base) => resolve(base, href)?,
-            None => href.to_owned(),
+            Some(base) if base.len() + href.len() <= LONGEST => resolve(base, href)?,
+            None if href.len() <= LONGEST => href.to_owned(),
+            _ => return None,
         };
         let is_http = ["http://", "https://", "{"]
             .into_iter()
@@ -50,16 +57,12 @@ impl Target {
 
     /// The names of the variables, each once.
     pub(super) fn variables(&self) -> Vec<&str> {
-        let mut variables: Vec<&str> = Vec::new();
-        for part in &self.0 {
-            let Part::Expression(_, names) = part else { continue };
-            for name in names {
-                if !variables.contains(&name.as_str()) {
-                    variables.push(name);
-                }
-            }
-        }
-        variables
+        let mut known = HashSet::new();
+        let names = self.0.iter().filter_map(|part| match part {
+            Part::Expression(_, names) => Some(names),
+            Part::Literal(_) => None,
+        });
+        names.flatten().map(String::as_str).filter(|name| known.insert(*name)).collect()
     }
 
     /// The address, if no variables are in it.
@@ -73,8 +76,9 @@ impl Target {
     /// The URL with placeholders for variables, whose inputs have those titles, and the parameters of the
     /// query that stand for further ones.
     pub(super) fn fill(&self, titles: &[(String, String)]) -> (String, Map<String, Value>) {
+        let titles: HashMap<&str, &str> = titles.iter().map(|(name, title)| (name.as_str(), title.as_str())).collect();
         let placeholder = |name: &String| {
-            let title = titles.iter().find(|(known, _)| known == name).map_or(name, |(_, title)| title);
+            let title = titles.get(name.as_str()).copied().unwrap_or(name);
             format!("{{{{{title}}}}}")
         };
         let (mut url, mut parameters) = (String::new(), Map::new());
@@ -145,5 +149,6 @@ mod tests {
             assert_eq!(of(base, href), None, "{base} {href}");
         }
         assert_eq!(Target::of(&json!({}), &json!({"href": "/x"})), None);
+        assert_eq!(of(&format!("https://h/{}/", "x".repeat(LONGEST)), "x"), None);
     }
 }

@@ -81,6 +81,10 @@ impl<'d> Builder<'_, 'd> {
         }
         // What else a request takes may follow from the API's own description, which nobody fetches here.
         is_open |= is_spec && known.is_a("ApiNode") && self.graph.text(key, "api_spec_uri").is_some();
+        // What was held back may ask for anything: without a declaration nobody knows.
+        if is_withheld && !matches!(self.graph.field(key, "inputs"), Some(Value::Array(_))) {
+            return None;
+        }
         let further = match is_spec {
             _ if is_withheld => Further::Anything,
             true if is_open => Further::Anything,

@@ -115,7 +115,9 @@ pub(super) fn is_secret_list(name: &str) -> bool {
 
 /// Whether a query parameter of that name holds a secret.
 pub(in crate::convert::agent_spec) fn is_secret_parameter(name: &str) -> bool {
-    is_secret_name(name) || SECRET_PARAMETERS.contains(&squashed(name).as_ref())
+    let squashed = squashed(name);
+    // Signed URLs carry the service's prefix: `X-Amz-Signature`.
+    is_secret_name(name) || SECRET_PARAMETERS.contains(&squashed.as_ref()) || squashed.ends_with("signature")
 }
 
 /// Whether a text is a key or token, whatever it is called.
@@ -205,7 +207,12 @@ mod tests {
             assert!(!is_object_of_secrets(name), "{name}");
         }
         assert!(is_secret_list("access_tokens") && !is_secret_list("stop_tokens"));
-        assert!(is_secret_parameter("key") && is_secret_parameter("access_token") && !is_secret_parameter("q"));
+        assert!(is_secret_parameter("key") && is_secret_parameter("access_token"));
+        assert!(
+            is_secret_parameter("X-Amz-Signature")
+                && is_secret_parameter("X-Goog-Signature")
+                && !is_secret_parameter("q")
+        );
     }
 
     #[test]

@@ -6,15 +6,21 @@ use serde_json::{Value, json};
 
 use super::{
     Mapper, Target,
-    data_schema::DataSchemas,
-    endpoint::{Endpoint, variable_name},
+    data_schema::{DataSchemas, is_within_depth},
+    endpoint::{Endpoint, Variables, variable_name},
     writer::Writer,
 };
-use crate::convert::agent_spec::{graph::Key, inference::Side, property::Property, redaction::is_placeholders};
+use crate::convert::agent_spec::{
+    findings::Findings, graph::Key, inference::Side, placeholders::names, property::Property,
+    redaction::is_placeholders,
+};
+
+/// The deepest body of a request that is shown: beyond, the description would be too deep.
+const DEEPEST_DATA: usize = 56;
 
 impl<'d> Mapper<'_, 'd> {
     /// Where a component is reached by what it says itself.
-    pub(super) fn own_endpoint(&self, key: Key) -> Option<Endpoint<'d>> {
+    pub(super) fn own_endpoint(&self, key: Key) -> Option<Endpoint> {
         let graph = self.graph;
         if graph.is_a(key, "RemoteTool") {
             let mut endpoint = Endpoint::of_template(self.text(key, "url")?)?;
@@ -31,17 +37,17 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     /// Writes what the action `invoke` is; `target` is missing in a Thing Model.
-    pub(super) fn write_invoke(&self, schemas: &mut DataSchemas<'_>, key: Key, target: Option<&Target<'d>>) {
+    pub(super) fn write_invoke(&self, schemas: &mut DataSchemas<'_>, key: Key, target: Option<&Target>) {
         let variables = match target {
-            Some(Target::Own(endpoint)) => endpoint.variables.as_slice(),
-            _ => &[],
+            Some(Target::Own(endpoint)) => &endpoint.variables,
+            _ => &Variables::default(),
         };
         if let Some(description) = self.text(key, "description") {
             schemas.writer.name("description").text(description);
         }
         self.write_data_of(schemas, ["input", "output"], key, variables);
-        if !variables.is_empty() {
-            self.write_variables(schemas, key, variables);
+        if !variables.names().is_empty() {
+            self.write_variables(schemas, key, variables.names());
         }
         if let Some(target) = target {
             schemas.writer.name("forms").open('[');
@@ -56,13 +62,13 @@ impl<'d> Mapper<'_, 'd> {
         schemas: &mut DataSchemas<'_>,
         [input, output]: [&str; 2],
         key: Key,
-        elsewhere: &[&str],
+        elsewhere: &Variables,
     ) {
         if self.graph.is_a(key, "MCPToolBox") {
             return self.write_tool_call(schemas.writer.name(input), key);
         }
         self.write_data(schemas, input, key, Side::Inputs, elsewhere);
-        self.write_data(schemas, output, key, Side::Outputs, &[]);
+        self.write_data(schemas, output, key, Side::Outputs, &Variables::default());
     }
 
     /// Writes an object that has the properties of one side by their titles, if there are any that don't
@@ -73,7 +79,7 @@ impl<'d> Mapper<'_, 'd> {
         name: &str,
         key: Key,
         side: Side,
-        elsewhere: &[&str],
+        elsewhere: &Variables,
     ) {
         let mut known = HashSet::new();
         let properties: Vec<&Property<'d>> = self
@@ -81,7 +87,7 @@ impl<'d> Mapper<'_, 'd> {
             .port(key, side)
             .properties()
             .iter()
-            .filter(|property| !elsewhere.contains(&property.title.as_ref()) && known.insert(&property.title))
+            .filter(|property| !elsewhere.contains(&property.title) && known.insert(&property.title))
             .collect();
         if properties.is_empty() {
             return;
@@ -91,6 +97,9 @@ impl<'d> Mapper<'_, 'd> {
         schemas.writer.name("type").word("object");
         schemas.writer.name("properties").open('{');
         for property in &properties {
+            if schemas.writer.is_full() {
+                return;
+            }
             schemas.writer.name(&property.title);
             schemas.write(&self.redaction.schema(owner, &property.schema()));
         }
@@ -104,10 +113,13 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     /// What goes into the URL. A variable is no object or array (TD 1.1, section 5.3.1.2).
-    fn write_variables(&self, schemas: &mut DataSchemas<'_>, key: Key, variables: &[&'d str]) {
+    fn write_variables(&self, schemas: &mut DataSchemas<'_>, key: Key, variables: &[String]) {
         let owner = self.graph.id(key).unwrap_or_default();
         schemas.writer.name("uriVariables").open('{');
         for variable in variables {
+            if schemas.writer.is_full() {
+                return;
+            }
             schemas.writer.name(&variable_name(variable));
             let property = self.inference.port(key, Side::Inputs).find(variable);
             let schema = property.map(|property| property.schema());
@@ -144,7 +156,7 @@ impl<'d> Mapper<'_, 'd> {
         });
     }
 
-    fn write_form(&self, writer: &mut Writer, key: Key, target: &Target<'d>) {
+    fn write_form(&self, writer: &mut Writer, key: Key, target: &Target) {
         writer.name("op").word("invokeaction");
         let endpoint = match target {
             Target::Base(base) => {
@@ -183,7 +195,7 @@ impl<'d> Mapper<'_, 'd> {
             writer.name("htv:methodName").word(&method.to_ascii_uppercase());
         }
         let owner = graph.id(key).unwrap_or_default();
-        if let Some(data) = data {
+        if let Some(data) = data.filter(|data| is_within_depth(data, DEEPEST_DATA)) {
             writer.name("agentspec:data").data(&self.redaction.free_form(owner, "data", data));
         }
         let headers = self.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
@@ -194,6 +206,24 @@ impl<'d> Mapper<'_, 'd> {
             writer.name("agentspec:headers").object(|writer| {
                 open.for_each(|(name, value)| writer.name(name).text(value));
             });
+        }
+    }
+
+    /// Says which headers of a tool aren't shown though they are made of inputs: their values have more in
+    /// them than placeholders, which may be a secret.
+    pub(super) fn warn_of_headers(&self, key: Key, target: Option<&Target>, findings: &mut Findings) {
+        if !self.graph.is_a(key, "RemoteTool") || !matches!(target, Some(Target::Own(_))) {
+            return;
+        }
+        let headers = self.graph.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
+        for (name, value) in headers {
+            let Some(text) = value.as_str().filter(|text| !is_placeholders(text)) else { continue };
+            if names(text).next().is_some() {
+                let spot = || self.graph.at(key).member("headers").member(name);
+                let message = "the description doesn't say which inputs go into this header: there is more than \
+                               placeholders in its value, which may be a secret";
+                findings.warning(spot, "header-not-shown", || message);
+            }
         }
     }
 

@@ -293,7 +293,8 @@ fn is_reference(value: &Value) -> bool {
     value.get("$component_ref").is_some()
 }
 
-fn is_within_depth(value: &Value, depth: usize) -> bool {
+/// Whether a value is nested no deeper than that.
+pub(super) fn is_within_depth(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(elements) => depth > 0 && elements.iter().all(|element| is_within_depth(element, depth - 1)),
         Value::Object(members) => depth > 0 && members.values().all(|member| is_within_depth(member, depth - 1)),

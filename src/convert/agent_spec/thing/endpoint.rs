@@ -1,48 +1,78 @@
 //! Where something is reached: URLs of a configuration as targets of forms.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use fluent_uri::UriRef;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use crate::convert::agent_spec::{
-    placeholders::{Piece, pieces},
-    redaction::{Credentials, is_secret_value, take_credentials},
+use crate::{
+    convert::agent_spec::{
+        identity::RESERVED,
+        placeholders::{Piece, pieces},
+        redaction::{Credentials, is_placeholders, is_secret_parameter, is_secret_value, take_credentials},
+    },
+    td::MAX_DOCUMENT_BYTES,
 };
 
 /// What can't stand in a URI as it is. The percent sign is seen to apart.
 const NO_URI_CHARACTER: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
-/// All but the unreserved characters (RFC 3986, section 2.3).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// What can't stand in the name of a variable in a URI template (RFC 6570, section 2.3).
 const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 
 /// A URL without its credentials, as a URI template.
 #[derive(Debug, Default)]
-pub(super) struct Endpoint<'d> {
+pub(super) struct Endpoint {
     pub href: String,
-    /// The inputs that are put into it, each once.
-    pub variables: Vec<&'d str>,
+    /// The inputs that are put into it.
+    pub variables: Variables,
     /// What was taken out.
     pub credentials: Credentials,
 }
 
-impl<'d> Endpoint<'d> {
+/// Names of inputs, in order and each once.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    names: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Variables {
+    fn add(&mut self, name: &str) {
+        if !self.known.contains(name) {
+            self.known.insert(name.to_owned());
+            self.names.push(name.to_owned());
+        }
+    }
+
+    /// All of them.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether an input is among them.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.known.contains(name)
+    }
+}
+
+impl Endpoint {
     /// A URL in which `{{x}}` stands for an input; none if it is no absolute URL.
-    pub(super) fn of_template(url: &'d str) -> Option<Endpoint<'d>> {
+    pub(super) fn of_template(url: &str) -> Option<Endpoint> {
         let mut endpoint = Endpoint::default();
-        // Where nothing is taken out, the names are those of the document's own text.
-        match take_credentials(url, &mut endpoint.credentials) {
-            Cow::Borrowed(clean) => endpoint.push_pieces(clean, |name| name),
-            Cow::Owned(clean) => endpoint.push_pieces(&clean, |name| find_in(url, name)),
+        let clean = take_credentials(url, &mut endpoint.credentials);
+        for piece in pieces(&clean) {
+            match piece {
+                Piece::Literal(literal) => endpoint.push_literal(literal),
+                Piece::Name(name) => endpoint.push_variable(name),
+            }
         }
         endpoint.is_absolute().then_some(endpoint)
     }
 
     /// A URL as it is; none if it is no absolute URL.
-    pub(super) fn of_url(url: &'d str) -> Option<Endpoint<'d>> {
+    pub(super) fn of_url(url: &str) -> Option<Endpoint> {
         let mut endpoint = Endpoint::default();
         let clean = take_credentials(url, &mut endpoint.credentials);
         endpoint.push_literal(&clean);
@@ -50,60 +80,57 @@ impl<'d> Endpoint<'d> {
     }
 
     /// Adds the parameters of a query. Secrets among them are left out.
-    pub(super) fn add_parameters(&mut self, parameters: &'d Map<String, Value>) {
+    pub(super) fn add_parameters(&mut self, parameters: &Map<String, Value>) {
         let fragment = self.href.find('#').map(|mark| self.href.split_off(mark));
+        let mut mark = if self.href.contains('?') { '&' } else { '?' };
         for (name, value) in parameters {
-            match value {
-                Value::Array(values) => values.iter().for_each(|value| self.add_parameter(name, value)),
-                value => self.add_parameter(name, value),
+            let values = match value {
+                Value::Array(values) => values.as_slice(),
+                value => std::slice::from_ref(value),
+            };
+            // A name may be long, and there may be many values.
+            let is_secret_name = is_secret_parameter(name);
+            let is_secret = |text: &str| {
+                let is_given = !text.is_empty() && !is_placeholders(text);
+                is_secret_name && is_given || is_secret_value("", text)
+            };
+            let mut has_secret = false;
+            for value in values {
+                match text_of(value) {
+                    Some(text) if is_secret(&text) => has_secret = true,
+                    Some(text) => self.add_parameter(std::mem::replace(&mut mark, '&'), name, &text),
+                    None => {}
+                }
+            }
+            if has_secret {
+                self.credentials.parameters.push(name.clone());
             }
         }
         self.href.extend(fragment);
     }
 
-    fn add_parameter(&mut self, name: &str, value: &'d Value) {
-        let text: Cow<'d, str> = match value {
-            Value::String(text) => text.into(),
-            Value::Number(number) => number.to_string().into(),
-            Value::Bool(flag) => flag.to_string().into(),
-            _ => return,
-        };
-        if is_secret_value(name, &text) {
-            self.credentials.parameters.push(name.to_owned());
+    /// Adds a parameter, as long as the URL isn't larger than a whole description may be: the name comes
+    /// before each value of a list.
+    fn add_parameter(&mut self, mark: char, name: &str, text: &str) {
+        if self.href.len() > MAX_DOCUMENT_BYTES {
             return;
         }
-        self.href.push(if self.href.contains('?') { '&' } else { '?' });
+        self.href.push(mark);
         self.href.extend(utf8_percent_encode(name, RESERVED));
         self.href.push('=');
-        match text {
-            Cow::Borrowed(text) => {
-                for piece in pieces(text) {
-                    match piece {
-                        Piece::Literal(literal) => self.href.extend(utf8_percent_encode(literal, RESERVED)),
-                        Piece::Name(name) => self.push_variable(name),
-                    }
-                }
-            }
-            Cow::Owned(text) => self.href.extend(utf8_percent_encode(&text, RESERVED)),
-        }
-    }
-
-    fn push_pieces<'t>(&mut self, text: &'t str, name_of: impl Fn(&'t str) -> &'d str) {
         for piece in pieces(text) {
             match piece {
-                Piece::Literal(literal) => self.push_literal(literal),
-                Piece::Name(name) => self.push_variable(name_of(name)),
+                Piece::Literal(literal) => self.href.extend(utf8_percent_encode(literal, RESERVED)),
+                Piece::Name(name) => self.push_variable(name),
             }
         }
     }
 
-    fn push_variable(&mut self, name: &'d str) {
+    fn push_variable(&mut self, name: &str) {
         self.href.push('{');
         self.href.push_str(&variable_name(name));
         self.href.push('}');
-        if !self.variables.contains(&name) {
-            self.variables.push(name);
-        }
+        self.variables.add(name);
     }
 
     fn push_literal(&mut self, literal: &str) {
@@ -124,7 +151,11 @@ impl<'d> Endpoint<'d> {
                 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
         };
         let is_whole = self.href.starts_with('{') || scheme.is_some_and(is_scheme);
-        is_whole && UriRef::parse(expanded(&self.href).as_str()).is_ok()
+        let expanded = expanded(&self.href);
+        let parsed = UriRef::parse(expanded.as_str());
+        // A variable at the start may have the authority in it.
+        let has_host = |uri: UriRef<&str>| uri.authority().is_none_or(|authority| !authority.host().is_empty());
+        is_whole && parsed.is_ok_and(has_host)
     }
 }
 
@@ -154,9 +185,14 @@ fn encoded(text: &str) -> impl Iterator<Item = &str> {
     utf8_percent_encode(text, NO_URI_CHARACTER)
 }
 
-/// A name in the text that it was taken from.
-fn find_in<'d>(text: &'d str, name: &str) -> &'d str {
-    text.find(name).and_then(|start| text.get(start..start + name.len())).unwrap_or_default()
+/// The value of a parameter as text, if it is one that can be.
+fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(text.into()),
+        Value::Number(number) => Some(number.to_string().into()),
+        Value::Bool(flag) => Some(flag.to_string().into()),
+        _ => None,
+    }
 }
 
 /// A template of ours with a value for each variable.
@@ -185,7 +221,7 @@ mod tests {
     fn placeholders_become_variables() {
         let endpoint = Endpoint::of_template("https://{{ host }}:{{port}}/a b/{{id}}/{{id}}?x=ä%20%zz#{{ü}}").unwrap();
         assert_eq!(endpoint.href, "https://{host}:{port}/a%20b/{id}/{id}?x=%C3%A4%20%25zz#{%C3%BC}");
-        assert_eq!(endpoint.variables, ["host", "port", "id", "ü"]);
+        assert_eq!(endpoint.variables.names(), ["host", "port", "id", "ü"]);
         assert_eq!(Endpoint::of_template("{{base}}/x").unwrap().href, "{base}/x");
         assert_eq!(Endpoint::of_url("https://h/{{x}}").unwrap().href, "https://h/%7B%7Bx%7D%7D");
     }
@@ -195,7 +231,7 @@ mod tests {
         let url = "https://joe:{{pw}}@host/{{id}}?api_key=1&key={{key}}";
         let endpoint = Endpoint::of_template(url).unwrap();
         assert_eq!(endpoint.href, "https://host/{id}?key={key}");
-        assert_eq!(endpoint.variables, ["id", "key"]);
+        assert_eq!(endpoint.variables.names(), ["id", "key"]);
         assert_eq!(endpoint.credentials.parameters, ["api_key"]);
         assert!(endpoint.credentials.user_info);
     }
@@ -207,26 +243,56 @@ mod tests {
         let mut endpoint = Endpoint::of_template("https://h/x?a=1#f").unwrap();
         endpoint.add_parameters(parameters.as_object().unwrap());
         assert_eq!(endpoint.href, "https://h/x?a=1&key={k}&l=1&l=a%20b&n=3&q={term}#f");
-        assert_eq!(endpoint.variables, ["k", "term"]);
+        assert_eq!(endpoint.variables.names(), ["k", "term"]);
         assert_eq!(endpoint.credentials.parameters, ["token"]);
     }
 
     #[test]
+    fn names_of_parameters_with_many_values_are_bounded() {
+        let values = vec![json!("x"); 10_000];
+        let parameters = json!({"n".repeat(10_000): values, format!("token{}", "_".repeat(10_000)): values});
+        let mut endpoint = Endpoint::of_template("https://h/x").unwrap();
+        endpoint.add_parameters(parameters.as_object().unwrap());
+        assert!(endpoint.href.len() < 2 * MAX_DOCUMENT_BYTES, "{} bytes", endpoint.href.len());
+        assert!(endpoint.credentials.parameters.len() <= 1);
+    }
+
+    #[test]
     fn what_is_no_absolute_url_is_no_endpoint() {
-        for url in
-            ["", "host/x", "localhost:3000/mcp", "/x", "urn:x:y", "mailto:a@b", "://x", "https://[", "https://a:b/"]
-        {
+        for url in [
+            "",
+            "host/x",
+            "localhost:3000/mcp",
+            "/x",
+            "urn:x:y",
+            "mailto:a@b",
+            "://x",
+            "https://[",
+            "https://a:b/",
+            "https://",
+            "https:///x",
+            "http://:80/x",
+            "{s}:///x",
+        ] {
             assert!(Endpoint::of_url(url).is_none(), "{url}");
         }
         assert!(Endpoint::of_url("http://localhost:3000/mcp").is_some());
+        assert!(Endpoint::of_template("{{scheme}}:///x").is_none() && Endpoint::of_template("{{base}}/x").is_some());
     }
 
     #[test]
     fn base_is_checked_without_being_quoted() {
         assert_eq!(checked_base("https://host/agents/weather/").unwrap(), "https://host/agents/weather");
-        for base in
-            ["host", "ftp://host", "https://joe:pw@host", "https://host?x=1", "https://host/?token=1", "https://h#x"]
-        {
+        for base in [
+            "host",
+            "ftp://host",
+            "https://joe:pw@host",
+            "https://host?x=1",
+            "https://host/?token=1",
+            "https://h#x",
+            "https://",
+            "https:///",
+        ] {
             assert!(checked_base(base).is_err(), "{base}");
         }
     }

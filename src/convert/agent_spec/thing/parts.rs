@@ -40,6 +40,9 @@ impl Mapper<'_, '_> {
             if PASSED_BY.contains(&field) {
                 continue;
             }
+            if self.effort.spend(1 + parts.len()).is_err() {
+                return;
+            }
             for part in parts.iter().copied() {
                 if !seen.insert(part) {
                     continue;
@@ -57,7 +60,7 @@ impl Mapper<'_, '_> {
     }
 
     /// The parts of `root`, at any depth, that become Things by the options; without `root`.
-    pub(super) fn nested_things(&self, root: Key) -> Vec<Key> {
+    pub(in super::super) fn nested_things(&self, root: Key) -> Vec<(Key, LmosKind)> {
         let mut things = Vec::new();
         if !self.options.nested && !self.options.tools {
             return things;
@@ -67,11 +70,8 @@ impl Mapper<'_, '_> {
         while let Some(key) = rest.pop() {
             let mut parts: Vec<Key> =
                 self.thing_parts(key).into_iter().map(|part| part.key).filter(|part| seen.insert(*part)).collect();
-            things.extend(parts.iter().copied().filter(|part| match self.kind(*part) {
-                Some(LmosKind::Agent) => self.options.nested,
-                Some(LmosKind::Tool) => true,
-                None => false,
-            }));
+            let kinds = parts.iter().filter_map(|part| Some((*part, self.kind(*part)?)));
+            things.extend(kinds.filter(|(_, kind)| *kind == LmosKind::Tool || self.options.nested));
             parts.reverse();
             rest.append(&mut parts);
         }

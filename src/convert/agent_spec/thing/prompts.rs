@@ -21,6 +21,9 @@ impl Mapper<'_, '_> {
         }
         writer.name("agentspec:prompts").array(|writer| {
             for (field, text) in prompts {
+                if writer.is_full() {
+                    return;
+                }
                 writer.object(|writer| {
                     writer.name("field").word(field);
                     writer.name("text").text(text);
@@ -36,6 +39,9 @@ impl Mapper<'_, '_> {
             prompts.extend(texts.filter(|(_, text)| !text.is_empty()));
         }
         for (_, parts) in self.graph.all_parts(key) {
+            if self.effort.spend(1 + parts.len()).is_err() {
+                return;
+            }
             for part in parts.iter().copied().filter(|part| !self.is_part_of_its_own(*part)) {
                 if seen.insert(part) {
                     self.collect_prompts(part, seen, prompts);

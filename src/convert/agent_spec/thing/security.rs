@@ -3,6 +3,7 @@
 //! | configuration | scheme |
 //! |---|---|
 //! | OAuthConfig | `oauth2` with flow `code`: there is a redirection |
+//! | OAuthConfig without both endpoints that this takes | `agentspec:oauth2`: they are found by the issuer |
 //! | header `Authorization: Bearer …`, `Basic …`, `Digest …`; user-info in a URL | `bearer`, `basic`, `digest`; `basic` |
 //! | any other sensitive header, a header or query parameter that is a key by its name | `apikey` |
 //! | certificate and key of a client | `agentspec:mutualTLS` |
@@ -12,13 +13,21 @@
 //!
 //! Where there are several, all of them are needed.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::{Mapper, endpoint::Endpoint, writer::Writer};
-use crate::convert::agent_spec::{
-    graph::Key,
-    redaction::{Credentials, is_secret_parameter},
+use crate::{
+    Error, Result,
+    convert::agent_spec::{
+        graph::Key,
+        redaction::{Credentials, is_secret_parameter},
+    },
 };
+
+/// The most ways to be granted access that one Thing needs at once.
+const MOST_SCHEMES: usize = 100;
 
 /// A way to be granted access.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,7 +59,8 @@ struct Schemes<'d>(Vec<Scheme<'d>>);
 
 impl<'d> Schemes<'d> {
     fn add(&mut self, scheme: Scheme<'d>) {
-        if !self.0.contains(&scheme) {
+        // One more tells that there are too many.
+        if self.0.len() <= MOST_SCHEMES && !self.0.contains(&scheme) {
             self.0.push(scheme);
         }
     }
@@ -70,19 +80,22 @@ impl<'d> Schemes<'d> {
 }
 
 impl<'d> Mapper<'_, 'd> {
-    /// Writes `securityDefinitions` and `security` of a Thing; `credentials` are those of its endpoint.
-    pub(super) fn write_security(&self, writer: &mut Writer, key: Key, endpoint: Option<&'d Endpoint<'d>>) {
+    /// Writes `securityDefinitions` and `security` of a Thing.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] where there are so many that nobody could have all of them.
+    pub(super) fn write_security(&self, writer: &mut Writer, key: Key, endpoint: Option<&Endpoint>) -> Result<()> {
         let schemes = self.schemes(key, endpoint.map(|endpoint| &endpoint.credentials));
-        let names: Vec<String> = schemes
-            .0
-            .iter()
-            .enumerate()
-            .map(|(index, scheme)| {
-                let earlier = schemes.0[..index].iter().filter(|earlier| earlier.name() == scheme.name()).count();
-                let number = if earlier == 0 { String::new() } else { (earlier + 1).to_string() };
-                format!("{}{number}_sc", scheme.name())
-            })
-            .collect();
+        if schemes.0.len() > MOST_SCHEMES {
+            let what = "number of security schemes of a Thing";
+            return Err(Error::LimitExceeded { what, maximum: MOST_SCHEMES as u64 });
+        }
+        let mut counts = HashMap::new();
+        let mut name = |scheme: &Scheme<'_>| {
+            let count = counts.entry(scheme.name()).and_modify(|count| *count += 1).or_insert(1);
+            if *count == 1 { format!("{}_sc", scheme.name()) } else { format!("{}{count}_sc", scheme.name()) }
+        };
+        let names: Vec<String> = schemes.0.iter().map(&mut name).collect();
         writer.name("securityDefinitions").object(|writer| {
             for (name, scheme) in names.iter().zip(&schemes.0) {
                 writer.name(name).object(|writer| self.write_scheme(writer, *scheme));
@@ -92,9 +105,13 @@ impl<'d> Mapper<'_, 'd> {
             [name] => writer.name("security").word(name),
             names => writer.name("security").array(|writer| names.iter().for_each(|name| writer.word(name))),
         }
+        Ok(())
     }
 
-    fn schemes(&self, key: Key, credentials: Option<&'d Credentials>) -> Schemes<'d> {
+    fn schemes<'s>(&self, key: Key, credentials: Option<&'s Credentials>) -> Schemes<'s>
+    where
+        'd: 's,
+    {
         let mut schemes = Schemes::default();
         let graph = self.graph;
         if let Some(auth) = self.connection(key).and_then(|connection| graph.part(connection, "auth")) {
@@ -161,14 +178,25 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     fn write_oauth(&self, writer: &mut Writer, auth: Key) {
-        writer.name("scheme").word("oauth2");
-        writer.name("flow").word("code");
         let endpoints = self.field(auth, "endpoints");
-        let members =
-            [("authorization", "authorization_endpoint"), ("token", "token_endpoint"), ("refresh", "refresh_endpoint")];
-        for (member, field) in members {
-            let url = endpoints.and_then(|endpoints| endpoints.get(field)).and_then(|url| self.resolve(url));
-            if let Some(endpoint) = url.and_then(Value::as_str).and_then(Endpoint::of_url) {
+        let endpoint = |field: &str| {
+            let url = self.resolve(endpoints?.get(field)?)?;
+            Endpoint::of_url(url.as_str()?)
+        };
+        let members = [
+            ("authorization", endpoint("authorization_endpoint")),
+            ("token", endpoint("token_endpoint")),
+            ("refresh", endpoint("refresh_endpoint")),
+        ];
+        let [(_, authorization), (_, token), _] = &members;
+        if authorization.is_some() && token.is_some() {
+            writer.name("scheme").word("oauth2");
+            writer.name("flow").word("code");
+        } else {
+            writer.name("scheme").word("agentspec:oauth2");
+        }
+        for (member, endpoint) in members {
+            if let Some(endpoint) = endpoint {
                 writer.name(member).word(&endpoint.href);
             }
         }

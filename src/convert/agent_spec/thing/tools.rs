@@ -1,11 +1,14 @@
 //! The tools that an agent has for itself: nobody else can call them, but they tell what it can do.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use super::{Mapper, data_schema::DataSchemas, writer::Writer};
+use super::{Mapper, data_schema::DataSchemas, endpoint::Variables, writer::Writer};
 use crate::convert::agent_spec::{graph::Key, inference::Side};
 
 /// A tool of an agent's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum OwnTool<'d> {
     /// A tool or a signature of one, or a toolbox that doesn't say what is in it.
     Component(Key),
@@ -14,10 +17,12 @@ pub(super) enum OwnTool<'d> {
 }
 
 impl<'d> Mapper<'_, 'd> {
-    /// The tools of an agent or in a toolbox, in their order.
+    /// The tools of an agent or in a toolbox, in their order, each once.
     pub(super) fn own_tools(&self, key: Key) -> Vec<OwnTool<'d>> {
         let mut tools = Vec::new();
         self.collect_tools(key, &mut tools);
+        let mut known = HashSet::with_capacity(tools.len());
+        tools.retain(|tool| known.insert(*tool));
         tools
     }
 
@@ -32,7 +37,8 @@ impl<'d> Mapper<'_, 'd> {
         tools.extend(added.iter().copied().map(OwnTool::Component));
         let nodes = graph.parts(key, "nodes").iter();
         tools.extend(nodes.filter_map(|node| graph.part(*node, "tool")).map(OwnTool::Component));
-        for toolbox in graph.parts(key, "toolboxes") {
+        let mut known = HashSet::new();
+        for toolbox in graph.parts(key, "toolboxes").iter().filter(|toolbox| known.insert(**toolbox)) {
             let first = tools.len();
             self.collect_filtered(*toolbox, tools);
             if tools.len() == first {
@@ -69,6 +75,9 @@ impl<'d> Mapper<'_, 'd> {
         }
         schemas.writer.name("agentspec:tools").open('[');
         for tool in tools {
+            if schemas.writer.is_full() {
+                return;
+            }
             schemas.writer.open('{');
             schemas.writer.name("name").text(self.tool_name(tool).unwrap_or_default());
             if let OwnTool::Component(key) = tool {
@@ -88,7 +97,8 @@ impl<'d> Mapper<'_, 'd> {
         if self.field(key, "requires_confirmation") == Some(&Value::Bool(true)) {
             writer.name("requiresConfirmation").flag(true);
         }
-        self.write_data(schemas, "inputs", key, Side::Inputs, &[]);
-        self.write_data(schemas, "outputs", key, Side::Outputs, &[]);
+        let elsewhere = &Variables::default();
+        self.write_data(schemas, "inputs", key, Side::Inputs, elsewhere);
+        self.write_data(schemas, "outputs", key, Side::Outputs, elsewhere);
     }
 }

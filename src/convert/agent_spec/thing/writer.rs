@@ -1,11 +1,15 @@
 //! `Writer`: JSON text in the order in which it is written.
 //!
 //! What comes from a document goes through [`Writer::text`] and [`Writer::data`], which let no URL
-//! through with the credentials in it: that way no part of a description can forget to.
+//! through with the credentials in it: that way no part of a description can forget to. Nothing is
+//! written beyond the size that the registry takes, whatever a small document asks for.
 
 use serde_json::{Number, Value};
 
-use crate::{convert::agent_spec::redaction::scrubbed, td::push_string};
+use crate::{
+    convert::agent_spec::redaction::scrubbed,
+    td::{MAX_DOCUMENT_BYTES, push_string},
+};
 
 /// JSON text that is being written.
 #[derive(Default)]
@@ -24,6 +28,11 @@ impl Writer {
     /// How many bytes were written so far.
     pub(super) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    /// Whether it is more than the registry takes, so that nothing is added to it.
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() > MAX_DOCUMENT_BYTES
     }
 
     /// What was written.
@@ -55,6 +64,9 @@ impl Writer {
 
     /// Begins an object or array, by its bracket.
     pub(super) fn open(&mut self, bracket: char) {
+        if self.is_full() {
+            return;
+        }
         self.separate();
         self.text.push(bracket);
         self.is_continued = false;
@@ -62,29 +74,37 @@ impl Writer {
 
     /// Ends an object or array, by its bracket.
     pub(super) fn close(&mut self, bracket: char) {
-        self.text.push(bracket);
+        if !self.is_full() {
+            self.text.push(bracket);
+        }
         self.is_continued = true;
     }
 
     /// The name of the member whose value is written next.
     pub(super) fn name(&mut self, name: &str) -> &mut Writer {
-        self.separate();
-        push_string(&mut self.text, name);
-        self.text.push(':');
-        self.is_continued = false;
+        if !self.is_full() {
+            self.separate();
+            push_string(&mut self.text, name);
+            self.text.push(':');
+            self.is_continued = false;
+        }
         self
     }
 
     /// A string of ours.
     pub(super) fn word(&mut self, word: &str) {
-        self.separate();
-        push_string(&mut self.text, word);
-        self.is_continued = true;
+        if !self.is_full() {
+            self.separate();
+            push_string(&mut self.text, word);
+            self.is_continued = true;
+        }
     }
 
     /// A string of the document.
     pub(super) fn text(&mut self, text: &str) {
-        self.word(&scrubbed(text));
+        if !self.is_full() {
+            self.word(&scrubbed(text));
+        }
     }
 
     /// `true` or `false`.
@@ -115,9 +135,11 @@ impl Writer {
 
     /// JSON text as it is.
     fn raw(&mut self, json: &str) {
-        self.separate();
-        self.text.push_str(json);
-        self.is_continued = true;
+        if !self.is_full() {
+            self.separate();
+            self.text.push_str(json);
+            self.is_continued = true;
+        }
     }
 }
 
@@ -141,6 +163,14 @@ mod tests {
             writer.name("c").flag(false);
         });
         assert_eq!(writer.into_text(), r#"{"b":[[],"\"",{},true],"a":{"x":[1,-2.5,null],"y":{}},"c":false}"#);
+    }
+
+    #[test]
+    fn nothing_is_added_to_what_is_too_large() {
+        let mut writer = Writer::default();
+        let long = "x".repeat(MAX_DOCUMENT_BYTES / 2);
+        writer.array(|writer| (0..1000).for_each(|_| writer.object(|writer| writer.name("a").text(&long))));
+        assert!(writer.is_full() && writer.len() < 2 * MAX_DOCUMENT_BYTES, "{} bytes", writer.len());
     }
 
     #[test]
