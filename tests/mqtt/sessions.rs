@@ -7,8 +7,9 @@ use agentdex::{Registry, Timestamp, mqtt::EndpointOptions, store};
 use super::{
     support::{Server, Subscriber, agent, eventually, has_mosquitto},
     wire::{
-        Client, Hello, PUBLISH,
+        Client, Hello, PINGRESP, PUBLISH,
         Version::{V3, V5},
+        packet,
     },
 };
 use crate::{process::ServerProcess, support::Call};
@@ -107,6 +108,9 @@ fn what_was_not_acknowledged_is_sent_again() {
     for index in [0, 1, 3, 4] {
         client.acknowledge(ids[index]);
     }
+    // Packets are taken in order: what came before the answer has been taken.
+    client.send(&packet(0xc0, &[]));
+    assert_eq!(client.receive().kind, PINGRESP);
     drop(client);
     let (mut client, connack) = Client::connect(server.port(), V3, &persistent("reader"));
     assert_eq!(connack, [1, 0], "the session was not there");
