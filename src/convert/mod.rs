@@ -3,6 +3,7 @@
 //! What is kept of a source is what may be handed out again: secrets are replaced by references
 //! before anything leaves this room.
 
+pub mod a2a;
 pub mod agent_spec;
 mod detect;
 mod json_text;

@@ -49,6 +49,11 @@ impl Document {
         &self.value
     }
 
+    /// The value, and JSON Pointers of the members whose name is repeated in its object.
+    pub(crate) fn into_parts(self) -> (Value, Vec<String>) {
+        (self.value, self.duplicates)
+    }
+
     /// The text as it came, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.text

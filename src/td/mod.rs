@@ -34,6 +34,7 @@ pub use enrich::enrich;
 pub use identity::{Identity, MENDED_ID_PREFIX, normalize_id};
 pub use lmos::{LMOS_NAMESPACE, LmosKind};
 pub(crate) use members::push_string;
+pub(crate) use path::Path;
 pub use registration::{Registration, RegistrationRequest};
 pub(crate) use report::push_token;
 pub use report::{Report, Violation};

@@ -4,7 +4,7 @@ use super::report::push_token;
 
 /// A place in a document.
 #[derive(Clone, Copy)]
-pub(super) struct Path<'p> {
+pub(crate) struct Path<'p> {
     parent: Option<&'p Path<'p>>,
     token: Token<'p>,
 }
@@ -17,20 +17,20 @@ enum Token<'p> {
 
 impl<'p> Path<'p> {
     /// The document itself.
-    pub(super) const ROOT: Path<'static> = Path { parent: None, token: Token::Index(0) };
+    pub(crate) const ROOT: Path<'static> = Path { parent: None, token: Token::Index(0) };
 
     /// The member `name` of this place.
-    pub(super) fn member(&'p self, name: &'p str) -> Path<'p> {
+    pub(crate) fn member(&'p self, name: &'p str) -> Path<'p> {
         Path { parent: Some(self), token: Token::Member(name) }
     }
 
     /// The element at `index` of this place.
-    pub(super) fn index(&'p self, index: usize) -> Path<'p> {
+    pub(crate) fn index(&'p self, index: usize) -> Path<'p> {
         Path { parent: Some(self), token: Token::Index(index) }
     }
 
     /// The place as a JSON Pointer.
-    pub(super) fn to_pointer(self) -> String {
+    pub(crate) fn to_pointer(self) -> String {
         let Some(parent) = self.parent else {
             return String::new();
         };

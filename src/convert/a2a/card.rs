@@ -1,0 +1,177 @@
+//! An agent card that was read.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Generation, Options, Rendition, convert, diagnosis,
+    interface::{Binding, Interface, interfaces},
+    invalid, redaction,
+    shape::{self, Findings},
+    thing,
+};
+use crate::{
+    Result,
+    convert::Conversion,
+    td::{Document, Path, Violation},
+};
+
+/// An agent card: its bytes, and a working copy of its members that is mended where it was odd.
+#[derive(Debug, Clone)]
+pub struct Card {
+    bytes: Vec<u8>,
+    members: Map<String, Value>,
+    generation: Generation,
+    warnings: Vec<Violation>,
+}
+
+impl Card {
+    /// Reads a card of any version.
+    ///
+    /// ```
+    /// use agentdex::convert::a2a::{Card, Generation};
+    ///
+    /// let card = Card::parse(br#"{
+    ///     "name": "Weather", "description": "Forecasts", "version": "1.0.0", "url": "https://weather.example/a2a",
+    ///     "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+    ///     "skills": [{"id": "forecast", "name": "Forecast", "description": "Says the weather", "tags": []}]
+    /// }"#)?;
+    /// assert_eq!(card.generation(), Generation::V0);
+    /// assert!(card.warnings().is_empty());
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no card, with a diagnosis; and
+    /// those of [`Document::parse`]: 1 MiB and 64 levels of nesting are the limits.
+    pub fn parse(json: &[u8]) -> Result<Card> {
+        let document = Document::parse(json)?;
+        let redacted = redaction::redact(document.text());
+        let (value, duplicates) = match &redacted {
+            Some(redacted) => Document::parse(redacted.text.as_bytes())?,
+            None => document,
+        }
+        .into_parts();
+        let mut warnings: Vec<Violation> = duplicates.into_iter().map(repeated).collect();
+        let bytes = match redacted {
+            Some(redacted) => {
+                warnings.extend(redacted.warnings);
+                redacted.text.into_bytes()
+            }
+            None => json.to_vec(),
+        };
+        let Value::Object(members) = value else {
+            return Err(invalid(vec![diagnosis::no_object(&value)], warnings));
+        };
+        Card::read(bytes, members, warnings)
+    }
+
+    /// A card of these members.
+    pub(super) fn of_members(members: Map<String, Value>) -> Result<Card> {
+        Card::read(Value::Object(members.clone()).to_string().into_bytes(), members, Vec::new())
+    }
+
+    fn read(bytes: Vec<u8>, mut members: Map<String, Value>, mut warnings: Vec<Violation>) -> Result<Card> {
+        let mut findings = Findings::default();
+        // The tables of both generations agree on all names but the one that decides.
+        shape::respell(&mut members, shape::of_card(Generation::V1), &Path::ROOT, &mut findings);
+        let violations = diagnosis::diagnose(&members);
+        if !violations.is_empty() {
+            return Err(invalid(violations, warnings));
+        }
+        let generation = match members.get("supportedInterfaces") {
+            Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
+            _ => Generation::V0,
+        };
+        shape::mend(&mut members, shape::of_card(generation), &Path::ROOT, &mut findings);
+        let card = Card { bytes, members, generation, warnings: Vec::new() };
+        card.check_version(&mut findings);
+        card.check_interfaces(&mut findings);
+        warnings.extend(findings.into_list());
+        Ok(Card { warnings, ..card })
+    }
+
+    /// Its generation, which its shape decides.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// What is odd about it; pointers are into the card.
+    pub fn warnings(&self) -> &[Violation] {
+        &self.warnings
+    }
+
+    /// The card as it came, without the secrets that it had.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Turns it into a Thing, which keeps the card as its source.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) where there is neither an id nor a URL to
+    /// make one of; [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) where the description
+    /// would be; those of [`normalize_id`](crate::td::normalize_id).
+    pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
+        thing::to_thing(self, options)
+    }
+
+    /// The card in the shape of a generation: the card itself, byte for byte, if it has that shape.
+    pub fn as_version(&self, generation: Generation) -> Rendition {
+        if generation == self.generation {
+            return Rendition { json: self.bytes.clone(), warnings: Vec::new() };
+        }
+        convert::convert(self)
+    }
+
+    pub(super) fn members(&self) -> &Map<String, Value> {
+        &self.members
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str)
+    }
+
+    /// The elements of a list of objects.
+    pub(super) fn objects(&self, name: &str) -> impl Iterator<Item = &Map<String, Value>> {
+        self.members.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
+    }
+
+    pub(super) fn interfaces(&self) -> Vec<Interface<'_>> {
+        interfaces(self)
+    }
+
+    fn check_version(&self, findings: &mut Findings) {
+        let Some(version) = self.text("protocolVersion") else { return };
+        // Servers of 1.0 add the members of 0.3 for clients of that age, their version among them.
+        let is_for_both = self.generation == Generation::V1 && self.members.contains_key("url");
+        let said = Generation::of_version(version);
+        if said == Some(self.generation) || (is_for_both && said.is_some()) {
+            return;
+        }
+        let generation = self.generation;
+        findings.add(&Path::ROOT.member("protocolVersion"), "version-mismatch", || {
+            format!("the card says {version:?}, but has the shape of {generation}, by which it is read")
+        });
+    }
+
+    fn check_interfaces(&self, findings: &mut Findings) {
+        for interface in self.interfaces() {
+            let Some(written) = interface.written else { continue };
+            let known = interface.binding.name();
+            let is_custom = matches!(interface.binding, Binding::Custom(_));
+            interface.place.with_paths(|_, _, path| {
+                if is_custom && !written.contains(':') {
+                    findings.add(path, "binding-unknown", || {
+                        format!("{written:?} is none of JSONRPC, HTTP+JSON, GRPC, and a binding of one's own is a URI")
+                    });
+                } else if known != written {
+                    findings.add(path, "binding-spelling", || format!("{written:?} is read as {known}"));
+                }
+            });
+        }
+    }
+}
+
+fn repeated(pointer: String) -> Violation {
+    Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
+}

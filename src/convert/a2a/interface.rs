@@ -1,0 +1,144 @@
+//! Where an agent is reached: the interfaces of a card of either generation.
+
+use serde_json::Value;
+
+use super::{Card, Generation};
+use crate::td::Path;
+
+/// The transport of an interface; a protocol binding in 1.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binding<'c> {
+    JsonRpc,
+    HttpJson,
+    Grpc,
+    /// A URI, if it is what it should be.
+    Custom(&'c str),
+}
+
+impl<'c> Binding<'c> {
+    /// Reads a name, also as people write it.
+    pub(super) fn read(name: &'c str) -> Binding<'c> {
+        let plain: String =
+            name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).take(12).collect();
+        match plain.as_str() {
+            "jsonrpc" | "jsonrpc20" => Binding::JsonRpc,
+            "httpjson" | "rest" | "http" | "httpjsonrest" | "httprest" => Binding::HttpJson,
+            "grpc" => Binding::Grpc,
+            _ => Binding::Custom(name),
+        }
+    }
+
+    pub(super) fn name(self) -> &'c str {
+        match self {
+            Binding::JsonRpc => "JSONRPC",
+            Binding::HttpJson => "HTTP+JSON",
+            Binding::Grpc => "GRPC",
+            Binding::Custom(name) => name,
+        }
+    }
+}
+
+/// An interface of a card.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Interface<'c> {
+    pub(super) url: &'c str,
+    pub(super) binding: Binding<'c>,
+    /// The binding as it is written; none where it is left out.
+    pub(super) written: Option<&'c str>,
+    /// The protocol version as it is written; none where it is left out.
+    version: Option<&'c str>,
+    pub(super) tenant: Option<&'c str>,
+    pub(super) place: Place,
+}
+
+/// Where in the card an interface is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// `url`
+    Main,
+    /// An element of `additionalInterfaces`.
+    Additional(usize),
+    /// An element of `supportedInterfaces`.
+    Supported(usize),
+}
+
+impl Place {
+    /// Calls `f` with the place of the interface, that of its URL and that of its binding.
+    pub(super) fn with_paths<T>(self, f: impl FnOnce(&Path<'_>, &Path<'_>, &Path<'_>) -> T) -> T {
+        let root = Path::ROOT;
+        let (list, index, binding) = match self {
+            Place::Main => return f(&root, &root.member("url"), &root.member("preferredTransport")),
+            Place::Additional(index) => ("additionalInterfaces", index, "transport"),
+            Place::Supported(index) => ("supportedInterfaces", index, "protocolBinding"),
+        };
+        let list = root.member(list);
+        let own = list.index(index);
+        f(&own, &own.member("url"), &own.member(binding))
+    }
+}
+
+impl<'c> Interface<'c> {
+    /// The generation of its methods.
+    pub(super) fn generation(&self) -> Generation {
+        match self.place {
+            Place::Main | Place::Additional(_) => Generation::V0,
+            Place::Supported(_) => self.version.and_then(Generation::of_version).unwrap_or(Generation::V1),
+        }
+    }
+
+    /// The protocol version as `Major.Minor`.
+    pub(super) fn version(&self) -> String {
+        let generation = self.generation();
+        let written = self.version.filter(|version| Generation::of_version(version) == Some(generation));
+        let parts = |version: &str| -> Option<String> {
+            let mut parts = version.trim().trim_start_matches(['v', 'V']).split('.');
+            let (major, minor) = (parts.next()?.parse::<u32>().ok()?, parts.next().unwrap_or("0").parse::<u32>().ok()?);
+            Some(format!("{major}.{minor}"))
+        };
+        written.and_then(parts).unwrap_or_else(|| generation.name().to_owned())
+    }
+}
+
+/// The interfaces of a card, the preferred one first.
+pub(super) fn interfaces(card: &Card) -> Vec<Interface<'_>> {
+    match card.generation() {
+        Generation::V0 => interfaces_0(card),
+        Generation::V1 => supported(card).collect(),
+    }
+}
+
+fn supported(card: &Card) -> impl Iterator<Item = Interface<'_>> {
+    card.objects("supportedInterfaces").enumerate().filter_map(|(index, interface)| {
+        let text = |name| interface.get(name).and_then(Value::as_str);
+        let written = text("protocolBinding");
+        Some(Interface {
+            url: text("url")?,
+            binding: Binding::read(written.unwrap_or("JSONRPC")),
+            written,
+            version: text("protocolVersion"),
+            tenant: text("tenant").filter(|tenant| !tenant.is_empty()),
+            place: Place::Supported(index),
+        })
+    })
+}
+
+/// The main interface, then the additional ones without its duplicate.
+fn interfaces_0(card: &Card) -> Vec<Interface<'_>> {
+    let mut interfaces = Vec::new();
+    interfaces.extend(card.text("url").map(|url| legacy(card, url, card.text("preferredTransport"), Place::Main)));
+    for (index, additional) in card.objects("additionalInterfaces").enumerate() {
+        let text = |name| additional.get(name).and_then(Value::as_str);
+        let Some(url) = text("url") else { continue };
+        let additional = legacy(card, url, text("transport"), Place::Additional(index));
+        let repeats = |main: &Interface<'_>| main.url == additional.url && main.binding == additional.binding;
+        if !interfaces.first().is_some_and(repeats) {
+            interfaces.push(additional);
+        }
+    }
+    interfaces
+}
+
+fn legacy<'c>(card: &'c Card, url: &'c str, written: Option<&'c str>, place: Place) -> Interface<'c> {
+    let binding = Binding::read(written.unwrap_or("JSONRPC"));
+    Interface { url, binding, written, version: card.text("protocolVersion"), tenant: None, place }
+}

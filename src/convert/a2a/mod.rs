@@ -1,0 +1,112 @@
+//! A2A agent cards, v0.2.0 to v1.0: read into one model over the raw JSON, turned into a Thing
+//! Description, and back.
+//!
+//! - **Read** ([`Card::parse`]): the shape decides the generation (`shape` has the members of each).
+//!   What is odd is mended where one meaning is left, and reported in any case; what is no card is told
+//!   what it looks like (`diagnosis`). Secrets are taken out first (`redaction`).
+//! - **To a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become
+//!   their forms, schemes and requirements become security definitions and combinations of them.
+//! - **Between the generations** ([`Card::as_version`]), and **back** ([`from_thing`]).
+//!
+//! In the description, a member of the card that has no place in a TD keeps its name and value with
+//! the prefix `a2a:`. The terms that are ours:
+//!
+//! | term | where | what |
+//! |---|---|---|
+//! | `a2a:binding`, `a2a:protocolVersion`, `a2a:tenant` | form | the interface that the form is of |
+//! | `a2a:method` | form | the method of the protocol that is called |
+//! | `a2a:http`, `a2a:openIdConnect`, `a2a:mutualTLS` | security | schemes that a TD hasn't |
+//! | `a2a:implicit`, `a2a:password` | security | flows of OAuth 2.0 that a TD hasn't |
+//! | `a2a:scheme` | security | the HTTP scheme, or the card's scheme that one of several flows is of |
+//! | `a2a:scopes` | security | scopes with their descriptions |
+
+mod card;
+mod convert;
+mod diagnosis;
+mod export;
+mod export_forms;
+mod export_security;
+mod forms;
+mod identity;
+mod interface;
+mod redaction;
+mod reference;
+mod requirements;
+mod schemes;
+mod security;
+mod shape;
+mod thing;
+
+use std::{fmt, str::FromStr};
+
+pub use self::{card::Card, convert::Rendition, export::from_thing};
+use crate::{Error, td::Report, td::Violation};
+
+/// The namespace that the prefix `a2a` stands for in descriptions.
+pub const A2A_NAMESPACE: &str = "urn:agentdex:ns:a2a#";
+
+/// The binding of interfaces that are no A2A, but plain HTTP requests: those of the forms that the
+/// extension of the same URI lists.
+pub const FORMS_BINDING: &str = "urn:agentdex:a2a:td-forms";
+
+/// The generations of agent cards, which differ in their shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Generation {
+    /// v0.2.0 to v0.3.0
+    V0,
+    /// v1.0
+    V1,
+}
+
+impl Generation {
+    /// The version that stands for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Generation::V0 => "0.3",
+            Generation::V1 => "1.0",
+        }
+    }
+
+    /// The generation of a protocol version; none if it is no version.
+    fn of_version(version: &str) -> Option<Generation> {
+        let major = version.trim().trim_start_matches(['v', 'V']).split('.').next()?;
+        match major.parse::<u32>().ok()? {
+            0 => Some(Generation::V0),
+            _ => Some(Generation::V1),
+        }
+    }
+}
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Generation {
+    type Err = String;
+
+    /// Reads a version: 0.2, 0.3, 0.3.0, 1.0.
+    fn from_str(version: &str) -> Result<Generation, String> {
+        match version {
+            "0.2" | "0.3" => Ok(Generation::V0),
+            "1" | "1.0" => Ok(Generation::V1),
+            _ if version.starts_with("0.2.") || version.starts_with("0.3.") => Ok(Generation::V0),
+            _ if version.starts_with("1.0.") => Ok(Generation::V1),
+            _ => Err(format!("there is no agent card of version {version:?}; known are 0.3 and 1.0")),
+        }
+    }
+}
+
+/// How a card becomes a Thing.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The id of the Thing; without one it is made of the card.
+    pub id: Option<String>,
+    /// Where the card is from: what relative URLs in it are resolved against.
+    pub base: Option<String>,
+}
+
+fn invalid(violations: Vec<Violation>, warnings: Vec<Violation>) -> Error {
+    Error::InvalidSource { format: "a2a", report: Report { version: None, violations, warnings } }
+}

@@ -1,0 +1,284 @@
+//! Secrets in cards, which are taken out before anything is kept: user-info in URLs, anywhere, and
+//! credentials in the parameters of extensions. Only the strings that are about them change, the rest of
+//! the text stays as it came.
+
+use serde_json::Value;
+
+use crate::td::{Path, Violation, has_room};
+
+/// What stands in the place of a credential.
+const REDACTED: &str = "[redacted]";
+
+/// Members of extension parameters whose value is a credential, in lower-case letters only.
+const CREDENTIALS: [&str; 14] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "clientsecret",
+    "sharedsecret",
+    "apikey",
+    "apisecret",
+    "apitoken",
+    "accesstoken",
+    "refreshtoken",
+    "bearertoken",
+    "authtoken",
+    "privatekey",
+];
+
+/// A text that had secrets.
+pub(super) struct Redacted {
+    pub(super) text: String,
+    pub(super) warnings: Vec<Violation>,
+}
+
+/// The text of a JSON document without secrets; none if it has none.
+pub(super) fn redact(text: &str) -> Option<Redacted> {
+    let may_have =
+        text.contains('@') || text.contains("\\u") || text.contains("params") || text.contains("credentials");
+    if !may_have {
+        return None;
+    }
+    let mut redactor = Redactor { text, position: 0, copied: 0, out: String::new(), warnings: Vec::new() };
+    redactor.value(&Path::ROOT, Place::Root);
+    if redactor.copied == 0 {
+        return None;
+    }
+    redactor.out.push_str(&text[redactor.copied..]);
+    Some(Redacted { text: redactor.out, warnings: redactor.warnings })
+}
+
+/// Where in a card a value is, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Capabilities,
+    Extensions,
+    Parameters,
+    /// What cards before 0.2 had instead of security schemes.
+    Authentication,
+    Elsewhere,
+}
+
+impl Place {
+    fn of_member(self, name: &str) -> Place {
+        match (self, name) {
+            (Place::Root, "capabilities") => Place::Capabilities,
+            (Place::Root, "authentication") => Place::Authentication,
+            (Place::Capabilities, "extensions") => Place::Extensions,
+            (Place::Extensions, "params") => Place::Parameters,
+            (Place::Parameters, _) => Place::Parameters,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    fn of_element(self) -> Place {
+        match self {
+            Place::Extensions | Place::Parameters => self,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    /// Whether the string value of this member is a credential.
+    fn is_credential(self, name: &str) -> bool {
+        match self {
+            Place::Authentication => name == "credentials",
+            Place::Parameters if name.len() <= 32 => {
+                let letters: String =
+                    name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
+                CREDENTIALS.contains(&letters.as_str())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A walk through a text that is known to be JSON.
+struct Redactor<'t> {
+    text: &'t str,
+    position: usize,
+    /// How much of the text is in `out` already, changed.
+    copied: usize,
+    out: String,
+    warnings: Vec<Violation>,
+}
+
+impl<'t> Redactor<'t> {
+    fn value(&mut self, path: &Path<'_>, place: Place) {
+        match self.peek() {
+            Some(b'{') => self.object(path, place),
+            Some(b'[') => self.array(path, place),
+            Some(b'"') => {
+                let (start, string) = self.string();
+                self.redact_url(start, &string, path);
+            }
+            Some(_) => self.scalar(),
+            None => {}
+        }
+    }
+
+    fn object(&mut self, path: &Path<'_>, place: Place) {
+        self.position += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'}' => break,
+                b'"' => self.member(path, place),
+                _ => self.position += 1,
+            }
+        }
+        self.position += 1;
+    }
+
+    fn member(&mut self, path: &Path<'_>, place: Place) {
+        let (start, name) = self.string();
+        let path = path.member(&name);
+        self.redact_url(start, &name, &path);
+        while self.peek() == Some(b':') {
+            self.position += 1;
+        }
+        if self.peek() != Some(b'"') || !place.is_credential(&name) {
+            return self.value(&path, place.of_member(&name));
+        }
+        let (start, secret) = self.string();
+        if !secret.is_empty() && secret != REDACTED {
+            let message = "a credential was taken out; a card is no place for one";
+            self.replace(start, REDACTED, Violation::new(path.to_pointer(), "secret", message));
+        }
+    }
+
+    fn array(&mut self, path: &Path<'_>, place: Place) {
+        self.position += 1;
+        let mut index = 0;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b']' => break,
+                b',' => self.position += 1,
+                _ => {
+                    self.value(&path.index(index), place.of_element());
+                    index += 1;
+                }
+            }
+        }
+        self.position += 1;
+    }
+
+    fn scalar(&mut self) {
+        let rest = &self.text.as_bytes()[self.position..];
+        let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace();
+        self.position += rest.iter().position(ends).unwrap_or(rest.len());
+    }
+
+    /// The next byte that counts.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = self.text.as_bytes().get(self.position..)?;
+        let skipped = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        self.position += skipped;
+        rest.get(skipped).copied()
+    }
+
+    /// Reads the string at the position: where it starts, and what it says.
+    fn string(&mut self) -> (usize, std::borrow::Cow<'t, str>) {
+        let start = self.position;
+        let bytes = self.text.as_bytes();
+        let mut end = start + 1;
+        while let Some(byte) = bytes.get(end) {
+            match byte {
+                b'"' => break,
+                b'\\' => end += 2,
+                _ => end += 1,
+            }
+        }
+        self.position = (end + 1).min(bytes.len());
+        let token = &self.text[start..self.position];
+        let plain = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
+        match plain.contains('\\') {
+            true => (start, serde_json::from_str::<String>(token).unwrap_or_default().into()),
+            false => (start, plain.into()),
+        }
+    }
+
+    fn redact_url(&mut self, start: usize, string: &str, path: &Path<'_>) {
+        if let Some(bare) = without_user_info(string) {
+            let message = "user-info was taken out of a URL; a card is no place for credentials";
+            self.replace(start, &bare, Violation::new(path.to_pointer(), "user-info", message));
+        }
+    }
+
+    /// Puts another string in the place of the one from `start` to the position.
+    fn replace(&mut self, start: usize, string: &str, warning: Violation) {
+        self.out.push_str(&self.text[self.copied..start]);
+        self.out.push_str(&Value::from(string).to_string());
+        self.copied = self.position;
+        if has_room(&self.warnings) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+/// The text without the user-info of the URLs in it; none if there is none.
+fn without_user_info(text: &str) -> Option<String> {
+    if !text.contains('@') || !text.contains("//") {
+        return None;
+    }
+    let mut bare = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(slashes) = rest.find("//") {
+        let (before, from) = rest.split_at(slashes + 2);
+        bare.push_str(before);
+        let is_url = before == "//" && bare.len() == 2 || before.ends_with("://");
+        let ends = |c: char| matches!(c, '/' | '?' | '#' | '"' | '<' | '>' | '\\') || c.is_whitespace();
+        let authority = &from[..from.find(ends).unwrap_or(from.len())];
+        rest = match authority.rfind('@') {
+            Some(at) if is_url => &from[at + 1..],
+            _ => from,
+        };
+    }
+    bare.push_str(rest);
+    (bare.len() < text.len()).then_some(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(redacted: &Redacted) -> Vec<(&str, &str)> {
+        redacted.warnings.iter().map(|warning| (warning.pointer.as_str(), warning.rule.as_ref())).collect()
+    }
+
+    #[test]
+    fn only_the_user_info_is_taken_out() {
+        let text = r#"{ "b" : [1.50, "see https://me:pw@a.example/x?y=1@2 or\thttps:\/\/u\u0040b.example"],
+            "a@b": "mail c@d.example", "url":"wss://u:p@e.example" }"#;
+        let redacted = redact(text).map(|redacted| (redacted.text.clone(), redacted));
+        let (text, redacted) =
+            redacted.unwrap_or_else(|| (String::new(), Redacted { text: String::new(), warnings: Vec::new() }));
+        assert_eq!(
+            text,
+            r#"{ "b" : [1.50, "see https://a.example/x?y=1@2 or\thttps://b.example"],
+            "a@b": "mail c@d.example", "url":"wss://e.example" }"#
+        );
+        assert_eq!(rules(&redacted), [("/b/1", "user-info"), ("/url", "user-info")]);
+    }
+
+    #[test]
+    fn credentials_of_extensions_are_taken_out() {
+        let text = r#"{"capabilities": {"extensions": [{"uri": "urn:x", "params": {"deep": [{"api_key": "s1", "token": "ERC20"}], "secret": true}}]},
+            "authentication": {"schemes": ["x"], "credentials": "s2"}, "apiKey": "a name"}"#;
+        let Some(redacted) = redact(text) else { panic!("nothing was taken out") };
+        assert_eq!(redacted.text, text.replace("s1", REDACTED).replace("s2", REDACTED));
+        assert_eq!(
+            rules(&redacted),
+            [("/capabilities/extensions/0/params/deep/0/api_key", "secret"), ("/authentication/credentials", "secret")]
+        );
+        assert!(redact(&redacted.text).is_none());
+    }
+
+    #[test]
+    fn what_has_no_secrets_is_left_alone() {
+        for text in [r#"{"email":"a@b.example","x":"//comment@x"}"#, r#"["@", "\u0041//"]"#, "1", r#""a@b""#] {
+            let redacted = redact(text).map(|redacted| redacted.text);
+            assert!(redacted.is_none() || text.contains("comment"), "{text}");
+        }
+    }
+}

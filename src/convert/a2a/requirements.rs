@@ -1,0 +1,83 @@
+//! Security requirements: alternatives of schemes that are needed together.
+//!
+//! 0.x writes `[{"a": [scopes], "b": []}, {"c": []}]`, 1.0 `[{"schemes": {"a": {"list": [scopes]}}}]`.
+
+use serde_json::{Map, Value, json};
+
+use super::Generation;
+
+/// One alternative: the schemes that are needed together, with the scopes that are asked for.
+pub(super) type Alternative = Vec<(String, Vec<String>)>;
+
+/// Reads requirements in either spelling; what can't be read is passed over and counted.
+pub(super) fn read(requirements: &Value) -> (Vec<Alternative>, usize) {
+    let elements = match requirements {
+        Value::Array(elements) => elements.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let mut unread = 0;
+    let alternatives = elements.iter().filter_map(|element| {
+        let alternative = read_alternative(element);
+        unread += usize::from(alternative.is_none());
+        alternative
+    });
+    (alternatives.collect(), unread)
+}
+
+fn read_alternative(element: &Value) -> Option<Alternative> {
+    let schemes = match element {
+        Value::String(name) => return Some(vec![(name.clone(), Vec::new())]),
+        Value::Object(members) => match members.get("schemes") {
+            Some(Value::Object(schemes)) => schemes,
+            _ => members,
+        },
+        _ => return None,
+    };
+    Some(schemes.iter().map(|(name, scopes)| (name.clone(), read_scopes(scopes))).collect())
+}
+
+fn read_scopes(scopes: &Value) -> Vec<String> {
+    let list = match scopes {
+        Value::Object(members) => members.get("list").unwrap_or(&Value::Null),
+        other => other,
+    };
+    match list {
+        Value::Array(scopes) => scopes.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::String(scope) => vec![scope.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// Writes requirements in the spelling of a generation.
+pub(super) fn write(alternatives: &[Alternative], generation: Generation) -> Value {
+    let write_alternative = |alternative: &Alternative| -> Value {
+        let scopes = |scopes: &Vec<String>| match generation {
+            Generation::V0 => json!(scopes),
+            Generation::V1 => json!({"list": scopes}),
+        };
+        let schemes: Map<String, Value> =
+            alternative.iter().map(|(name, wanted)| (name.clone(), scopes(wanted))).collect();
+        match generation {
+            Generation::V0 => Value::Object(schemes),
+            Generation::V1 => json!({"schemes": schemes}),
+        }
+    };
+    alternatives.iter().map(write_alternative).collect()
+}
+
+/// The name of the member that has the requirements.
+pub(super) fn member(generation: Generation) -> &'static str {
+    match generation {
+        Generation::V0 => "security",
+        Generation::V1 => "securityRequirements",
+    }
+}
+
+/// The requirements of a card or skill: those of its generation, else those of the other.
+pub(super) fn of(owner: &Map<String, Value>, generation: Generation) -> Option<&Value> {
+    let (own, other) = match generation {
+        Generation::V0 => ("security", "securityRequirements"),
+        Generation::V1 => ("securityRequirements", "security"),
+    };
+    owner.get(own).or_else(|| owner.get(other)).filter(|requirements| !requirements.is_null())
+}

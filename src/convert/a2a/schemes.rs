@@ -1,0 +1,118 @@
+//! Security schemes in the spellings of both generations.
+//!
+//! 0.x has one object with a `type`; 1.0 puts the members into an object under the name of the kind,
+//! and calls the place of an API key `location`.
+
+use serde_json::{Map, Value};
+
+use super::Generation;
+
+type Object = Map<String, Value>;
+
+/// The kinds of security schemes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchemeKind {
+    ApiKey,
+    Http,
+    OAuth2,
+    OpenIdConnect,
+    MutualTls,
+}
+
+impl SchemeKind {
+    const ALL: [SchemeKind; 5] =
+        [SchemeKind::ApiKey, SchemeKind::Http, SchemeKind::OAuth2, SchemeKind::OpenIdConnect, SchemeKind::MutualTls];
+
+    /// The `type` in 0.x.
+    fn type_(self) -> &'static str {
+        match self {
+            SchemeKind::ApiKey => "apiKey",
+            SchemeKind::Http => "http",
+            SchemeKind::OAuth2 => "oauth2",
+            SchemeKind::OpenIdConnect => "openIdConnect",
+            SchemeKind::MutualTls => "mutualTLS",
+        }
+    }
+
+    /// The name of the object in 1.0.
+    fn wrapper(self) -> &'static str {
+        match self {
+            SchemeKind::ApiKey => "apiKeySecurityScheme",
+            SchemeKind::Http => "httpAuthSecurityScheme",
+            SchemeKind::OAuth2 => "oauth2SecurityScheme",
+            SchemeKind::OpenIdConnect => "openIdConnectSecurityScheme",
+            SchemeKind::MutualTls => "mtlsSecurityScheme",
+        }
+    }
+}
+
+/// The flows of OAuth 2.0 by the names that cards have for them.
+pub(super) const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "deviceCode", "implicit", "password"];
+
+/// A scheme: its kind, and its members as 0.x spells them, without `type`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scheme {
+    pub(super) kind: SchemeKind,
+    pub(super) members: Object,
+}
+
+impl Scheme {
+    /// Reads a scheme in either spelling; none if it is of no known kind.
+    pub(super) fn read(scheme: &Object) -> Option<Scheme> {
+        let wrapped = SchemeKind::ALL.into_iter().find_map(|kind| match scheme.get(kind.wrapper()) {
+            Some(Value::Object(members)) => Some((kind, members.clone())),
+            _ => None,
+        });
+        let (kind, mut members) = match wrapped {
+            Some(wrapped) => wrapped,
+            None => {
+                let type_ = scheme.get("type")?.as_str()?;
+                let mut members = scheme.clone();
+                members.remove("type");
+                (kind_of(type_, &mut members)?, members)
+            }
+        };
+        if let Some(location) = members.remove("location").or_else(|| members.remove("in")) {
+            members.insert("in".into(), location);
+        }
+        Some(Scheme { kind, members })
+    }
+
+    /// Writes the scheme in the spelling of a generation.
+    pub(super) fn write(mut self, generation: Generation) -> Value {
+        match generation {
+            Generation::V0 => {
+                self.members.insert("type".into(), self.kind.type_().into());
+                Value::Object(self.members)
+            }
+            Generation::V1 => {
+                if let Some(location) = self.members.remove("in") {
+                    self.members.insert("location".into(), location);
+                }
+                let mut wrapper = Object::new();
+                wrapper.insert(self.kind.wrapper().into(), self.members.into());
+                Value::Object(wrapper)
+            }
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// The flows of OAuth 2.0 that the scheme has.
+    pub(super) fn flows(&self) -> impl Iterator<Item = (&'static str, &Object)> {
+        let flows = self.members.get("flows").and_then(Value::as_object);
+        FLOWS.into_iter().filter_map(move |name| Some((name, flows?.get(name)?.as_object()?)))
+    }
+}
+
+/// The kind of a `type`, however it is cased; HTTP schemes are written there too.
+fn kind_of(type_: &str, members: &mut Object) -> Option<SchemeKind> {
+    let known = SchemeKind::ALL.into_iter().find(|kind| kind.type_().eq_ignore_ascii_case(type_));
+    if known.is_none() && ["bearer", "basic", "digest"].iter().any(|scheme| scheme.eq_ignore_ascii_case(type_)) {
+        members.entry("scheme").or_insert_with(|| type_.into());
+        return Some(SchemeKind::Http);
+    }
+    known
+}

@@ -1,0 +1,379 @@
+//! The members of a card, of both generations, and what is done about values that aren't of their kind.
+//!
+//! The working copy of a card is mended in place, so that everybody else finds what the tables say or
+//! nothing: a number where a text is meant is a text, one value where a list is meant is a list of one,
+//! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be mended is
+//! left out of the working copy. Each of these is a warning; members that no table knows stay.
+
+use serde_json::{Map, Value};
+
+use super::Generation;
+use crate::td::{Path, Violation, has_room};
+
+type Object = Map<String, Value>;
+
+/// A member of an object.
+pub(super) struct Member {
+    pub(super) name: &'static str,
+    kind: Kind,
+    is_required: bool,
+}
+
+enum Kind {
+    Text,
+    Flag,
+    Texts,
+    /// Media types.
+    Modes,
+    Object(&'static [Member]),
+    /// An object with flags; a list of names stands for flags that are set.
+    Flags(&'static [Member]),
+    Objects(&'static [Member]),
+    /// An object of objects under names of the author's choice.
+    Named(&'static [Member]),
+    /// Anything.
+    Free,
+}
+
+const fn required(name: &'static str, kind: Kind) -> Member {
+    Member { name, kind, is_required: true }
+}
+
+const fn optional(name: &'static str, kind: Kind) -> Member {
+    Member { name, kind, is_required: false }
+}
+
+/// The members of a card of this generation.
+pub(super) fn of_card(generation: Generation) -> &'static [Member] {
+    match generation {
+        Generation::V0 => CARD_0,
+        Generation::V1 => CARD_1,
+    }
+}
+
+const CARD_0: &[Member] = &[
+    required("name", Kind::Text),
+    required("description", Kind::Text),
+    required("version", Kind::Text),
+    required("url", Kind::Text),
+    required("capabilities", Kind::Flags(CAPABILITIES)),
+    required("defaultInputModes", Kind::Modes),
+    required("defaultOutputModes", Kind::Modes),
+    required("skills", Kind::Objects(SKILL)),
+    optional("protocolVersion", Kind::Text),
+    optional("preferredTransport", Kind::Text),
+    optional("additionalInterfaces", Kind::Objects(INTERFACE_0)),
+    optional("provider", Kind::Object(PROVIDER)),
+    optional("documentationUrl", Kind::Text),
+    optional("iconUrl", Kind::Text),
+    optional("securitySchemes", Kind::Named(SCHEME)),
+    optional("security", Kind::Free),
+    optional("supportsAuthenticatedExtendedCard", Kind::Flag),
+    optional("signatures", Kind::Objects(SIGNATURE)),
+];
+
+const CARD_1: &[Member] = &[
+    required("name", Kind::Text),
+    required("description", Kind::Text),
+    required("version", Kind::Text),
+    required("supportedInterfaces", Kind::Objects(INTERFACE_1)),
+    required("capabilities", Kind::Flags(CAPABILITIES)),
+    required("defaultInputModes", Kind::Modes),
+    required("defaultOutputModes", Kind::Modes),
+    required("skills", Kind::Objects(SKILL)),
+    optional("provider", Kind::Object(PROVIDER)),
+    optional("documentationUrl", Kind::Text),
+    optional("iconUrl", Kind::Text),
+    optional("securitySchemes", Kind::Named(SCHEME)),
+    optional("securityRequirements", Kind::Free),
+    optional("signatures", Kind::Objects(SIGNATURE)),
+    // What servers of the new generation add for clients of the old one.
+    optional("url", Kind::Text),
+    optional("protocolVersion", Kind::Text),
+    optional("preferredTransport", Kind::Text),
+    optional("additionalInterfaces", Kind::Objects(INTERFACE_0)),
+    optional("security", Kind::Free),
+    optional("supportsAuthenticatedExtendedCard", Kind::Flag),
+];
+
+const INTERFACE_0: &[Member] = &[required("url", Kind::Text), required("transport", Kind::Text)];
+
+const INTERFACE_1: &[Member] = &[
+    required("url", Kind::Text),
+    required("protocolBinding", Kind::Text),
+    required("protocolVersion", Kind::Text),
+    optional("tenant", Kind::Text),
+];
+
+const PROVIDER: &[Member] = &[required("organization", Kind::Text), required("url", Kind::Text)];
+
+const CAPABILITIES: &[Member] = &[
+    optional("streaming", Kind::Flag),
+    optional("pushNotifications", Kind::Flag),
+    optional("stateTransitionHistory", Kind::Flag),
+    optional("extendedAgentCard", Kind::Flag),
+    optional("extensions", Kind::Objects(EXTENSION)),
+];
+
+const EXTENSION: &[Member] = &[
+    required("uri", Kind::Text),
+    optional("description", Kind::Text),
+    optional("required", Kind::Flag),
+    optional("params", Kind::Object(&[])),
+];
+
+const SKILL: &[Member] = &[
+    required("id", Kind::Text),
+    required("name", Kind::Text),
+    required("description", Kind::Text),
+    required("tags", Kind::Texts),
+    optional("examples", Kind::Texts),
+    optional("inputModes", Kind::Modes),
+    optional("outputModes", Kind::Modes),
+    optional("security", Kind::Free),
+    optional("securityRequirements", Kind::Free),
+];
+
+const SIGNATURE: &[Member] =
+    &[required("protected", Kind::Text), required("signature", Kind::Text), optional("header", Kind::Object(&[]))];
+
+const SCHEME: &[Member] = &[
+    optional("apiKeySecurityScheme", Kind::Object(SCHEME_MEMBERS)),
+    optional("httpAuthSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
+    optional("oauth2SecurityScheme", Kind::Object(SCHEME_MEMBERS)),
+    optional("openIdConnectSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
+    optional("mtlsSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
+    optional("type", Kind::Text),
+    optional("description", Kind::Text),
+    optional("name", Kind::Text),
+    optional("in", Kind::Text),
+    optional("location", Kind::Text),
+    optional("scheme", Kind::Text),
+    optional("bearerFormat", Kind::Text),
+    optional("flows", Kind::Object(FLOWS)),
+    optional("openIdConnectUrl", Kind::Text),
+    optional("oauth2MetadataUrl", Kind::Text),
+];
+
+const SCHEME_MEMBERS: &[Member] = &[
+    optional("description", Kind::Text),
+    optional("name", Kind::Text),
+    optional("in", Kind::Text),
+    optional("location", Kind::Text),
+    optional("scheme", Kind::Text),
+    optional("bearerFormat", Kind::Text),
+    optional("flows", Kind::Object(FLOWS)),
+    optional("openIdConnectUrl", Kind::Text),
+    optional("oauth2MetadataUrl", Kind::Text),
+];
+
+const FLOWS: &[Member] = &[
+    optional("authorizationCode", Kind::Object(FLOW)),
+    optional("clientCredentials", Kind::Object(FLOW)),
+    optional("deviceCode", Kind::Object(FLOW)),
+    optional("implicit", Kind::Object(FLOW)),
+    optional("password", Kind::Object(FLOW)),
+];
+
+const FLOW: &[Member] = &[
+    optional("authorizationUrl", Kind::Text),
+    optional("deviceAuthorizationUrl", Kind::Text),
+    optional("tokenUrl", Kind::Text),
+    optional("refreshUrl", Kind::Text),
+    optional("pkceRequired", Kind::Flag),
+];
+
+/// Gives members that are written in snake_case the name that they have in a card.
+pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
+    if !object.keys().any(|name| name.contains('_')) {
+        return;
+    }
+    for member in members {
+        let snake = snake_case(member.name);
+        if snake != member.name
+            && !object.contains_key(member.name)
+            && let Some(value) = object.remove(&snake)
+        {
+            findings.add(path, "member-spelling", || format!("`{snake}` is read as `{}`", member.name));
+            object.insert(member.name.to_owned(), value);
+        }
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    for character in name.chars() {
+        if character.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(character.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Compares an object with its members and mends it.
+pub(super) fn mend(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
+    respell(object, members, path, findings);
+    for member in members {
+        let outcome = match object.get_mut(member.name) {
+            None | Some(Value::Null) => Outcome::Missing,
+            Some(value) => mend_value(value, &member.kind, &path.member(member.name), findings),
+        };
+        match outcome {
+            Outcome::Kept => {}
+            Outcome::Missing => {
+                object.remove(member.name);
+                if member.is_required {
+                    findings.add(path, "member-missing", || format!("`{}` is missing", member.name));
+                }
+            }
+            Outcome::Unusable => {
+                object.remove(member.name);
+            }
+        }
+    }
+}
+
+enum Outcome {
+    Kept,
+    Missing,
+    Unusable,
+}
+
+fn mend_value(value: &mut Value, kind: &Kind, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    match kind {
+        Kind::Free => Outcome::Kept,
+        Kind::Text => mend_text(value, path, findings),
+        Kind::Flag => mend_flag(value, path, findings),
+        Kind::Texts => mend_list(value, path, findings, mend_text),
+        Kind::Modes => mend_list(value, path, findings, |mode, path, findings| {
+            let outcome = mend_text(mode, path, findings);
+            if let Value::String(mode) = mode
+                && !mode.contains('/')
+            {
+                findings.add(path, "mode", || format!("{mode:?} is no media type, such as text/plain"));
+            }
+            outcome
+        }),
+        Kind::Object(members) => mend_object(value, members, path, findings),
+        Kind::Flags(members) => {
+            if let Value::Array(names) = value
+                && names.iter().all(Value::is_string)
+            {
+                findings.add(path, "member-type", || "a list of names is read as flags that are set".into());
+                let flags = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), Value::Bool(true)));
+                *value = flags.collect::<Object>().into();
+            }
+            mend_object(value, members, path, findings)
+        }
+        Kind::Objects(members) => {
+            mend_list(value, path, findings, |element, path, findings| mend_object(element, members, path, findings))
+        }
+        Kind::Named(members) => mend_named(value, members, path, findings),
+    }
+}
+
+fn mend_object(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let Value::Object(object) = value else {
+        return findings.unusable(value, "an object", path);
+    };
+    mend(object, members, path, findings);
+    Outcome::Kept
+}
+
+fn mend_named(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let Value::Object(named) = value else {
+        return findings.unusable(value, "an object", path);
+    };
+    let mut unusable = Vec::new();
+    for (name, value) in named.iter_mut() {
+        if !matches!(mend_object(value, members, &path.member(name), findings), Outcome::Kept) {
+            unusable.push(name.clone());
+        }
+    }
+    for name in unusable {
+        named.remove(&name);
+    }
+    Outcome::Kept
+}
+
+fn mend_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let text = match value {
+        Value::String(_) => return Outcome::Kept,
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        _ => return findings.unusable(value, "a text", path),
+    };
+    findings.add(path, "member-type", || format!("{value} is read as a text"));
+    *value = Value::String(text);
+    Outcome::Kept
+}
+
+fn mend_flag(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let flag = match value {
+        Value::Bool(_) => return Outcome::Kept,
+        Value::String(text) if text.eq_ignore_ascii_case("true") => true,
+        Value::String(text) if text.eq_ignore_ascii_case("false") => false,
+        _ => return findings.unusable(value, "true or false", path),
+    };
+    findings.add(path, "member-type", || format!("{value} is read as {flag}"));
+    *value = Value::Bool(flag);
+    Outcome::Kept
+}
+
+fn mend_list(
+    value: &mut Value,
+    path: &Path<'_>,
+    findings: &mut Findings,
+    mend_element: impl Fn(&mut Value, &Path<'_>, &mut Findings) -> Outcome,
+) -> Outcome {
+    if !value.is_array() {
+        let Outcome::Kept = mend_element(value, path, findings) else {
+            return Outcome::Unusable;
+        };
+        findings.add(path, "member-type", || "one value is read as a list of one".into());
+        *value = Value::Array(vec![value.take()]);
+        return Outcome::Kept;
+    }
+    let Value::Array(elements) = value else { return Outcome::Unusable };
+    let mut index = 0;
+    elements.retain_mut(|element| {
+        let outcome = mend_element(element, &path.index(index), findings);
+        index += 1;
+        matches!(outcome, Outcome::Kept)
+    });
+    Outcome::Kept
+}
+
+/// What is odd about a card, as much as anybody reads.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    list: Vec<Violation>,
+    is_full: bool,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, path: &Path<'_>, rule: &'static str, message: impl FnOnce() -> String) {
+        if !self.is_full {
+            self.list.push(Violation::new(path.to_pointer(), rule, message()));
+            self.is_full = !has_room(&self.list);
+        }
+    }
+
+    pub(super) fn into_list(self) -> Vec<Violation> {
+        self.list
+    }
+
+    fn unusable(&mut self, value: &Value, expected: &str, path: &Path<'_>) -> Outcome {
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a text",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.add(path, "member-type", || format!("found {found} instead of {expected}; it is passed over"));
+        Outcome::Unusable
+    }
+}
