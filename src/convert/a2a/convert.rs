@@ -307,13 +307,15 @@ fn with_flows(alternatives: Vec<Alternative>, flows: &Flows) -> (Vec<Alternative
         for (name, scopes) in alternative {
             let names = flows.get(&name).map_or(std::slice::from_ref(&name), Vec::as_slice);
             let is_fitting = names.len() == 1 || expanded.len() + variants.len() * names.len() <= MOST_ALTERNATIVES;
-            let fitting = if is_fitting { names } else { &names[..1] };
             is_complete &= is_fitting;
-            variants = fitting
-                .iter()
-                .flat_map(|name| variants.iter().map(move |variant| (name, variant)))
-                .map(|(name, variant)| variant.iter().cloned().chain([(name.clone(), scopes.clone())]).collect())
-                .collect();
+            if let ([name], _) | ([name, ..], false) = (names, is_fitting) {
+                variants.iter_mut().for_each(|variant| variant.push((name.clone(), scopes.clone())));
+                continue;
+            }
+            let with = |name: &String, variant: &Alternative| -> Alternative {
+                variant.iter().cloned().chain([(name.clone(), scopes.clone())]).collect()
+            };
+            variants = names.iter().flat_map(|name| variants.iter().map(move |variant| with(name, variant))).collect();
         }
         expanded.extend(variants);
     }

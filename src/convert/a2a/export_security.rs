@@ -1,6 +1,9 @@
 //! The security of a Thing as schemes and requirements of an agent card.
 
-use std::{cell::Cell, collections::HashSet};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashSet},
+};
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +19,8 @@ type Object = Map<String, Value>;
 
 /// The most alternatives that combinations may become.
 const MOST_ALTERNATIVES: usize = 64;
+/// The most schemes of an alternative.
+const MOST_TOGETHER: usize = 100;
 /// How deep combinations may be nested.
 const DEEPEST_COMBINATION: usize = 16;
 /// The most names that are looked up.
@@ -34,7 +39,7 @@ pub(super) fn add(thing: &Object, shape: Generation, members: &mut Object, viola
         }
     };
     let used: HashSet<&str> = alternatives.iter().flatten().map(String::as_str).collect();
-    let mut schemes: Vec<(String, Scheme)> = Vec::new();
+    let mut schemes: BTreeMap<String, Scheme> = BTreeMap::new();
     for (name, definition) in definitions {
         let Some(definition) = definition.as_object() else { continue };
         match scheme_of(definition) {
@@ -103,9 +108,9 @@ fn card_name(name: &str, definition: &Object) -> String {
 }
 
 /// Adds a scheme, or its flow to the scheme of that name.
-fn merge(schemes: &mut Vec<(String, Scheme)>, name: String, mut scheme: Scheme) {
-    let Some((_, known)) = schemes.iter_mut().find(|(known, _)| *known == name) else {
-        schemes.push((name, scheme));
+fn merge(schemes: &mut BTreeMap<String, Scheme>, name: String, mut scheme: Scheme) {
+    let Some(known) = schemes.get_mut(&name) else {
+        schemes.insert(name, scheme);
         return;
     };
     if let (Some(Value::Object(flows)), Some(Value::Object(more))) =
@@ -205,6 +210,9 @@ impl Resolver<'_> {
             let alternatives = self.one(name, depth)?;
             if product.len() * alternatives.len() > MOST_ALTERNATIVES {
                 return Err(format!("more than {MOST_ALTERNATIVES} combinations of schemes"));
+            }
+            if product.iter().any(|names| names.len() >= MOST_TOGETHER) {
+                return Err(format!("more than {MOST_TOGETHER} schemes that are needed together"));
             }
             let joined = product.iter().flat_map(|left| alternatives.iter().map(move |right| (left, right)));
             product = joined.map(|(left, right)| joined_names(left, right)).collect();

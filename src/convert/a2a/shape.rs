@@ -201,6 +201,10 @@ pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, 
 }
 
 fn snake_case(name: &str) -> String {
+    // A word that Python keeps for itself.
+    if name == "in" {
+        return "in_".into();
+    }
     let mut snake = String::with_capacity(name.len() + 4);
     for character in name.chars() {
         if character.is_ascii_uppercase() {

@@ -1,0 +1,182 @@
+//! Things as cards.
+
+use agentdex::{
+    Error,
+    convert::a2a::{Card, FORMS_BINDING, Generation, from_thing},
+};
+use serde_json::{Value, json};
+
+use super::{fixtures, found, json, thing};
+
+fn exported(thing: &Value, generation: Generation) -> Value {
+    json(from_thing(thing, generation).unwrap().as_bytes())
+}
+
+fn refused(thing: &Value, generation: Generation) -> Vec<(String, String)> {
+    match from_thing(thing, generation) {
+        Err(Error::InvalidSource { format: "a2a", report }) => {
+            let owned = |(rule, pointer): (&str, &str)| (rule.to_owned(), pointer.to_owned());
+            found(&report.violations).into_iter().map(owned).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn agent(changes: Value) -> Value {
+    let mut thing = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "@type": "lmos:Agent", "id": "urn:example:weather", "title": "Weather", "base": "https://weather.example/api/",
+        "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+        "lmos:capabilities": [
+            {"id": "urn:cap:forecast", "name": "forecast", "description": "Says the weather", "examples": ["rain?", 5], "tags": ["sky"]},
+        ],
+        "actions": {
+            "forecast": {"title": "Forecast", "input": {"type": "string"}, "forms": [{"href": "forecast{?city}", "htv:methodName": "GET"}]},
+            "alert": {"description": "Warns", "forms": [{"href": "https://alert.example/", "contentType": "text/plain"}]},
+        },
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        thing[name] = value.clone();
+    }
+    thing
+}
+
+#[test]
+fn a_thing_that_was_a_card_gives_the_card_again() {
+    for (name, bytes) in fixtures() {
+        let card = Card::parse(&bytes).unwrap();
+        let mut expected = json(&bytes);
+        if name == "for_both" {
+            // Both spellings are in one scheme; what is said is the same.
+            expected["securitySchemes"]["key"] =
+                json!({"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}});
+        }
+        assert_eq!(exported(&thing(&card), card.generation()), expected, "{name}");
+    }
+}
+
+#[test]
+fn what_was_changed_in_the_thing_is_changed_in_the_card() {
+    let (_, bytes) = fixtures().into_iter().find(|(name, _)| name == "every_scheme_0_3").unwrap();
+    let mut thing = thing(&Card::parse(&bytes).unwrap());
+    thing["title"] = "Safe".into();
+    thing["lmos:capabilities"][0]["name"] = "Take out".into();
+    thing["securityDefinitions"]["key"]["name"] = "X-Safe-Key".into();
+    let card = exported(&thing, Generation::V1);
+    assert_eq!(card["name"], "Safe");
+    assert_eq!(card["skills"][0]["name"], "Take out");
+    assert_eq!(card["securitySchemes"]["key"]["apiKeySecurityScheme"]["name"], "X-Safe-Key");
+    assert_eq!(card["supportedInterfaces"][0]["protocolVersion"], "0.3");
+}
+
+#[test]
+fn a2a_forms_are_interfaces() {
+    let form = |href: &str, more: Value| {
+        let mut form = json!({"href": href, "subprotocol": "a2a"});
+        form.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        form
+    };
+    let thing = agent(json!({
+        "version": {"instance": "2.1"}, "description": "Looks at the sky",
+        "lmos:metadata": {"lmos:vendor": {"lmos:name": "Sky", "lmos:url": "https://sky.example"}},
+        "links": [{"rel": "service-doc", "href": "manual"}, {"rel": "icon", "href": "javascript:x"}],
+        "actions": {"forecast": {"forms": [
+            form("a2a", json!({})),
+            form("rest/v1/message:send", json!({"a2a:binding": "HTTP+JSON", "a2a:protocolVersion": "0.3"})),
+            form("mqtt://weather.example/x", json!({"subprotocol": "other"})),
+        ]}, "alert": {"forms": [form("a2a", json!({}))]}},
+        "events": {"rain": {"forms": [form("a2a", json!({"op": "subscribeevent"}))]}},
+    }));
+    let expected = json!({
+        "name": "Weather", "description": "Looks at the sky", "version": "2.1", "protocolVersion": "0.3.0",
+        "url": "https://weather.example/api/a2a", "preferredTransport": "JSONRPC",
+        "additionalInterfaces": [{"url": "https://weather.example/api/rest", "transport": "HTTP+JSON"}],
+        "provider": {"organization": "Sky", "url": "https://sky.example"},
+        "documentationUrl": "https://weather.example/api/manual",
+        "capabilities": {"streaming": true}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [
+            {"id": "urn:cap:forecast", "name": "forecast", "description": "Says the weather", "tags": ["sky"], "examples": ["rain?"]},
+            {"id": "alert", "name": "alert", "description": "alert", "tags": []},
+        ],
+    });
+    assert_eq!(exported(&thing, Generation::V0), expected);
+    let new = exported(&thing, Generation::V1);
+    let interface =
+        json!({"url": "https://weather.example/api/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "0.3"});
+    assert_eq!(new["supportedInterfaces"][0], interface);
+    assert!(Card::parse(new.to_string().as_bytes()).unwrap().warnings().is_empty());
+}
+
+#[test]
+fn http_forms_are_a_binding_of_their_own_in_1_0() {
+    let card = exported(&agent(json!({})), Generation::V1);
+    let urls: Vec<_> = card["supportedInterfaces"].as_array().unwrap().iter().map(|one| one["url"].clone()).collect();
+    assert_eq!(urls, ["https://alert.example/", "https://weather.example/api/forecast"]);
+    assert_eq!(card["supportedInterfaces"][0]["protocolBinding"], FORMS_BINDING);
+    let extension = &card["capabilities"]["extensions"][0];
+    assert_eq!(extension["uri"], FORMS_BINDING);
+    let form = &extension["params"]["actions"]["forecast"]["forms"][0];
+    assert_eq!(form, &json!({"href": "https://weather.example/api/forecast{?city}", "htv:methodName": "GET"}));
+    assert!(Card::parse(card.to_string().as_bytes()).unwrap().warnings().is_empty());
+    let reason = [("no-a2a-form".to_owned(), "/actions".to_owned())];
+    assert_eq!(refused(&agent(json!({})), Generation::V0), reason);
+}
+
+#[test]
+fn what_a_card_cannot_say_is_an_error() {
+    let mqtt = json!({"actions": {"a": {"forms": [{"href": "mqtt://x.example/a"}]}}});
+    for generation in [Generation::V0, Generation::V1] {
+        assert_eq!(refused(&agent(mqtt.clone()), generation)[0].0, "no-a2a-form");
+        assert_eq!(refused(&agent(json!({"actions": {}})), generation)[0].0, "no-a2a-form");
+    }
+    for (definition, is_sayable) in [
+        (json!({"scheme": "psk"}), false),
+        (json!({"scheme": "ace:ACESecurityScheme"}), false),
+        (json!({"scheme": "apikey", "in": "body", "name": "k"}), false),
+        (json!({"scheme": "apikey", "in": "header"}), false),
+        (json!({"scheme": "basic", "in": "query"}), false),
+        (json!({"scheme": "oauth2", "flow": "other"}), false),
+        (json!({"scheme": "combo", "oneOf": ["locked", "locked"]}), false),
+        (json!({"scheme": "combo", "oneOf": ["locked_a", "locked_b"]}), false),
+        (json!({"scheme": "digest"}), true),
+        (json!({"scheme": "apikey", "name": "k"}), true),
+        (json!({"scheme": "auto"}), true),
+    ] {
+        let locked = agent(json!({"securityDefinitions": {"locked": definition.clone()}, "security": ["locked"]}));
+        match is_sayable {
+            true => drop(exported(&locked, Generation::V1)),
+            false => assert_eq!(refused(&locked, Generation::V1)[0].0, "no-security-form", "{definition}"),
+        }
+    }
+    assert_eq!(refused(&json!([]), Generation::V1)[0].0, "no-object");
+}
+
+#[test]
+fn combinations_are_requirements_again() {
+    let thing = agent(json!({
+        "securityDefinitions": {
+            "key": {"scheme": "apikey", "in": "header", "name": "K"},
+            "token": {"scheme": "bearer"},
+            "oauth": {"scheme": "oauth2", "flow": "client", "token": "https://l.example/t", "scopes": ["r", "w"]},
+            "unused": {"scheme": "psk"},
+            "both": {"scheme": "combo", "allOf": ["key", "either"]},
+            "either": {"scheme": "combo", "oneOf": ["token", "oauth", "open"]},
+            "open": {"scheme": "nosec"},
+        },
+        "security": ["both"],
+        "actions": {"a": {"forms": [{"href": "a", "scopes": "r"}]}},
+    }));
+    let card = exported(&thing, Generation::V1);
+    let names: Vec<_> = card["securitySchemes"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["key", "oauth", "token"]);
+    assert_eq!(
+        card["securityRequirements"],
+        json!([
+            {"schemes": {"key": {"list": []}, "token": {"list": []}}},
+            {"schemes": {"key": {"list": []}, "oauth": {"list": ["r"]}}},
+            {"schemes": {"key": {"list": []}}},
+        ])
+    );
+    let flow = json!({"tokenUrl": "https://l.example/t", "scopes": {"r": "", "w": ""}});
+    assert_eq!(card["securitySchemes"]["oauth"]["oauth2SecurityScheme"]["flows"]["clientCredentials"], flow);
+}

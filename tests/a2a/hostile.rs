@@ -1,0 +1,120 @@
+//! Cards that are made to hurt: each is answered, and soon.
+
+use std::time::{Duration, Instant};
+
+use agentdex::{
+    Error,
+    convert::a2a::{Card, Generation, Options, from_thing},
+};
+use serde_json::{Map, Value, json};
+
+/// Much more than any of them takes, even unoptimised on a busy machine.
+const LONG: Duration = Duration::from_secs(20);
+
+fn all(text: &str) {
+    let start = Instant::now();
+    if let Ok(card) = Card::parse(text.as_bytes()) {
+        if let Ok(conversion) = card.to_thing(&Options::default()) {
+            let thing: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+            for generation in [Generation::V0, Generation::V1] {
+                let _ = from_thing(&thing, generation);
+            }
+        }
+        for generation in [Generation::V0, Generation::V1] {
+            let _ = card.as_version(generation);
+        }
+    }
+    assert!(start.elapsed() < LONG, "{:?} for {} …", start.elapsed(), text.chars().take(100).collect::<String>());
+}
+
+fn card(changes: Value) -> String {
+    let mut card = json!({"name": "x", "url": "https://x.example", "capabilities": {}, "skills": []});
+    card.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    card.to_string()
+}
+
+#[test]
+fn limits_are_named() {
+    let deep =
+        format!(r#"{{"name": "x", "url": "https://x", "skills": [], "x": {}1{}}}"#, "[".repeat(64), "]".repeat(64));
+    assert!(matches!(Card::parse(deep.as_bytes()), Err(Error::LimitExceeded { maximum: 64, .. })));
+    let large = card(json!({"description": "x".repeat(1 << 20)}));
+    assert!(matches!(Card::parse(large.as_bytes()), Err(Error::DocumentTooLarge { .. })));
+    assert!(matches!(Card::parse(b"{\"url\": \"\xff\"}"), Err(Error::MalformedJson { .. })));
+}
+
+#[test]
+fn a_card_with_very_many_skills_is_cut() {
+    let skill = |number| json!({"id": format!("s{number}"), "name": "n", "description": "d", "tags": []});
+    let text = card(json!({"skills": (0..3000).map(skill).collect::<Vec<_>>(), "capabilities": {"streaming": true}}));
+    let card = Card::parse(text.as_bytes()).unwrap();
+    let (thing, warnings) = super::thing_with(&card, &Options::default());
+    assert!(warnings.iter().any(|warning| warning.rule == "too-many-skills"));
+    assert_eq!(thing["actions"].as_object().unwrap().len(), 499);
+}
+
+#[test]
+fn a_card_with_very_many_interfaces_is_cut() {
+    let interface = |number| json!({"url": format!("https://x.example/{number}"), "transport": "JSONRPC"});
+    let text = card(json!({"additionalInterfaces": (0..10_000).map(interface).collect::<Vec<_>>()}));
+    let card = Card::parse(text.as_bytes()).unwrap();
+    let (thing, warnings) = super::thing_with(&card, &Options::default());
+    assert!(warnings.iter().any(|warning| warning.rule == "too-many-interfaces"));
+    assert_eq!(thing["actions"]["sendMessage"]["forms"].as_array().unwrap().len(), 16);
+}
+
+#[test]
+fn a_description_that_would_be_too_large_is_refused() {
+    let skill = |number| json!({"id": format!("s{number}"), "name": "n", "description": "d".repeat(1500), "tags": []});
+    let text = card(json!({"skills": (0..490).map(skill).collect::<Vec<_>>()}));
+    let refused = Card::parse(text.as_bytes()).unwrap().to_thing(&Options::default());
+    assert!(matches!(refused, Err(Error::DocumentTooLarge { .. })), "{refused:?}");
+}
+
+#[test]
+fn sizes_of_everything_are_answered_soon() {
+    let flows = json!({
+        "authorizationCode": {}, "clientCredentials": {}, "deviceCode": {}, "implicit": {}, "password": {},
+    });
+    let schemes: Map<String, Value> =
+        (0..4000).map(|n| (format!("s{n}"), json!({"type": "oauth2", "flows": flows.clone()}))).collect();
+    let all_of_them: Map<String, Value> = schemes.keys().map(|name| (name.clone(), json!([]))).collect();
+    all(&card(json!({"securitySchemes": schemes, "security": [all_of_them]})));
+    all(&card(json!({"security": (0..60_000).map(|n| json!({format!("{n}"): []})).collect::<Vec<_>>()})));
+    all(&card(json!({"security": vec![json!({"a": ["x"], "b": []}); 30_000]})));
+    all(&card(json!({"skills": vec![json!({"tags": 1}); 60_000]})));
+    all(&card(json!({"defaultInputModes": vec![json!(5); 400_000]})));
+    all(&card(json!({"skills": vec![Value::Null; 200_000]})));
+    all(&card(json!({"description": "//@".repeat(300_000)})));
+    all(&card(json!({"description": "https://a@".repeat(100_000)})));
+    all(&card(json!({"url": format!("https://{}", "a/".repeat(500_000))})));
+    all(&card(json!({"url": "https://x.example/\u{1f600}%%%{{}}"})));
+    all(&card(json!({"supportedInterfaces": vec![json!({"url": "x", "protocolVersion": "9999999999999.1"}); 10_000]})));
+    all(&format!(
+        r#"{{"url": "https://x", "skills": [{}]}}"#,
+        r#"{"id":"a","id":"a"},"#.repeat(50_000).trim_end_matches(',')
+    ));
+    all(&card(
+        json!({"securitySchemes": (0..1300).map(|n| ("nosec_sc".to_owned() + &"_".repeat(n), json!({}))).collect::<Map<_, _>>()}),
+    ));
+}
+
+#[test]
+fn combinations_that_contain_themselves_end() {
+    let definitions: Map<String, Value> = (0..16)
+        .map(|n| (format!("c{n}"), json!({"scheme": "combo", "oneOf": vec![format!("c{}", n + 1); 50]})))
+        .chain([
+            ("c16".into(), json!({"scheme": "nosec"})),
+            ("me".into(), json!({"scheme": "combo", "allOf": ["me", "me"]})),
+        ])
+        .collect();
+    for security in ["c0", "me"] {
+        let thing = json!({
+            "title": "x", "securityDefinitions": definitions, "security": security,
+            "actions": {"a": {"forms": [{"href": "https://x.example", "subprotocol": "a2a"}]}},
+        });
+        let start = Instant::now();
+        assert!(from_thing(&thing, Generation::V1).is_err());
+        assert!(start.elapsed() < LONG);
+    }
+}
