@@ -1,0 +1,159 @@
+//! How fast agent cards of 2 KB are read, checked and mapped to Things in process: on one core and on
+//! all, up to the description, and up to the description that is admitted to a registry; and how fast
+//! the Python SDK of A2A parses the same cards.
+//!
+//! `cargo bench --bench a2a`. The comparison needs a `python3` that has `a2a-sdk` (another one is named
+//! by `AGENTDEX_PYTHON`).
+
+use std::{
+    hint::black_box,
+    io::Write,
+    process::{Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use agentdex::{
+    convert::a2a::{Card, Generation, Options},
+    td::{self, Document, Identity, Strictness},
+};
+use serde_json::json;
+
+const ROUNDS: usize = 9;
+const ROUND: Duration = Duration::from_millis(400);
+/// What is promised on two cores, in cards a second.
+const PROMISED: f64 = 20_000.0;
+
+/// What the other side runs: it parses all cards for some seconds and prints the rate.
+const PYTHON: &str = r#"
+import json, sys, time
+from a2a.client.card_resolver import parse_agent_card
+texts = json.loads(sys.stdin.readline())
+start, count = time.perf_counter(), 0
+while time.perf_counter() - start < 3:
+    for text in texts:
+        parse_agent_card(json.loads(text))
+    count += len(texts)
+print(count / (time.perf_counter() - start))
+"#;
+
+type Task = fn(&str);
+
+const TASKS: [(&str, Task); 4] = [
+    ("read and checked", |text| {
+        black_box(card(text));
+    }),
+    ("read, checked, mapped", |text| {
+        black_box(card(text).to_thing(&Options::default()).expect("the card gives a Thing"));
+    }),
+    ("read, checked, mapped, admitted as a TD", |text| {
+        let conversion = card(text).to_thing(&Options::default()).expect("the card gives a Thing");
+        let document = Document::parse(conversion.things[0].description.as_bytes()).expect("it is JSON");
+        black_box(td::admit(document, Identity::Own, Strictness::Strict).expect("it is valid"));
+    }),
+    ("read, checked, converted to 1.0", |text| {
+        black_box(card(text).as_version(Generation::V1));
+    }),
+];
+
+fn main() {
+    let cards: Vec<String> = (0..64).map(agent).collect();
+    let mean = cards.iter().map(String::len).sum::<usize>() / cards.len();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("64 cards of {mean} bytes in the mean, {ROUNDS} rounds, medians\n");
+    println!("{:<44} {:>11} {:>14}", "", "one core", format!("{cores} cores"));
+    for (name, task) in TASKS {
+        let one = median((0..ROUNDS).map(|_| rate(&cards, task, 1)));
+        let all = median((0..ROUNDS).map(|_| rate(&cards, task, cores)));
+        println!("{name:<44} {one:>9.0}/s {all:>12.0}/s");
+        if name.ends_with("admitted as a TD") {
+            println!("{:<44} {:>14.2} × the promise of {PROMISED}/s", "", all / PROMISED);
+        }
+    }
+    match python(&cards) {
+        Some(rate) => println!("{:<44} {rate:>9.0}/s", "Python a2a-sdk: json.loads, parse_agent_card"),
+        None => println!("\nskipped: the comparison, since no python3 with a2a-sdk was found"),
+    }
+}
+
+fn card(text: &str) -> Card {
+    Card::parse(text.as_bytes()).expect("the card is one")
+}
+
+fn rate(cards: &[String], task: Task, threads: usize) -> f64 {
+    let count = AtomicUsize::new(0);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while start.elapsed() < ROUND {
+                    cards.iter().for_each(|text| task(text));
+                    count.fetch_add(cards.len(), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    count.into_inner() as f64 / start.elapsed().as_secs_f64()
+}
+
+fn median(rates: impl Iterator<Item = f64>) -> f64 {
+    let mut rates: Vec<f64> = rates.collect();
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+fn python(cards: &[String]) -> Option<f64> {
+    let program = std::env::var_os("AGENTDEX_PYTHON").unwrap_or_else(|| "python3".into());
+    let mut command = Command::new(program);
+    command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let sent = writeln!(child.stdin.take()?, "{}", json!(cards));
+    let output = child.wait_with_output().ok()?;
+    sent.ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
+
+/// A card as real ones are: two skills, a scheme, all metadata; every second one of 1.0.
+fn agent(number: usize) -> String {
+    let description = "Answers questions about weather, traffic and timetables in the city, and says where it looked.";
+    let skill = |name: &str| {
+        json!({
+            "id": format!("{name}-{number}"), "name": format!("{name} in city {number}"),
+            "description": format!("{description} This one is for {name}."),
+            "tags": ["city", "weather", "traffic", name],
+            "examples": [format!("What is the {name} in city {number}?"), "And tomorrow?", "Is there anything I should know?"],
+            "inputModes": ["text/plain", "application/json"], "outputModes": ["text/plain"],
+        })
+    };
+    let url = format!("https://city-{number}.example/a2a");
+    let mut card = json!({
+        "name": format!("City guide {number}"), "description": description, "version": "1.4.2",
+        "provider": {"organization": "City Guides Ltd", "url": "https://guides.example"},
+        "documentationUrl": "https://guides.example/manual", "iconUrl": "https://guides.example/icon.png",
+        "capabilities": {"streaming": true, "pushNotifications": false},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [skill("forecast"), skill("traffic")],
+        "homepage": "https://guides.example", "license": "Apache-2.0",
+        "pricing": {"model": "freemium", "details": "Free for a hundred questions a day, then a cent each."},
+    });
+    let more = match number % 2 {
+        0 => json!({
+            "protocolVersion": "0.3.0", "url": url, "preferredTransport": "JSONRPC",
+            "additionalInterfaces": [{"url": format!("{url}/rest"), "transport": "HTTP+JSON"}],
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"}},
+            "security": [{"key": []}],
+        }),
+        _ => json!({
+            "supportedInterfaces": [
+                {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+                {"url": format!("{url}/rest"), "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+            ],
+            "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Api-Key"}}},
+            "securityRequirements": [{"schemes": {"key": {"list": []}}}],
+        }),
+    };
+    if let (Some(card), Some(more)) = (card.as_object_mut(), more.as_object()) {
+        card.extend(more.clone());
+    }
+    card.to_string()
+}
