@@ -7,6 +7,7 @@ mod crash;
 mod http;
 mod import;
 mod layers;
+mod lmos_capabilities;
 mod mqtt;
 mod process;
 mod registry;

@@ -23,7 +23,7 @@ impl Mark {
 /// What cards have beside their skills, in the generations of A2A.
 const BESIDE_SKILLS: &[&str] = &["url", "capabilities", "protocolVersion", "defaultInputModes", "securitySchemes"];
 
-const MARKS: [Mark; 9] = [
+const MARKS: [Mark; 11] = [
     Mark::new(Format::ThingDescription, "@context"),
     Mark::new(Format::ThingDescription, "securityDefinitions"),
     Mark::new(Format::AgentSpec, "component_type"),
@@ -33,6 +33,8 @@ const MARKS: [Mark; 9] = [
     Mark::new(Format::AgentSpec, "$component_ref"),
     Mark::new(Format::A2a, "supportedInterfaces"),
     Mark { format: Format::A2a, member: "skills", with: BESIDE_SKILLS },
+    Mark::new(Format::LmosCapabilities, "supportedTenants"),
+    Mark::new(Format::LmosCapabilities, "supportedChannels"),
 ];
 
 /// The format of a document, given as JSON text. Says nothing about its validity.
@@ -100,6 +102,7 @@ mod tests {
             (r#"{"$component_ref": "a", "$referenced_components": {}}"#, Format::AgentSpec),
             (r#"{"name": "A", "url": "https://a.example", "skills": []}"#, Format::A2a),
             (r#"{"name": "A", "supportedInterfaces": []}"#, Format::A2a),
+            (r#"{"id": "a", "supportedChannels": [], "capabilities": []}"#, Format::LmosCapabilities),
         ] {
             assert_eq!(detect(json).unwrap(), format, "{json}");
         }

@@ -7,6 +7,8 @@ pub mod a2a;
 pub mod agent_spec;
 mod detect;
 mod json_text;
+pub mod lmos_capabilities;
+mod shape;
 mod syntax;
 mod yaml;
 
@@ -30,11 +32,13 @@ pub enum Format {
     AgentSpec,
     /// An A2A agent card.
     A2a,
+    /// An LMOS capability file.
+    LmosCapabilities,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 3] = [Format::ThingDescription, Format::AgentSpec, Format::A2a];
+    pub const ALL: [Format; 4] = [Format::ThingDescription, Format::AgentSpec, Format::A2a, Format::LmosCapabilities];
 
     /// The name in parameters, flags, filters and records.
     pub fn name(self) -> &'static str {
@@ -42,6 +46,7 @@ impl Format {
             Format::ThingDescription => "td",
             Format::AgentSpec => "agent-spec",
             Format::A2a => "a2a",
+            Format::LmosCapabilities => "lmos-capabilities",
         }
     }
 }

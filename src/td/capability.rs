@@ -1,6 +1,6 @@
 //! What an agent can do: the entries of `lmos:capabilities`, and the actions.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -39,6 +39,23 @@ impl<'a> Capability<'a> {
     }
 }
 
+/// The entries of `lmos:capabilities` by the key of their capability; of a repeated key the first.
+pub(crate) fn declared_capabilities(thing: &Value) -> HashMap<&str, &Value> {
+    let mut declared = HashMap::new();
+    for entry in entries(thing) {
+        declared.entry(Capability::of_entry(entry).key()).or_insert(entry);
+    }
+    declared
+}
+
+fn entries(thing: &Value) -> &[Value] {
+    match thing.get("lmos:capabilities") {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    }
+}
+
 /// The capabilities of a Thing: its `lmos:capabilities`, then its actions, without repeated keys.
 ///
 /// ```
@@ -50,17 +67,12 @@ impl<'a> Capability<'a> {
 /// assert_eq!(keys, ["urn:example:billing", "payBill"]);
 /// ```
 pub fn capabilities(thing: &Value) -> Vec<Capability<'_>> {
-    let entries = match thing.get("lmos:capabilities") {
-        Some(Value::Array(entries)) => entries.as_slice(),
-        Some(one) => std::slice::from_ref(one),
-        None => &[],
-    };
     let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten().map(|(name, action)| {
         let description = action.get("description").and_then(Value::as_str);
         Capability { id: None, name: Some(name.as_str()), description }
     });
     let mut seen = HashSet::new();
-    entries
+    entries(thing)
         .iter()
         .map(Capability::of_entry)
         .chain(actions)

@@ -26,6 +26,7 @@ mod version;
 
 pub use admission::{Admission, admit};
 pub use assess::assess;
+pub(crate) use capability::declared_capabilities;
 pub use capability::{Capability, capabilities};
 pub use check::{Layers, Strictness, validate};
 pub use document::Document;

@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 use super::{
     Generation, Options, Rendition, convert, diagnosis,
     interface::{Binding, Interface, interfaces},
-    invalid, redaction,
-    shape::{self, Findings},
-    thing,
+    invalid, members, redaction, thing,
 };
 use crate::{
     Result,
-    convert::Conversion,
+    convert::{
+        Conversion,
+        shape::{self, Findings},
+    },
     td::{Document, Path, Violation},
 };
 
@@ -73,7 +74,7 @@ impl Card {
     fn read(bytes: Vec<u8>, mut members: Map<String, Value>, mut warnings: Vec<Violation>) -> Result<Card> {
         let mut findings = Findings::default();
         // The tables of both generations agree on all names but the one that decides.
-        shape::respell(&mut members, shape::of_card(Generation::V1), &Path::ROOT, &mut findings);
+        shape::respell(&mut members, members::of_card(Generation::V1), &Path::ROOT, &mut findings);
         let violations = diagnosis::diagnose(&members);
         if !violations.is_empty() {
             return Err(invalid(violations, warnings));
@@ -82,7 +83,7 @@ impl Card {
             Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
             _ => Generation::V0,
         };
-        shape::mend(&mut members, shape::of_card(generation), &Path::ROOT, &mut findings);
+        shape::mend(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
         let card = Card { bytes, members, generation, warnings: Vec::new() };
         card.check_version(&mut findings);
         card.check_interfaces(&mut findings);

@@ -18,7 +18,10 @@ use super::{
     requirements::{self, Alternative},
     schemes::Scheme,
 };
-use crate::td::{Path, Violation};
+use crate::{
+    convert::shape::Findings,
+    td::{Path, Violation},
+};
 
 type Object = Map<String, Value>;
 
@@ -40,21 +43,24 @@ pub(super) fn convert(card: &Card) -> Rendition {
         Generation::V0 => Generation::V1,
         Generation::V1 => Generation::V0,
     };
-    let mut conversion = Conversion { card, target, members: card.members().clone(), warnings: Vec::new() };
+    let mut conversion = Conversion { card, target, members: card.members().clone(), findings: Findings::default() };
     conversion.convert_interfaces();
     conversion.convert_extended_card();
     let flows = conversion.convert_schemes();
     conversion.convert_requirements(&flows);
     conversion.drop_signatures();
     conversion.add_required();
-    Rendition { json: Value::Object(conversion.members).to_string().into_bytes(), warnings: conversion.warnings }
+    Rendition {
+        json: Value::Object(conversion.members).to_string().into_bytes(),
+        warnings: conversion.findings.into_list(),
+    }
 }
 
 struct Conversion<'c> {
     card: &'c Card,
     target: Generation,
     members: Object,
-    warnings: Vec<Violation>,
+    findings: Findings,
 }
 
 /// The schemes that one of several flows became, by its name.
@@ -62,9 +68,7 @@ type Flows = HashMap<String, Vec<String>>;
 
 impl Conversion<'_> {
     fn warn(&mut self, path: &Path<'_>, rule: &'static str, message: impl Into<String>) {
-        if crate::td::has_room(&self.warnings) {
-            self.warnings.push(Violation::new(path.to_pointer(), rule, message));
-        }
+        self.findings.add(path, rule, || message.into());
     }
 
     fn convert_interfaces(&mut self) {

@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 use super::{
     Card, Generation,
     export_forms::{self, Reached},
-    export_security, invalid,
+    export_security,
     reference::web_url,
 };
 use crate::{
-    Result,
-    td::{Violation, capabilities},
+    Error, Result,
+    td::{Report, Violation, capabilities, declared_capabilities},
 };
 
 type Object = Map<String, Value>;
@@ -38,11 +38,10 @@ type Object = Map<String, Value>;
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidSource`](crate::Error::InvalidSource) says what has no form in a card of that
-/// generation; pointers are into the TD.
+/// [`Error::NotExpressible`](crate::Error::NotExpressible) says what has no form in a card of that
+/// generation.
 pub fn from_thing(thing: &Value, generation: Generation) -> Result<String> {
-    let no_thing = || invalid(vec![Violation::new("", "no-object", "a Thing Description is an object")], Vec::new());
-    let thing = thing.as_object().ok_or_else(no_thing)?;
+    let thing = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
     let mut members: Object = thing.iter().filter_map(own_member).collect();
     let is_card = ["supportedInterfaces", "url", "additionalInterfaces"].iter().any(|name| members.contains_key(*name));
     let shape = match is_card && !members.contains_key("supportedInterfaces") {
@@ -58,10 +57,18 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<String> {
     members.insert("skills".into(), skills.into());
     export_security::add(thing, shape, &mut members, &mut violations);
     if !violations.is_empty() {
-        return Err(invalid(violations, Vec::new()));
+        let report = Report { violations, ..Report::default() };
+        return Err(not_expressible(report.to_string()));
     }
-    let card = Card::of_members(members)?.as_version(generation);
-    Ok(String::from_utf8_lossy(&card.json).into_owned())
+    let card = Card::of_members(members).map_err(|error| match error {
+        Error::InvalidSource { report, .. } => not_expressible(report.to_string()),
+        other => other,
+    })?;
+    Ok(String::from_utf8_lossy(&card.as_version(generation).json).into_owned())
+}
+
+fn not_expressible(reason: String) -> Error {
+    Error::NotExpressible { format: "a2a", reason }
 }
 
 /// A member of a card that the TD keeps under our prefix.
@@ -160,22 +167,17 @@ fn kept_skills(thing: &Object) -> Vec<Value> {
 
 /// A skill for each capability and action.
 fn skills(thing: &Object) -> Vec<Value> {
-    let declared = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
-    let declared: Vec<&Object> = declared.filter_map(Value::as_object).collect();
+    let whole = Value::Object(thing.clone());
+    let declared = declared_capabilities(&whole);
     let mut names = HashSet::new();
     let mut skills: Vec<Value> = Vec::new();
-    let whole = Value::Object(thing.clone());
     for capability in capabilities(&whole) {
         // A capability is declared by its id, and its action may have its name.
         if capability.id.is_none() && names.contains(capability.key()) {
             continue;
         }
         names.extend(capability.name);
-        let entry = declared.iter().find(|entry| {
-            ["id", "lmos:id", "name", "lmos:name"]
-                .iter()
-                .any(|name| entry.get(*name).and_then(Value::as_str) == Some(capability.key()))
-        });
+        let entry = declared.get(capability.key());
         let title = thing.get("actions").and_then(|actions| actions.get(capability.key())?.get("title")?.as_str());
         let name = title.or(capability.name).unwrap_or(capability.key());
         let mut skill = json!({
@@ -191,7 +193,7 @@ fn skills(thing: &Object) -> Vec<Value> {
     skills
 }
 
-fn texts(owner: &Object, name: &str) -> Vec<String> {
-    let values = owner.get(name).or_else(|| owner.get(&format!("lmos:{name}")));
+fn texts(owner: &Value, name: &str) -> Vec<String> {
+    let values = owner.get(name).or_else(|| owner.get(format!("lmos:{name}")));
     values.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

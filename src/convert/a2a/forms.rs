@@ -7,9 +7,8 @@ use super::{
     interface::{Binding, Interface},
     reference::{Unusable, grpc_target, interface_url},
     security::Security,
-    shape::Findings,
 };
-use crate::td::Path;
+use crate::{convert::shape::Findings, td::Path};
 
 /// The most interfaces that get forms: every skill has a form for each.
 const MOST_INTERFACES: usize = 16;

@@ -1,7 +1,7 @@
 //! A2A agent cards, v0.2.0 to v1.0: read into one model over the raw JSON, turned into a Thing
 //! Description, and back.
 //!
-//! - **Read** ([`Card::parse`]): the shape decides the generation (`shape` has the members of each).
+//! - **Read** ([`Card::parse`]): the shape decides the generation (`members` has those of each).
 //!   What is odd is mended where one meaning is left, and reported in any case; what is no card is told
 //!   what it looks like (`diagnosis`). Secrets are taken out first (`redaction`).
 //! - **To a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become
@@ -29,12 +29,12 @@ mod export_security;
 mod forms;
 mod identity;
 mod interface;
+mod members;
 mod redaction;
 mod reference;
 mod requirements;
 mod schemes;
 mod security;
-mod shape;
 mod thing;
 
 use std::{fmt, str::FromStr};

@@ -4,7 +4,10 @@
 
 use serde_json::Value;
 
-use crate::td::{Path, Violation, has_room};
+use crate::{
+    convert::shape::Findings,
+    td::{Path, Violation},
+};
 
 /// What stands in the place of a credential.
 const REDACTED: &str = "[redacted]";
@@ -40,13 +43,13 @@ pub(super) fn redact(text: &str) -> Option<Redacted> {
     if !may_have {
         return None;
     }
-    let mut redactor = Redactor { text, position: 0, copied: 0, out: String::new(), warnings: Vec::new() };
+    let mut redactor = Redactor { text, position: 0, copied: 0, out: String::new(), findings: Findings::default() };
     redactor.value(&Path::ROOT, Place::Root);
     if redactor.copied == 0 {
         return None;
     }
     redactor.out.push_str(&text[redactor.copied..]);
-    Some(Redacted { text: redactor.out, warnings: redactor.warnings })
+    Some(Redacted { text: redactor.out, warnings: redactor.findings.into_list() })
 }
 
 /// Where in a card a value is, as far as it matters here.
@@ -101,7 +104,7 @@ struct Redactor<'t> {
     /// How much of the text is in `out` already, changed.
     copied: usize,
     out: String,
-    warnings: Vec<Violation>,
+    findings: Findings,
 }
 
 impl<'t> Redactor<'t> {
@@ -143,7 +146,8 @@ impl<'t> Redactor<'t> {
         let (start, secret) = self.string();
         if !secret.is_empty() && secret != REDACTED {
             let message = "a credential was taken out; a card is no place for one";
-            self.replace(start, REDACTED, Violation::new(path.to_pointer(), "secret", message));
+            self.findings.add(&path, "secret", || message.into());
+            self.replace(start, REDACTED);
         }
     }
 
@@ -201,18 +205,16 @@ impl<'t> Redactor<'t> {
     fn redact_url(&mut self, start: usize, string: &str, path: &Path<'_>) {
         if let Some(bare) = without_user_info(string) {
             let message = "user-info was taken out of a URL; a card is no place for credentials";
-            self.replace(start, &bare, Violation::new(path.to_pointer(), "user-info", message));
+            self.findings.add(path, "user-info", || message.into());
+            self.replace(start, &bare);
         }
     }
 
     /// Puts another string in the place of the one from `start` to the position.
-    fn replace(&mut self, start: usize, string: &str, warning: Violation) {
+    fn replace(&mut self, start: usize, string: &str) {
         self.out.push_str(&self.text[self.copied..start]);
         self.out.push_str(&Value::from(string).to_string());
         self.copied = self.position;
-        if has_room(&self.warnings) {
-            self.warnings.push(warning);
-        }
     }
 }
 

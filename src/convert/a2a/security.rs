@@ -13,9 +13,8 @@ use super::{
     reference::web_url,
     requirements::{self, Alternative},
     schemes::{Scheme, SchemeKind},
-    shape::Findings,
 };
-use crate::td::Path;
+use crate::{convert::shape::Findings, td::Path};
 
 type Object = Map<String, Value>;
 

@@ -11,11 +11,10 @@ use super::{
     invalid,
     reference::{Unusable, interface_url, web_url},
     security::{Definitions, Security},
-    shape::Findings,
 };
 use crate::{
     Error, Result,
-    convert::{Conversion, ConvertedThing, Format, Source},
+    convert::{Conversion, ConvertedThing, Format, Source, shape::Findings},
     td::{CONTEXT_1_1, LMOS_NAMESPACE, MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, Path, Violation, normalize_id},
 };
 

@@ -1,33 +1,37 @@
-//! The members of a card, of both generations, and what is done about values that aren't of their kind.
+//! Members that a document of another format has, and what is done about values of another kind.
 //!
-//! The working copy of a card is mended in place, so that everybody else finds what the tables say or
+//! The working copy of a document is mended in place, so that everybody else finds what the tables say or
 //! nothing: a number where a text is meant is a text, one value where a list is meant is a list of one,
 //! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be mended is
 //! left out of the working copy. Each of these is a warning; members that no table knows stay.
 
 use serde_json::{Map, Value};
 
-use super::Generation;
-use crate::td::{Path, Violation, has_room};
+use crate::td::{Path, Violation};
 
 type Object = Map<String, Value>;
 
 /// A member of an object.
 pub(super) struct Member {
-    pub(super) name: &'static str,
+    name: &'static str,
     kind: Kind,
     is_required: bool,
 }
 
-enum Kind {
+/// What the value of a member is.
+pub(super) enum Kind {
     Text,
+    /// True or false.
     Flag,
+    /// A list of texts.
     Texts,
     /// Media types.
     Modes,
+    /// An object with these members, among others.
     Object(&'static [Member]),
     /// An object with flags; a list of names stands for flags that are set.
     Flags(&'static [Member]),
+    /// A list of objects.
     Objects(&'static [Member]),
     /// An object of objects under names of the author's choice.
     Named(&'static [Member]),
@@ -35,153 +39,17 @@ enum Kind {
     Free,
 }
 
-const fn required(name: &'static str, kind: Kind) -> Member {
-    Member { name, kind, is_required: true }
-}
+impl Member {
+    /// A member that every such object has.
+    pub(super) const fn required(name: &'static str, kind: Kind) -> Member {
+        Member { name, kind, is_required: true }
+    }
 
-const fn optional(name: &'static str, kind: Kind) -> Member {
-    Member { name, kind, is_required: false }
-}
-
-/// The members of a card of this generation.
-pub(super) fn of_card(generation: Generation) -> &'static [Member] {
-    match generation {
-        Generation::V0 => CARD_0,
-        Generation::V1 => CARD_1,
+    /// A member that may be missing.
+    pub(super) const fn optional(name: &'static str, kind: Kind) -> Member {
+        Member { name, kind, is_required: false }
     }
 }
-
-const CARD_0: &[Member] = &[
-    required("name", Kind::Text),
-    required("description", Kind::Text),
-    required("version", Kind::Text),
-    required("url", Kind::Text),
-    required("capabilities", Kind::Flags(CAPABILITIES)),
-    required("defaultInputModes", Kind::Modes),
-    required("defaultOutputModes", Kind::Modes),
-    required("skills", Kind::Objects(SKILL)),
-    optional("protocolVersion", Kind::Text),
-    optional("preferredTransport", Kind::Text),
-    optional("additionalInterfaces", Kind::Objects(INTERFACE_0)),
-    optional("provider", Kind::Object(PROVIDER)),
-    optional("documentationUrl", Kind::Text),
-    optional("iconUrl", Kind::Text),
-    optional("securitySchemes", Kind::Named(SCHEME)),
-    optional("security", Kind::Free),
-    optional("supportsAuthenticatedExtendedCard", Kind::Flag),
-    optional("signatures", Kind::Objects(SIGNATURE)),
-];
-
-const CARD_1: &[Member] = &[
-    required("name", Kind::Text),
-    required("description", Kind::Text),
-    required("version", Kind::Text),
-    required("supportedInterfaces", Kind::Objects(INTERFACE_1)),
-    required("capabilities", Kind::Flags(CAPABILITIES)),
-    required("defaultInputModes", Kind::Modes),
-    required("defaultOutputModes", Kind::Modes),
-    required("skills", Kind::Objects(SKILL)),
-    optional("provider", Kind::Object(PROVIDER)),
-    optional("documentationUrl", Kind::Text),
-    optional("iconUrl", Kind::Text),
-    optional("securitySchemes", Kind::Named(SCHEME)),
-    optional("securityRequirements", Kind::Free),
-    optional("signatures", Kind::Objects(SIGNATURE)),
-    // What servers of the new generation add for clients of the old one.
-    optional("url", Kind::Text),
-    optional("protocolVersion", Kind::Text),
-    optional("preferredTransport", Kind::Text),
-    optional("additionalInterfaces", Kind::Objects(INTERFACE_0)),
-    optional("security", Kind::Free),
-    optional("supportsAuthenticatedExtendedCard", Kind::Flag),
-];
-
-const INTERFACE_0: &[Member] = &[required("url", Kind::Text), required("transport", Kind::Text)];
-
-const INTERFACE_1: &[Member] = &[
-    required("url", Kind::Text),
-    required("protocolBinding", Kind::Text),
-    required("protocolVersion", Kind::Text),
-    optional("tenant", Kind::Text),
-];
-
-const PROVIDER: &[Member] = &[required("organization", Kind::Text), required("url", Kind::Text)];
-
-const CAPABILITIES: &[Member] = &[
-    optional("streaming", Kind::Flag),
-    optional("pushNotifications", Kind::Flag),
-    optional("stateTransitionHistory", Kind::Flag),
-    optional("extendedAgentCard", Kind::Flag),
-    optional("extensions", Kind::Objects(EXTENSION)),
-];
-
-const EXTENSION: &[Member] = &[
-    required("uri", Kind::Text),
-    optional("description", Kind::Text),
-    optional("required", Kind::Flag),
-    optional("params", Kind::Object(&[])),
-];
-
-const SKILL: &[Member] = &[
-    required("id", Kind::Text),
-    required("name", Kind::Text),
-    required("description", Kind::Text),
-    required("tags", Kind::Texts),
-    optional("examples", Kind::Texts),
-    optional("inputModes", Kind::Modes),
-    optional("outputModes", Kind::Modes),
-    optional("security", Kind::Free),
-    optional("securityRequirements", Kind::Free),
-];
-
-const SIGNATURE: &[Member] =
-    &[required("protected", Kind::Text), required("signature", Kind::Text), optional("header", Kind::Object(&[]))];
-
-const SCHEME: &[Member] = &[
-    optional("apiKeySecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    optional("httpAuthSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    optional("oauth2SecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    optional("openIdConnectSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    optional("mtlsSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    optional("type", Kind::Text),
-    optional("description", Kind::Text),
-    optional("name", Kind::Text),
-    optional("in", Kind::Text),
-    optional("location", Kind::Text),
-    optional("scheme", Kind::Text),
-    optional("bearerFormat", Kind::Text),
-    optional("flows", Kind::Object(FLOWS)),
-    optional("openIdConnectUrl", Kind::Text),
-    optional("oauth2MetadataUrl", Kind::Text),
-];
-
-const SCHEME_MEMBERS: &[Member] = &[
-    optional("description", Kind::Text),
-    optional("name", Kind::Text),
-    optional("in", Kind::Text),
-    optional("location", Kind::Text),
-    optional("scheme", Kind::Text),
-    optional("bearerFormat", Kind::Text),
-    optional("flows", Kind::Object(FLOWS)),
-    optional("openIdConnectUrl", Kind::Text),
-    optional("oauth2MetadataUrl", Kind::Text),
-];
-
-const FLOWS: &[Member] = &[
-    optional("authorizationCode", Kind::Object(FLOW)),
-    optional("clientCredentials", Kind::Object(FLOW)),
-    optional("deviceCode", Kind::Object(FLOW)),
-    optional("implicit", Kind::Object(FLOW)),
-    optional("password", Kind::Object(FLOW)),
-];
-
-const FLOW: &[Member] = &[
-    optional("authorizationUrl", Kind::Text),
-    optional("deviceAuthorizationUrl", Kind::Text),
-    optional("tokenUrl", Kind::Text),
-    optional("refreshUrl", Kind::Text),
-    optional("pkceRequired", Kind::Flag),
-];
 
 /// Gives members that are written in snake_case the name that they have in a card.
 pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
@@ -349,18 +217,24 @@ fn mend_list(
     Outcome::Kept
 }
 
-/// What is odd about a card, as much as anybody reads.
+/// More than anybody reads of one document.
+const MOST_FINDINGS: usize = 1000;
+/// The same for the bytes of their pointers and messages.
+const MOST_FINDING_BYTES: usize = 256 * 1024;
+
+/// What is odd about a document, as much as anybody reads.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     list: Vec<Violation>,
-    is_full: bool,
+    bytes: usize,
 }
 
 impl Findings {
     pub(super) fn add(&mut self, path: &Path<'_>, rule: &'static str, message: impl FnOnce() -> String) {
-        if !self.is_full {
-            self.list.push(Violation::new(path.to_pointer(), rule, message()));
-            self.is_full = !has_room(&self.list);
+        if self.list.len() < MOST_FINDINGS && self.bytes < MOST_FINDING_BYTES {
+            let finding = Violation::new(path.to_pointer(), rule, message());
+            self.bytes += finding.pointer.len() + finding.message.len();
+            self.list.push(finding);
         }
     }
 

@@ -1,0 +1,198 @@
+//! LMOS capability files: what deployed agents serve at `/.well-known/capabilities.json`, as Things and
+//! back.
+//!
+//! A file says what an agent can do, in which versions, for which tenants and over which channels; it
+//! doesn't say where. So its Thing has capabilities, but no actions, and leaves security open. Tenants
+//! and channels are `lmos:supportedTenants` and `lmos:supportedChannels`, which search filters by.
+
+use nodejs_semver::Version;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Conversion, ConvertedThing, Format, Source,
+    shape::{self, Findings, Kind, Member},
+};
+use crate::{
+    Error, Result,
+    td::{
+        CONTEXT_1_1, Document, LMOS_NAMESPACE, Path, Report, Violation, capabilities, declared_capabilities,
+        normalize_id,
+    },
+};
+
+type Object = Map<String, Value>;
+
+const FILE: &[Member] = &[
+    Member::optional("id", Kind::Text),
+    Member::optional("description", Kind::Text),
+    Member::optional("supportedTenants", Kind::Texts),
+    Member::optional("supportedChannels", Kind::Texts),
+    Member::required("capabilities", Kind::Objects(CAPABILITY)),
+];
+
+const CAPABILITY: &[Member] = &[
+    Member::optional("id", Kind::Text),
+    Member::required("name", Kind::Text),
+    Member::required("version", Kind::Text),
+    Member::optional("description", Kind::Text),
+    Member::optional("examples", Kind::Texts),
+];
+
+/// The lists of a file, and what they are called in a Thing.
+const LISTS: [(&str, &str); 2] =
+    [("supportedTenants", "lmos:supportedTenants"), ("supportedChannels", "lmos:supportedChannels")];
+
+/// How a file becomes a Thing.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The id of the Thing; without one it is that of the file, or made of where the file is from.
+    pub id: Option<String>,
+    /// The URL that the file is from.
+    pub base: Option<String>,
+}
+
+/// Turns a capability file into a Thing, which keeps the file as its source.
+///
+/// ```
+/// use agentdex::convert::lmos_capabilities::{Options, to_thing};
+///
+/// let file = br#"{"id": "urn:example:billing", "capabilities": [{"name": "view-bill", "version": "1.2.0"}]}"#;
+/// let conversion = to_thing(file, &Options::default())?;
+/// assert_eq!(conversion.things[0].id, "urn:example:billing");
+/// # Ok::<(), agentdex::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidSource`] for what is no such file, or has no id where none is given either; those of
+/// [`Document::parse`] and [`normalize_id`].
+pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
+    let (value, duplicates) = Document::parse(json)?.into_parts();
+    let Value::Object(mut members) = value else {
+        return Err(invalid("not-a-capability-file", "not an LMOS capability file: it is no object"));
+    };
+    let mut findings = Findings::default();
+    shape::respell(&mut members, FILE, &Path::ROOT, &mut findings);
+    diagnose(&members)?;
+    shape::mend(&mut members, FILE, &Path::ROOT, &mut findings);
+    let id = id_of(&members, options)?;
+    let thing = description(&id, &members, options, &mut findings);
+    let source =
+        Source { format: Format::LmosCapabilities, media_type: "application/json".into(), bytes: json.to_vec() };
+    let repeated = duplicates.into_iter().map(|pointer| {
+        Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
+    });
+    let warnings = repeated.chain(findings.into_list()).collect();
+    Ok(Conversion { things: vec![ConvertedThing { id, description: thing.to_string(), source }], warnings })
+}
+
+fn invalid(rule: &'static str, message: &str) -> Error {
+    let violations = vec![Violation::new("", rule, message)];
+    Error::InvalidSource { format: Format::LmosCapabilities.name(), report: Report { violations, ..Report::default() } }
+}
+
+fn diagnose(file: &Object) -> Result<()> {
+    let has = |name| file.contains_key(name);
+    if file.get("capabilities").is_some_and(|capabilities| capabilities.is_array()) && !has("skills") {
+        return Ok(());
+    }
+    let looks = if has("skills") || has("supportedInterfaces") {
+        "; it looks like an A2A agent card"
+    } else if has("@context") {
+        "; it looks like a Thing Description"
+    } else {
+        ""
+    };
+    let message = format!("not an LMOS capability file: it has no list of `capabilities`{looks}");
+    Err(invalid("not-a-capability-file", &message))
+}
+
+fn id_of(file: &Object, options: &Options) -> Result<String> {
+    let own = file.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+    if let Some(id) = options.id.as_deref().or(own) {
+        return Ok(normalize_id(id)?.into_owned());
+    }
+    match &options.base {
+        Some(url) => Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, url.as_bytes()).urn().to_string()),
+        None => Err(invalid("no-identity", "the file has no `id`; give one")),
+    }
+}
+
+fn description(id: &str, file: &Object, options: &Options, findings: &mut Findings) -> Value {
+    let text = |name| file.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let mut thing = json!({
+        "@context": [CONTEXT_1_1, {"lmos": LMOS_NAMESPACE}],
+        "@type": "lmos:Agent",
+        "id": id,
+        "title": text("id").unwrap_or(id),
+        "securityDefinitions": {"auto_sc": {"scheme": "auto"}},
+        "security": "auto_sc",
+        "lmos:capabilities": file.get("capabilities").cloned().unwrap_or_else(|| json!([])),
+    });
+    if let Some(description) = text("description") {
+        thing["description"] = description.into();
+    }
+    for (name, term) in LISTS {
+        if let Some(list) = file.get(name) {
+            thing[term] = list.clone();
+        }
+    }
+    if let Some(url) = &options.base {
+        thing["links"] = json!([{"rel": "service-meta", "href": url, "type": "application/json"}]);
+    }
+    let list = Path::ROOT.member("capabilities");
+    for (index, capability) in file.get("capabilities").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        if let Some(version) = capability.get("version").and_then(Value::as_str)
+            && Version::parse(version).is_err()
+        {
+            let message = || format!("{version:?} is no semantic version, and no range is satisfied by it");
+            findings.add(&list.index(index).member("version"), "version", message);
+        }
+    }
+    thing
+}
+
+/// Makes a capability file of a Thing: its capabilities and actions, each with its version or that of
+/// the Thing.
+///
+/// # Errors
+/// [`Error::NotExpressible`] where there are none, or no version is known of one.
+pub fn from_thing(thing: &Value) -> Result<String> {
+    let not_expressible = |reason| Error::NotExpressible { format: Format::LmosCapabilities.name(), reason };
+    let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
+    let declared = declared_capabilities(thing);
+    let mut listed = Vec::new();
+    for capability in capabilities(thing) {
+        let entry = declared.get(capability.key());
+        let member = |name: &str| entry.and_then(|entry| entry.get(name).or_else(|| entry.get(format!("lmos:{name}"))));
+        let name = capability.name.unwrap_or(capability.key());
+        let version = member("version").and_then(Value::as_str).or(whole);
+        let Some(version) = version else {
+            return Err(not_expressible(format!("nothing says the version of {name:?}, nor that of the Thing")));
+        };
+        let mut written = json!({"name": name, "version": version});
+        for (name, value) in [("id", capability.id), ("description", capability.description)] {
+            if let Some(value) = value {
+                written[name] = value.into();
+            }
+        }
+        if let Some(examples) = member("examples") {
+            written["examples"] = examples.clone();
+        }
+        listed.push(written);
+    }
+    if listed.is_empty() {
+        return Err(not_expressible("the Thing has neither capabilities nor actions".into()));
+    }
+    let mut file = json!({"capabilities": listed});
+    for name in ["id", "description"] {
+        if let Some(value) = thing.get(name) {
+            file[name] = value.clone();
+        }
+    }
+    for (name, term) in LISTS {
+        if let Some(list) = thing.get(term) {
+            file[name] = list.clone();
+        }
+    }
+    Ok(file.to_string())
+}

@@ -1,0 +1,122 @@
+//! LMOS capability files as Things and back.
+
+use agentdex::{
+    Error,
+    convert::{
+        Format,
+        lmos_capabilities::{Options, from_thing, to_thing},
+    },
+    td::{self, Document, Identity, Strictness},
+};
+use serde_json::{Value, json};
+
+fn file() -> Value {
+    json!({
+        "id": "urn:example:agent:billing",
+        "description": "Explains bills.",
+        "supportedTenants": ["de", "at"],
+        "supportedChannels": ["web"],
+        "capabilities": [
+            {"id": "urn:cap:view", "name": "view-bill", "version": "1.2.0", "description": "Shows a bill", "examples": ["my bill"]},
+            {"name": "pay-bill", "version": "0.9.0-beta.1"},
+        ],
+    })
+}
+
+fn thing(file: &Value, options: &Options) -> (Value, Vec<String>) {
+    let text = file.to_string();
+    let conversion = to_thing(text.as_bytes(), options).unwrap();
+    let converted = &conversion.things[0];
+    assert_eq!(converted.source.format, Format::LmosCapabilities);
+    assert_eq!(converted.source.bytes, text.as_bytes());
+    let document = Document::parse(converted.description.as_bytes()).unwrap();
+    let admission = td::admit(document, Identity::Own, Strictness::Strict).unwrap();
+    let warnings = conversion.warnings.iter().map(|warning| format!("{} {}", warning.rule, warning.pointer));
+    (admission.thing.value().clone(), warnings.collect())
+}
+
+fn refusal(file: &Value) -> String {
+    match to_thing(file.to_string().as_bytes(), &Options::default()) {
+        Err(Error::InvalidSource { format: "lmos-capabilities", report }) => report.violations[0].message.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_becomes_a_valid_thing_and_comes_back_equal() {
+    let (thing, warnings) = thing(&file(), &Options::default());
+    assert_eq!(warnings, [""; 0]);
+    assert_eq!(thing["id"], "urn:example:agent:billing");
+    assert_eq!(thing["lmos:supportedTenants"], json!(["de", "at"]));
+    let keys: Vec<_> = td::capabilities(&thing).iter().map(|capability| capability.key().to_owned()).collect();
+    assert_eq!(keys, ["urn:cap:view", "pay-bill"]);
+    let back: Value = serde_json::from_str(&from_thing(&thing).unwrap()).unwrap();
+    assert_eq!(back, file());
+}
+
+#[test]
+fn the_id_is_that_of_the_file_the_one_given_or_made_of_the_address() {
+    let mut anonymous = file();
+    anonymous.as_object_mut().unwrap().remove("id");
+    assert_eq!(refusal(&anonymous), "the file has no `id`; give one");
+    let base = Some("https://billing.example/.well-known/capabilities.json".to_owned());
+    let (from_url, _) = thing(&anonymous, &Options { id: None, base: base.clone() });
+    assert!(from_url["id"].as_str().unwrap().starts_with("urn:uuid:"));
+    assert_eq!(from_url["links"][0]["href"], base.clone().unwrap());
+    let (given, _) = thing(&file(), &Options { id: Some("my agent".into()), base });
+    assert_eq!(given["id"], "urn:agentdex:my%20agent");
+    let mut short = file();
+    short["id"] = "billing agent".into();
+    assert_eq!(thing(&short, &Options::default()).0["id"], "urn:agentdex:billing%20agent");
+}
+
+#[test]
+fn what_is_odd_is_mended_and_reported() {
+    let odd = json!({
+        "id": "urn:x", "supported_tenants": "de", "supportedChannels": null,
+        "capabilities": [{"name": "a", "version": 1}, "b", {"name": "c"}],
+    });
+    let (thing, mut warnings) = thing(&odd, &Options::default());
+    warnings.sort();
+    assert_eq!(
+        warnings,
+        [
+            "member-missing /capabilities/2",
+            "member-spelling ",
+            "member-type /capabilities/0/version",
+            "member-type /capabilities/1",
+            "member-type /supportedTenants",
+            "version /capabilities/0/version",
+        ]
+    );
+    assert_eq!(thing["lmos:capabilities"], json!([{"name": "a", "version": "1"}, {"name": "c"}]));
+    assert_eq!(thing["lmos:supportedTenants"], json!(["de"]));
+}
+
+#[test]
+fn other_documents_are_told_what_they_look_like() {
+    let plain = "not an LMOS capability file: it has no list of `capabilities`";
+    assert_eq!(refusal(&json!({"capabilities": {}})), plain);
+    assert_eq!(
+        refusal(&json!({"skills": [], "capabilities": []})),
+        format!("{plain}; it looks like an A2A agent card")
+    );
+    assert!(refusal(&json!([])).contains("no object"));
+}
+
+#[test]
+fn any_thing_whose_versions_are_known_has_a_file() {
+    let mut thing = json!({
+        "title": "x", "id": "urn:x", "version": {"instance": "2.0.0"},
+        "lmos:capabilities": [{"lmos:name": "a", "lmos:version": "1.0.0"}],
+        "actions": {"b": {"description": "does b"}},
+    });
+    let file: Value = serde_json::from_str(&from_thing(&thing).unwrap()).unwrap();
+    let capabilities =
+        json!([{"name": "a", "version": "1.0.0"}, {"name": "b", "version": "2.0.0", "description": "does b"}]);
+    assert_eq!(file, json!({"id": "urn:x", "capabilities": capabilities}));
+    thing.as_object_mut().unwrap().remove("version");
+    let Err(Error::NotExpressible { reason, .. }) = from_thing(&thing) else { panic!("expressed") };
+    assert_eq!(reason, "nothing says the version of \"b\", nor that of the Thing");
+    assert!(matches!(from_thing(&json!({"title": "x"})), Err(Error::NotExpressible { .. })));
+}
