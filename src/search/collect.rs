@@ -13,6 +13,7 @@ use super::{
     query::Compiled,
     rank::{Candidate, Ranking, TermWeights},
     union::Union,
+    versions::Versions,
 };
 
 /// The best documents, and how many match.
@@ -38,6 +39,9 @@ impl Page {
 /// A page of the best documents, and the exact number of all.
 pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, page: Page) -> tantivy::Result<Matches> {
     let depth = page.depth();
+    if let Some(versions) = &compiled.versions {
+        return by_version(searcher, kept, compiled, versions, page);
+    }
     let (total, candidates) = match &compiled.union {
         Some(terms) => {
             let union = Union::new(searcher, terms)?;
@@ -50,6 +54,48 @@ pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, pag
         None => first(searcher, compiled.query.as_ref(), depth)?,
     };
     let ordered = order(searcher, kept, candidates, depth)?;
+    let top = ordered.into_iter().skip(page.offset).take(page.limit);
+    let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
+    Ok(Matches { total, top })
+}
+
+/// Every match is looked at, since the order of versions goes before that of scores.
+fn by_version(
+    searcher: &Searcher,
+    kept: &Kept,
+    compiled: &Compiled,
+    versions: &Versions,
+    page: Page,
+) -> tantivy::Result<Matches> {
+    let scoring = match compiled.is_scored {
+        true => EnableScoring::enabled_from_searcher(searcher),
+        false => EnableScoring::disabled_from_searcher(searcher),
+    };
+    let weight = compiled.query.weight(scoring)?;
+    // What matches by its name alone comes after all versions.
+    let mut by_place: BTreeMap<Reverse<Option<usize>>, Vec<Candidate>> = BTreeMap::new();
+    for (ord, segment) in (0..).zip(searcher.segment_readers()) {
+        let places = versions.places(segment)?;
+        let mut scorer = weight.scorer(segment, 1.0)?;
+        while scorer.doc() != TERMINATED {
+            let doc = scorer.doc();
+            if !segment.is_deleted(doc) {
+                let score = if compiled.is_scored { scorer.score() } else { 0.0 };
+                let place = Reverse(places.get(&doc).copied());
+                by_place.entry(place).or_default().push(Candidate { score, segment: ord, doc });
+            }
+            scorer.advance();
+        }
+    }
+    let total = by_place.values().map(Vec::len).sum::<usize>() as u64;
+    let mut ordered = Vec::new();
+    for candidates in by_place.into_values() {
+        let left = page.depth().saturating_sub(ordered.len());
+        if left == 0 {
+            break;
+        }
+        ordered.extend(order(searcher, kept, candidates, left)?);
+    }
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
     Ok(Matches { total, top })

@@ -14,6 +14,7 @@ use super::{
     query::ExactTerm,
     schema::{ExactField, Fields},
     summary::Summary,
+    versions,
 };
 use crate::{Error, Result, td};
 
@@ -197,6 +198,28 @@ impl EntryWriter<'_> {
         for language in languages(thing) {
             self.add_terms(ExactField::Language, language);
         }
+        self.add_versions(thing);
+        let mut names_tenants = false;
+        for tenant in supported(thing, "Tenants").filter(|tenant| !tenant.is_empty()) {
+            self.add_terms(ExactField::Tenant, tenant);
+            names_tenants = true;
+        }
+        if !names_tenants {
+            self.add_terms(ExactField::Tenant, versions::ANY_TENANT);
+        }
+        for channel in supported(thing, "Channels") {
+            self.add_terms(ExactField::Channel, channel);
+        }
+    }
+
+    fn add_versions(&mut self, thing: &Map<String, Value>) {
+        for capability in declared_capabilities(thing).take(MOST_VALUES) {
+            let text = |name: &str, prefixed: &str| capability.get(name).or_else(|| capability.get(prefixed))?.as_str();
+            let Some(version) = text("version", "lmos:version") else { continue };
+            for name in [text("id", "lmos:id"), text("name", "lmos:name")].into_iter().flatten() {
+                self.add_terms(ExactField::CapabilityVersion, &versions::term(name, version));
+            }
+        }
     }
 
     /// Values of a facet, each counted once.
@@ -248,6 +271,13 @@ fn objects<'a>(owner: &'a Map<String, Value>, key: &str) -> impl Iterator<Item =
 
 fn metadata(thing: &Map<String, Value>) -> Option<&Map<String, Value>> {
     thing.get("lmos:metadata").and_then(Value::as_object)
+}
+
+/// What the capability files of LMOS list, `supportedTenants` or `supportedChannels`.
+fn supported<'a>(thing: &'a Map<String, Value>, what: &str) -> impl Iterator<Item = &'a str> {
+    let name = format!("lmos:supported{what}");
+    let owners = [thing].into_iter().chain(metadata(thing));
+    owners.filter_map(move |owner| owner.get(&name)).flat_map(one_or_many).filter_map(Value::as_str).take(MOST_VALUES)
 }
 
 /// Tags have no place of their own in a TD; these are the members that people use.

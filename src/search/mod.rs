@@ -6,7 +6,8 @@
 //!   several times; words that any request has count little; ties are in the order of ids (`rank`).
 //! - **Filters**: one of the values given for a field, and of every field that is given some.
 //!   Capabilities (by id or name) and types are compared to the letter, all others regardless of
-//!   case. Filters and facets don't change scores.
+//!   case. Filters and facets don't change scores; but where a capability is asked for in a range of
+//!   versions (`name@range`), those that have it in the highest come first (`versions`).
 //! - **Totals and facets** are exact, and leave out what has expired (`kept` says why that is cheap).
 //! - **Nothing found**: words that are spelled alike are tried, and said to be so (`suggest`).
 //! - **On disk**: see `directory`. The cursor of the log is in each commit; what can't be read is
@@ -34,6 +35,7 @@ mod suggest;
 mod summary;
 mod text;
 mod union;
+mod versions;
 mod writer;
 
 pub use index::Index;
@@ -73,7 +75,8 @@ pub const MAX_QUERY_BYTES: usize = 1024;
 /// Values that a Thing must have: one of those within a field, and of every field that has some.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filters {
-    /// Ids or names of capabilities.
+    /// Ids or names of capabilities. With `@` and a range of versions as npm writes it (`billing@^1.2`),
+    /// those that declare it in a version that satisfies.
     pub capability: Vec<String>,
     /// Values of `@type`.
     pub type_: Vec<String>,
@@ -87,6 +90,10 @@ pub struct Filters {
     pub security: Vec<String>,
     /// Formats that descriptions were converted from; `td` for those that came as TDs.
     pub format: Vec<String>,
+    /// Tenants that are supported; one that names no tenants supports all.
+    pub tenant: Vec<String>,
+    /// Channels that are supported.
+    pub channel: Vec<String>,
 }
 
 impl Filters {

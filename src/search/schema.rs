@@ -6,6 +6,8 @@
 //! | `text` | everything that is searched by default, names several times | stemmed words with positions |
 //! | `title`, `description` | the same words again, for `title:` and `description:` | stemmed words with positions |
 //! | `capability`, `type`, `tag`… | the values of a filter, in their filtering form | exact terms |
+//! | `capability_version` | names and ids of capabilities with their version (`versions`) | exact terms |
+//! | `tenant`, `channel` | what is supported; `*` where no tenant is named | exact terms |
 //! | `capability_values`, `type_values`… | the same values as they were written | a column that facets count |
 //! | `summary` | what a hit shows | stored bytes |
 
@@ -19,7 +21,7 @@ use super::{FacetField, text};
 
 /// Changes with every change of fields, tokenizers or stored summary: an index of another version
 /// is built anew.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,6 +30,12 @@ pub(super) enum ExactField {
     Facet(FacetField),
     /// Language tags.
     Language,
+    /// Capabilities in a version.
+    CapabilityVersion,
+    /// Tenants.
+    Tenant,
+    /// Channels.
+    Channel,
 }
 
 /// The indexed and the counted side of a facet.
@@ -45,6 +53,9 @@ pub(super) struct Fields {
     pub title: Field,
     pub description: Field,
     pub language: Field,
+    pub capability_version: Field,
+    pub tenant: Field,
+    pub channel: Field,
     pub summary: Field,
     facets: [FacetFields; FacetField::ALL.len()],
 }
@@ -55,6 +66,9 @@ impl Fields {
         match field {
             ExactField::Facet(facet) => self.facet(facet).terms,
             ExactField::Language => self.language,
+            ExactField::CapabilityVersion => self.capability_version,
+            ExactField::Tenant => self.tenant,
+            ExactField::Channel => self.channel,
         }
     }
 
@@ -88,12 +102,17 @@ pub(super) fn build() -> (Schema, Fields) {
     let title = builder.add_text_field("title", words(text::NAMES));
     let description = builder.add_text_field("description", words(text::PROSE));
     let language = builder.add_text_field("language", exact());
+    let capability_version = builder.add_text_field("capability_version", exact());
+    let tenant = builder.add_text_field("tenant", exact());
+    let channel = builder.add_text_field("channel", exact());
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
         terms: builder.add_text_field(facet.name(), exact()),
         values: builder.add_text_field(values_column(facet), FAST),
     });
-    (builder.build(), Fields { id, text, title, description, language, summary, facets })
+    let fields =
+        Fields { id, text, title, description, language, capability_version, tenant, channel, summary, facets };
+    (builder.build(), fields)
 }
 
 /// Sorted by id, so that equal scores come in the order of ids without looking at them.

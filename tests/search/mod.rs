@@ -6,6 +6,7 @@ mod language;
 mod ranking;
 mod real;
 mod relevance;
+mod versions;
 
 use std::{env, path::PathBuf};
 

@@ -23,8 +23,10 @@ use crate::{
     Result,
     search::{
         FacetField, Filters,
+        index::index_error,
         schema::{ExactField, Fields},
         snippet::Highlights,
+        versions::{ANY_TENANT, Ranged, Versions},
     },
 };
 
@@ -39,6 +41,8 @@ pub(in crate::search) struct Compiled {
     pub highlights: Highlights,
     /// Words that took the place of misspelled ones.
     pub corrections: HashSet<String>,
+    /// Versions of capabilities that are asked for: the highest come first.
+    pub versions: Option<Versions>,
 }
 
 impl Compiled {
@@ -71,7 +75,16 @@ pub(in crate::search) fn compile(
         compiler.add_stop_words(clauses);
     }
     for facet in FacetField::ALL {
-        compiler.restrict(ExactField::Facet(facet), filters.values(facet));
+        match facet {
+            FacetField::Capability => compiler.restrict_capability(&filters.capability)?,
+            _ => compiler.restrict(ExactField::Facet(facet), filters.values(facet)),
+        }
+    }
+    compiler.restrict(ExactField::Channel, &filters.channel);
+    if !filters.tenant.is_empty() {
+        let any = ANY_TENANT.to_owned();
+        let tenants: Vec<String> = filters.tenant.iter().cloned().chain([any]).collect();
+        compiler.restrict(ExactField::Tenant, &tenants);
     }
     if !expired.is_empty() {
         let ids = expired.iter().map(|id| Term::from_field_text(fields.id, id));
@@ -90,6 +103,8 @@ struct Compiler<'a> {
     exact: Vec<(Field, Vec<Box<dyn Query>>)>,
     /// Whether some clause is text that should be found.
     wants_text: bool,
+    searcher: &'a Searcher,
+    versions: Option<Versions>,
 }
 
 impl<'a> Compiler<'a> {
@@ -102,6 +117,8 @@ impl<'a> Compiler<'a> {
             nots: Vec::new(),
             exact: Vec::new(),
             wants_text: false,
+            searcher,
+            versions: None,
         }
     }
 
@@ -156,6 +173,27 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// Capabilities by name or id, or in a range of versions.
+    fn restrict_capability(&mut self, values: &[String]) -> Result<()> {
+        let field = ExactField::Facet(FacetField::Capability);
+        let ranged: Vec<Ranged<'_>> = values.iter().filter_map(|value| Ranged::read(value)).collect();
+        if ranged.is_empty() {
+            self.restrict(field, values);
+            return Ok(());
+        }
+        let mut versions = Versions::default();
+        for ranged in ranged {
+            let found = ranged.find(self.searcher, self.fields.capability_version, &mut versions);
+            found.map_err(index_error("looking versions up"))?;
+        }
+        let literal =
+            values.iter().map(|value| exact_query(self.fields.exact(field), &ExactTerm::searched(field, value)));
+        let satisfying: Box<dyn Query> = Box::new(TermSetQuery::new(versions.terms().cloned()));
+        self.exact.push((self.fields.capability_version, literal.chain([satisfying]).collect()));
+        self.versions = Some(versions);
+        Ok(())
+    }
+
     fn says_nothing(&self) -> bool {
         self.wants_text && self.any.is_empty() && self.musts.is_empty()
     }
@@ -172,8 +210,16 @@ impl<'a> Compiler<'a> {
     fn finish(mut self) -> Compiled {
         let highlights = self.words.take_highlights();
         let corrections = std::mem::take(&mut self.words.corrections);
+        let versions = self.versions.take();
         if self.says_nothing() && self.exact.is_empty() {
-            return Compiled { query: Box::new(EmptyQuery), union: None, is_scored: false, highlights, corrections };
+            return Compiled {
+                query: Box::new(EmptyQuery),
+                union: None,
+                is_scored: false,
+                highlights,
+                corrections,
+                versions,
+            };
         }
         weigh_common_words(&mut self.any);
         let is_scored = !self.any.is_empty() || !self.musts.is_empty();
@@ -191,9 +237,10 @@ impl<'a> Compiler<'a> {
                 is_scored,
                 highlights,
                 corrections,
+                versions,
             };
         }
-        Compiled { query: self.combine(is_restricted), union: None, is_scored, highlights, corrections }
+        Compiled { query: self.combine(is_restricted), union: None, is_scored, highlights, corrections, versions }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

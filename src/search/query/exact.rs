@@ -13,9 +13,9 @@ impl ExactTerm {
     /// The terms that a value of a Thing is found by.
     pub fn indexed(field: ExactField, value: &str) -> Vec<String> {
         match field {
-            ExactField::Facet(FacetField::Capability) => vec![value.to_owned()],
+            ExactField::Facet(FacetField::Capability) | ExactField::CapabilityVersion => vec![value.to_owned()],
             ExactField::Facet(FacetField::Type) => type_terms(value),
-            ExactField::Facet(_) => vec![value.to_lowercase()],
+            ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => vec![value.to_lowercase()],
             ExactField::Language => {
                 let tag = value.to_lowercase();
                 let primary = tag.split('-').next().filter(|&primary| primary != tag).map(str::to_owned);
@@ -27,12 +27,14 @@ impl ExactTerm {
     /// The term that a value of a query is looked up as.
     pub fn searched(field: ExactField, value: &str) -> String {
         match field {
-            ExactField::Facet(FacetField::Capability) => value.to_owned(),
+            ExactField::Facet(FacetField::Capability) | ExactField::CapabilityVersion => value.to_owned(),
             ExactField::Facet(FacetField::Type) => lmos_name(value)
                 .filter(|_| value.contains(':'))
                 .map_or_else(|| value.to_owned(), |name| format!("lmos:{name}")),
             ExactField::Facet(FacetField::Protocol) => forms::protocol(value),
-            ExactField::Facet(_) | ExactField::Language => value.to_lowercase(),
+            ExactField::Facet(_) | ExactField::Language | ExactField::Tenant | ExactField::Channel => {
+                value.to_lowercase()
+            }
         }
     }
 }
