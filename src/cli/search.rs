@@ -42,7 +42,7 @@ pub(super) struct Arguments {
 /// The filters of `/search` and `/things`; each can be repeated: one of the values must hold.
 #[derive(Debug, Args)]
 pub(super) struct Filters {
-    /// Only agents with this capability (id or name)
+    /// Only agents with this capability (id or name), also in a range of versions: billing@^1.2
     #[arg(long, value_name = "CAPABILITY")]
     capability: Vec<String>,
     /// Only agents of this @type
@@ -63,12 +63,18 @@ pub(super) struct Filters {
     /// Only agents whose description came in this format
     #[arg(long, value_name = "FORMAT")]
     format: Vec<String>,
+    /// Only agents that support this tenant, or all
+    #[arg(long, value_name = "TENANT")]
+    tenant: Vec<String>,
+    /// Only agents that support this channel
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Vec<String>,
 }
 
 impl Filters {
     /// As query parameters.
     pub(super) fn parameters(&self) -> Vec<(&str, &str)> {
-        let fields: [(&str, &[String]); 7] = [
+        let fields: [(&str, &[String]); 9] = [
             ("capability", &self.capability),
             ("type", &self.type_),
             ("tag", &self.tag),
@@ -76,6 +82,8 @@ impl Filters {
             ("protocol", &self.protocol),
             ("security", &self.security),
             ("format", &self.format),
+            ("tenant", &self.tenant),
+            ("channel", &self.channel),
         ];
         fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str()))).collect()
     }

@@ -9,8 +9,19 @@ use super::problem::Problem;
 use crate::search::Filters;
 
 /// The parameters that may be given more than once: the search filters and the facets.
-const REPEATABLE: [&str; 9] =
-    ["capability", "type", "tag", "vendor", "protocol", "security", "format", "source_format", "facets"];
+const REPEATABLE: [&str; 11] = [
+    "capability",
+    "type",
+    "tag",
+    "vendor",
+    "protocol",
+    "security",
+    "format",
+    "source_format",
+    "tenant",
+    "channel",
+    "facets",
+];
 
 /// The query parameters of a request.
 #[derive(Debug, Default)]
@@ -92,6 +103,8 @@ impl Parameters {
             protocol: values("protocol"),
             security: values("security"),
             format: values(format),
+            tenant: values("tenant"),
+            channel: values("channel"),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     search::{DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Request},
 };
 
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 14] = [
     "q",
     "limit",
     "offset",
@@ -28,6 +28,8 @@ const KNOWN: [&str; 12] = [
     "protocol",
     "security",
     "format",
+    "tenant",
+    "channel",
     "facets",
     "consistent",
 ];
@@ -78,13 +80,15 @@ struct Link {
         ("q" = Option<String>, Query, description = "Words (any), \"phrases\", +must, -not, field:value, prefix*"),
         ("limit" = Option<u64>, Query, description = "At most so many; 10 unless given, 1,000 at most"),
         ("offset" = Option<u64>, Query, description = "Pass so many over; with `limit` at most 10,000"),
-        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities; repeated: one of them"),
+        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it (`billing@^1.2`: the highest version first); repeated: one of them"),
         ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),
         ("tag" = Option<Vec<String>>, Query, description = "Tags"),
         ("vendor" = Option<Vec<String>>, Query, description = "Vendors"),
         ("protocol" = Option<Vec<String>>, Query, description = "Protocols of the forms"),
         ("security" = Option<Vec<String>>, Query, description = "Security schemes"),
         ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
+        ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
+        ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
         ("facets" = Option<Vec<String>>, Query, description = "Fields to count, one by one or with commas"),
         ("consistent" = Option<bool>, Query, description = "See everything acknowledged so far"),
     ),

@@ -25,7 +25,7 @@ use crate::{Error, Registry, registry::Write};
 /// The log position that an answer shows at least.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 17] = [
     "limit",
     "offset",
     "format",
@@ -41,6 +41,8 @@ const KNOWN: [&str; 15] = [
     "protocol",
     "security",
     "source_format",
+    "tenant",
+    "channel",
 ];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
@@ -89,13 +91,15 @@ pub(super) async fn create(
         ("sort_order" = Option<String>, Query, description = "`asc` or `desc`"),
         ("q" = Option<String>, Query, description = "Only what matches the words, as in `/search`"),
         ("consistent" = Option<bool>, Query, description = "Filter by everything acknowledged so far"),
-        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities; repeated: one of them"),
+        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it; repeated: one of them"),
         ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),
         ("tag" = Option<Vec<String>>, Query, description = "Tags"),
         ("vendor" = Option<Vec<String>>, Query, description = "Vendors"),
         ("protocol" = Option<Vec<String>>, Query, description = "Protocols of the forms"),
         ("security" = Option<Vec<String>>, Query, description = "Security schemes"),
         ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
+        ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
+        ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
     ),
     responses(
         (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),

@@ -55,3 +55,27 @@ fn what_search_cannot_do_is_said() {
     registry.get("/search/sparql?query=ASK%7B%7D").problem(501, "query-language-not-offered");
     registry.get("/search/cobol").problem(404, "unknown-path");
 }
+
+#[test]
+fn capabilities_are_asked_for_in_a_range_of_versions() {
+    let registry = TestRegistry::start();
+    for (id, version, tenant) in [("urn:a", "1.2.0", "de"), ("urn:b", "1.10.0", "at"), ("urn:c", "2.0.0", "de")] {
+        let agent = json!({
+            "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+            "@type": "lmos:Agent", "id": id, "title": "Billing",
+            "lmos:capabilities": [{"name": "billing", "version": version}],
+            "lmos:supportedTenants": [tenant], "lmos:supportedChannels": ["web"],
+        });
+        registry.put(&format!("/things/{id}"), agent.to_string()).expect(201);
+    }
+    let found = |path: &str| {
+        let page = registry.get(path).expect(200).json();
+        let hits = if page.is_array() { page } else { page["hits"].clone() };
+        hits.as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/search?capability=billing@^1.2&consistent=true"), ["urn:b", "urn:a"]);
+    assert_eq!(found("/search?capability=billing%40%3E%3D1.5%20%7C%7C%201.2.x"), ["urn:c", "urn:b", "urn:a"]);
+    assert_eq!(found("/search?capability=billing@1&tenant=de&channel=web"), ["urn:a"]);
+    assert_eq!(found("/things?capability=billing@1&channel=web&tenant=at"), ["urn:b"]);
+    assert_eq!(found("/search?channel=phone"), [""; 0]);
+}
