@@ -154,7 +154,11 @@ fn scheme_of(definition: &Object) -> Result<Option<Scheme>, String> {
     };
     if let Value::Object(members) = &mut members {
         let of_flow = kind == SchemeKind::OAuth2;
-        let is_own = |name: &str| !matches!(name, "scheme" | "scopes") && !(of_flow && name == "pkceRequired");
+        let is_own = |name: &str| match name {
+            "scheme" | "scopes" => false,
+            "pkceRequired" => !of_flow,
+            _ => true,
+        };
         let own = definition.iter().filter_map(|(name, value)| Some((name.strip_prefix("a2a:")?, value)));
         members.extend(own.filter(|(name, _)| is_own(name)).map(|(name, value)| (name.to_owned(), value.clone())));
         if let Some(description) = definition.get("description") {

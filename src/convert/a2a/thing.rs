@@ -9,7 +9,7 @@ use super::{
     forms::{Endpoint, Operation, endpoints, forms},
     identity::identify,
     invalid,
-    reference::{Unusable, interface_url, web_url},
+    reference::{Unusable, grpc_target, interface_url, web_url},
     security::{Definitions, Security},
 };
 use crate::{
@@ -149,18 +149,19 @@ fn vendor(card: &Card, findings: &mut Findings) -> Option<Object> {
 
 /// What is kept of a member with interfaces: those with an unsafe URL are left out.
 fn without_unsafe(name: &str, value: &Value) -> Option<Value> {
-    let is_unsafe = |url: &Value| url.as_str().is_some_and(|url| interface_url(url, None) == Err(Unusable::Unsafe));
-    // `host:port` looks like a scheme, but runs nothing.
-    let is_unsafe =
-        |url: &Value| is_unsafe(url) && !url.as_str().is_some_and(|url| super::reference::grpc_target(url).is_some());
     match (name, value) {
-        ("url", url) if is_unsafe(url) => None,
+        ("url", Value::String(url)) if is_unsafe(url) => None,
         ("supportedInterfaces" | "additionalInterfaces", Value::Array(interfaces)) => {
-            let is_safe = |interface: &&Value| !interface.get("url").is_some_and(is_unsafe);
-            Some(interfaces.iter().filter(is_safe).cloned().collect())
+            let is_kept = |interface: &&Value| !interface.get("url").and_then(Value::as_str).is_some_and(is_unsafe);
+            Some(interfaces.iter().filter(is_kept).cloned().collect())
         }
         _ => Some(value.clone()),
     }
+}
+
+/// The `host:port` of gRPC looks like a scheme, but runs nothing.
+fn is_unsafe(url: &str) -> bool {
+    interface_url(url, None) == Err(Unusable::Unsafe) && grpc_target(url).is_none()
 }
 
 /// The skills of a card, and where they are called.
