@@ -1,7 +1,7 @@
 //! All integration tests: one binary, one module a resource or promise.
 
-mod agent_spec;
 mod a2a;
+mod agent_spec;
 mod cli;
 mod crash;
 mod http;

@@ -292,6 +292,6 @@ fn skills_without_an_id_of_their_own_are_capabilities() {
     assert_eq!(actions, ["Third", "a"]);
     assert_eq!(thing["actions"]["a"]["title"], "First");
     assert_eq!(thing["lmos:capabilities"].as_array().unwrap().len(), 3);
-    let rules: Vec<_> = found(&warnings).into_iter().map(|(rule, _)| rule).collect();
-    assert!(rules.contains(&"skill-repeated") && rules.contains(&"skill-id"));
+    let found = found(&warnings);
+    assert!(found.contains(&("skill-repeated", "/skills/1")) && found.contains(&("skill-id", "/skills/3")));
 }

@@ -34,6 +34,12 @@ fn the_shape_decides_the_generation() {
 }
 
 #[test]
+fn an_empty_list_of_interfaces_says_nothing_beside_a_url() {
+    assert_eq!(card(&with(json!({"supportedInterfaces": []}))).generation(), Generation::V0);
+    assert_eq!(card(&with(json!({"supportedInterfaces": [], "url": null}))).generation(), Generation::V1);
+}
+
+#[test]
 fn cards_without_oddities_give_no_warning() {
     for (name, bytes) in fixtures() {
         let card = Card::parse(&bytes).unwrap();

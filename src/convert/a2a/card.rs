@@ -79,10 +79,7 @@ impl Card {
         if !violations.is_empty() {
             return Err(invalid(violations, warnings));
         }
-        let generation = match members.get("supportedInterfaces") {
-            Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
-            _ => Generation::V0,
-        };
+        let generation = generation_of(&members);
         shape::mend(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
         let card = Card { bytes, members, generation, warnings: Vec::new() };
         card.check_version(&mut findings);
@@ -170,6 +167,15 @@ impl Card {
                 }
             });
         }
+    }
+}
+
+/// What the shape says; a list without any interface says nothing beside a `url`.
+fn generation_of(members: &Map<String, Value>) -> Generation {
+    match members.get("supportedInterfaces") {
+        Some(Value::Array(interfaces)) if interfaces.is_empty() && members.contains_key("url") => Generation::V0,
+        Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
+        _ => Generation::V0,
     }
 }
 

@@ -43,7 +43,7 @@ pub use self::{card::Card, convert::Rendition, export::from_thing};
 use crate::{Error, td::Report, td::Violation};
 
 /// The namespace that the prefix `a2a` stands for in descriptions.
-pub const A2A_NAMESPACE: &str = "urn:agentdex:ns:a2a#";
+pub const A2A_NAMESPACE: &str = "urn:agentdex:a2a:";
 
 /// The binding of interfaces that are no A2A, but plain HTTP requests: those of the forms that the
 /// extension of the same URI lists.

@@ -44,8 +44,12 @@ pub(super) fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     let found = skills.read(&mut definitions);
     thing.insert("securityDefinitions".into(), definitions.finish().into());
     found.put_into(&mut thing, &skills);
-    for warning in found.warnings {
-        findings.add(&Path::ROOT.member("skills"), warning.0, || warning.1);
+    let list = Path::ROOT.member("skills");
+    for (index, rule, message) in found.warnings {
+        match index {
+            Some(index) => findings.add(&list.index(index), rule, || message),
+            None => findings.add(&list, rule, || message),
+        }
     }
     thing.insert("id".into(), id.as_str().into());
     let description = Value::Object(thing).to_string();
@@ -177,7 +181,8 @@ struct Skills<'a> {
 struct Found {
     capabilities: Vec<Value>,
     actions: Object,
-    warnings: Vec<(&'static str, String)>,
+    /// Which skill it is about, the rule, and the message.
+    warnings: Vec<(Option<usize>, &'static str, String)>,
 }
 
 impl Skills<'_> {
@@ -188,6 +193,7 @@ impl Skills<'_> {
         let total = self.card.objects("skills").count();
         if total > MOST_SKILLS {
             found.warn(
+                None,
                 "too-many-skills",
                 format!("{total} skills; only the first {MOST_SKILLS} are in the description"),
             );
@@ -195,13 +201,17 @@ impl Skills<'_> {
         for (index, skill) in self.card.objects("skills").take(MOST_SKILLS).enumerate() {
             let text = |name| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             let Some(id) = text("id").or_else(|| text("name")) else {
-                found.warn("skill-id", format!("skill {index} has neither `id` nor `name` and is passed over"));
+                found.warn(Some(index), "skill-id", "neither `id` nor `name`: the skill is passed over".into());
                 continue;
             };
             let security = definitions.of_skill(self.card, skill, &list.index(index));
             found.capabilities.push(skill.clone().into());
             if !ids.insert(id) {
-                found.warn("skill-repeated", format!("several skills have the id {id:?}; the first is the action"));
+                found.warn(
+                    Some(index),
+                    "skill-repeated",
+                    format!("several skills have the id {id:?}; the first is the action"),
+                );
             } else if !self.endpoints.is_empty() {
                 let action = self.action(text("name"), text("description"), security.as_ref());
                 found.actions.insert(id.to_owned(), action);
@@ -231,11 +241,8 @@ impl Skills<'_> {
 }
 
 impl Found {
-    fn warn(&mut self, rule: &'static str, message: String) {
-        // Repetitions could be as many as there are skills.
-        if self.warnings.len() < 20 {
-            self.warnings.push((rule, message));
-        }
+    fn warn(&mut self, index: Option<usize>, rule: &'static str, message: String) {
+        self.warnings.push((index, rule, message));
     }
 
     fn put_into(&self, thing: &mut Object, skills: &Skills<'_>) {
