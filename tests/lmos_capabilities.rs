@@ -105,6 +105,16 @@ fn other_documents_are_told_what_they_look_like() {
 }
 
 #[test]
+fn more_capabilities_than_a_thing_may_have_are_refused() {
+    let mut large = file();
+    large["capabilities"] = (0..1001).map(|n| json!({"name": format!("c{n}"), "version": "1.0.0"})).collect();
+    let refused = to_thing(large.to_string().as_bytes(), &Options::default());
+    assert!(matches!(refused, Err(Error::LimitExceeded { maximum: 1000, .. })), "{refused:?}");
+    large["capabilities"].as_array_mut().unwrap().pop();
+    thing(&large, &Options::default());
+}
+
+#[test]
 fn any_thing_whose_versions_are_known_has_a_file() {
     let mut thing = json!({
         "title": "x", "id": "urn:x", "version": {"instance": "2.0.0"},

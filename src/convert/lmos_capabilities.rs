@@ -15,8 +15,8 @@ use super::{
 use crate::{
     Error, Result,
     td::{
-        CONTEXT_1_1, Document, LMOS_NAMESPACE, Path, Report, Violation, capabilities, declared_capabilities,
-        normalize_id,
+        CONTEXT_1_1, Document, LMOS_NAMESPACE, MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, Path, Report, Violation,
+        capabilities, declared_capabilities, normalize_id,
     },
 };
 
@@ -63,8 +63,9 @@ pub struct Options {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidSource`] for what is no such file, or has no id where none is given either; those of
-/// [`Document::parse`] and [`normalize_id`].
+/// [`Error::InvalidSource`] for what is no such file, or has no id where none is given either;
+/// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`Document::parse`] and
+/// [`normalize_id`].
 pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
     let (value, duplicates) = Document::parse(json)?.into_parts();
     let Value::Object(mut members) = value else {
@@ -74,15 +75,21 @@ pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
     shape::respell(&mut members, FILE, &Path::ROOT, &mut findings);
     diagnose(&members)?;
     shape::mend(&mut members, FILE, &Path::ROOT, &mut findings);
+    if members.get("capabilities").and_then(Value::as_array).is_some_and(|all| all.len() > MAX_AFFORDANCES) {
+        return Err(Error::LimitExceeded { what: "number of capabilities", maximum: MAX_AFFORDANCES as u64 });
+    }
     let id = id_of(&members, options)?;
-    let thing = description(&id, &members, options, &mut findings);
+    let description = description(&id, &members, options, &mut findings).to_string();
+    if description.len() > MAX_DOCUMENT_BYTES {
+        return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
+    }
     let source =
         Source { format: Format::LmosCapabilities, media_type: "application/json".into(), bytes: json.to_vec() };
     let repeated = duplicates.into_iter().map(|pointer| {
         Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
     });
     let warnings = repeated.chain(findings.into_list()).collect();
-    Ok(Conversion { things: vec![ConvertedThing { id, description: thing.to_string(), source }], warnings })
+    Ok(Conversion { things: vec![ConvertedThing { id, description, source }], warnings })
 }
 
 fn invalid(rule: &'static str, message: &str) -> Error {
