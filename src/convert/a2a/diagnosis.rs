@@ -61,39 +61,44 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
             false => has_skills && card.contains_key("name") && is_typical,
         },
     };
-    if is_card { Vec::new() } else { violations(card, has_interface, has_skills, lookalike) }
-}
-
-fn violations(card: &Object, has_interface: bool, has_skills: bool, lookalike: Option<&Lookalike>) -> Vec<Violation> {
+    if is_card {
+        return Vec::new();
+    }
     let mut message = String::from("not an A2A card: ");
     message.push_str(match (has_skills, has_interface) {
         (false, false) => "has no `skills` and no `url`/`supportedInterfaces`",
+        (false, true) if is_typical => "has no `skills`",
         (false, true) => "has a URL, but no `skills`, `capabilities` or modes",
         (true, false) => "has no `url`/`supportedInterfaces`, `capabilities` or modes",
         (true, true) => "it is of another format",
     });
-    let schema_org = || {
-        let type_ = card.get("@type").and_then(Value::as_str).unwrap_or("description");
-        Some(format!("a schema.org {}", type_.rsplit(['/', ':']).next().unwrap_or(type_)))
-    };
-    let looks = lookalike.map(|lookalike| lookalike.name.to_owned());
-    if let Some(looks) = looks.or_else(|| if has_schema_org(card) { schema_org() } else { None }) {
+    if let Some(looks) = looks_like(card, lookalike) {
         message.push_str("; it looks like ");
         message.extend(looks.chars().take(100));
     }
-    let mut violations = vec![Violation::new("", "not-a-card", message)];
-    for (name, is_missing) in [
-        ("name", !card.contains_key("name")),
-        ("url", !has_interface),
-        ("skills", !has_skills),
-        ("capabilities", !card.contains_key("capabilities")),
-    ] {
-        if is_missing {
-            let name = if name == "url" { "url`/`supportedInterfaces" } else { name };
-            violations.push(Violation::new("", "member-missing", format!("`{name}` is missing")));
-        }
+    let missing = missing(card, has_interface, has_skills);
+    [Violation::new("", "not-a-card", message)].into_iter().chain(missing).collect()
+}
+
+/// What the document is instead, in words.
+fn looks_like(card: &Object, lookalike: Option<&Lookalike>) -> Option<String> {
+    if let Some(lookalike) = lookalike {
+        return Some(lookalike.name.to_owned());
     }
-    violations
+    let type_ = card.get("@type").and_then(Value::as_str).unwrap_or("description");
+    let name = type_.rsplit(['/', ':']).next().unwrap_or(type_);
+    has_schema_org(card).then(|| format!("a schema.org {name}"))
+}
+
+fn missing(card: &Object, has_interface: bool, has_skills: bool) -> impl Iterator<Item = Violation> {
+    let members = [
+        ("`name`", card.contains_key("name")),
+        ("`url`/`supportedInterfaces`", has_interface),
+        ("`skills`", has_skills),
+        ("`capabilities`", card.contains_key("capabilities")),
+    ];
+    let missing = members.into_iter().filter(|(_, is_there)| !is_there);
+    missing.map(|(name, _)| Violation::new("", "member-missing", format!("{name} is missing")))
 }
 
 fn has_any(object: &Object, names: &[&str]) -> bool {
