@@ -207,6 +207,29 @@ fn requirements_of_skills_are_those_of_their_forms() {
 }
 
 #[test]
+fn definitions_of_our_own_never_take_the_name_of_a_scheme() {
+    let mut odd = json(&fixture("every_scheme_0_3"));
+    let key = |name: &str| json!({"type": "apiKey", "in": "header", "name": name});
+    for name in ["nosec_sc", "one_of_2", "oauth_implicit", "oauth_clientCredentials"] {
+        odd["securitySchemes"][name] = key(name);
+    }
+    odd["security"] = json!([{}, {"oauth": []}, {"one_of_2": [], "nosec_sc": []}, {"all_of_1": []}]);
+    let (thing, warnings) = thing_with(&card(&odd), &Options::default());
+    let definitions = &thing["securityDefinitions"];
+    for name in ["nosec_sc", "one_of_2", "oauth_implicit", "oauth_clientCredentials"] {
+        assert_eq!(definitions[name]["name"], name);
+    }
+    assert_eq!(definitions["oauth"]["oneOf"], json!(["oauth_authorizationCode", "oauth_clientCredentials_"]));
+    let options = &definitions[thing["security"].as_str().unwrap()]["oneOf"];
+    assert_eq!(definitions[options[0].as_str().unwrap()]["scheme"], "nosec");
+    assert_eq!(definitions[options[2].as_str().unwrap()]["allOf"], json!(["nosec_sc", "one_of_2"]));
+    assert_eq!(definitions[options[3].as_str().unwrap()]["scheme"], "auto");
+    assert!(found(&warnings).contains(&("security-undefined", "/security")));
+    let again = agentdex::convert::a2a::from_thing(&thing, agentdex::convert::a2a::Generation::V0).unwrap();
+    assert_eq!(json(again.as_bytes())["security"], odd["security"]);
+}
+
+#[test]
 fn a_card_that_requires_nothing_is_open() {
     let thing = thing_of("plain_0_2");
     assert_eq!(thing["security"], "nosec_sc");

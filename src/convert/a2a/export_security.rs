@@ -63,7 +63,8 @@ pub(super) fn add(thing: &Object, shape: Generation, members: &mut Object, viola
 /// The requirements of the card that was, if its schemes are still there; else those of the TD.
 fn add_requirements(thing: &Object, shape: Generation, alternatives: &[Vec<String>], members: &mut Object) {
     let names = members.get("securitySchemes").and_then(Value::as_object);
-    let is_defined = |name: &str| names.is_some_and(|names| names.contains_key(name));
+    let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
+    let is_defined = |name: &str| [names, definitions].into_iter().flatten().any(|names| names.contains_key(name));
     if let Some(kept) = requirements::of(members, shape)
         && requirements::read(kept).0.iter().flatten().all(|(name, _)| is_defined(name))
     {

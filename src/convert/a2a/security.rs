@@ -32,15 +32,25 @@ pub(super) struct Definitions<'f> {
     definitions: Object,
     /// Combinations that are there already, by their members.
     combinations: HashMap<(&'static str, Vec<String>), String>,
+    /// The schemes of the card, whose definitions have their names.
+    declared: Option<&'f Object>,
+    /// The names of schemes that are required, but not declared, and those of their definitions.
+    undeclared: HashMap<String, String>,
     findings: &'f mut Findings,
 }
 
 impl<'f> Definitions<'f> {
     /// The definitions of the schemes of a card.
-    pub(super) fn of(card: &Card, findings: &'f mut Findings) -> Definitions<'f> {
-        let mut own = Definitions { definitions: Object::new(), combinations: HashMap::new(), findings };
-        let schemes = card.members().get("securitySchemes").and_then(Value::as_object);
-        for (name, scheme) in schemes.into_iter().flatten() {
+    pub(super) fn of(card: &'f Card, findings: &'f mut Findings) -> Definitions<'f> {
+        let declared = card.members().get("securitySchemes").and_then(Value::as_object);
+        let mut own = Definitions {
+            definitions: Object::new(),
+            combinations: HashMap::new(),
+            declared,
+            undeclared: HashMap::new(),
+            findings,
+        };
+        for (name, scheme) in declared.into_iter().flatten() {
             let list = Path::ROOT.member("securitySchemes");
             let path = list.member(name);
             match scheme.as_object().and_then(Scheme::read) {
@@ -102,19 +112,15 @@ impl<'f> Definitions<'f> {
                 scopes.push(scope.clone());
             }
         }
-        for (name, _) in alternatives.iter().flatten() {
-            if !self.definitions.contains_key(name) {
-                self.findings.add(path, "security-undefined", || format!("{name:?} isn't among `securitySchemes`"));
-                let definition =
-                    json!({"scheme": "auto", "description": "required, but not declared by the agent card"});
-                self.definitions.insert(name.clone(), definition);
-            }
-        }
-        let names = match alternatives {
-            [one] if one.len() > 1 => one.iter().map(|(name, _)| Value::from(name.as_str())).collect(),
+        let alternatives: Vec<Vec<String>> = alternatives
+            .iter()
+            .map(|alternative| alternative.iter().map(|(name, _)| self.definition_of(name, path)).collect())
+            .collect();
+        let names = match alternatives.as_slice() {
+            [one] if one.len() > 1 => one.iter().map(String::as_str).collect(),
             several => {
                 let mut seen = HashSet::new();
-                let options = several.iter().map(|alternative| self.all_of(alternative));
+                let options = several.iter().map(|names| self.all_of(names));
                 let options = options.filter(|name| seen.insert(name.clone())).collect();
                 self.one_of(options).into()
             }
@@ -122,11 +128,31 @@ impl<'f> Definitions<'f> {
         Security { names, scopes }
     }
 
-    fn all_of(&mut self, alternative: &Alternative) -> String {
-        match alternative.as_slice() {
+    /// The name of the definition of a scheme that is required.
+    fn definition_of(&mut self, name: &str, path: &Path<'_>) -> String {
+        if self.is_declared(name) {
+            return name.to_owned();
+        }
+        if let Some(known) = self.undeclared.get(name) {
+            return known.clone();
+        }
+        self.findings.add(path, "security-undefined", || format!("{name:?} isn't among `securitySchemes`"));
+        let own = self.free_name(name.to_owned());
+        let definition = json!({"scheme": "auto", "description": "required, but not declared by the agent card"});
+        self.definitions.insert(own.clone(), definition);
+        self.undeclared.insert(name.to_owned(), own.clone());
+        own
+    }
+
+    fn is_declared(&self, name: &str) -> bool {
+        self.declared.is_some_and(|declared| declared.contains_key(name))
+    }
+
+    fn all_of(&mut self, names: &[String]) -> String {
+        match names {
             [] => self.named("nosec_sc", json!({"scheme": "nosec"})),
-            [(name, _)] => name.clone(),
-            several => self.combine("allOf", several.iter().map(|(name, _)| name.clone()).collect()),
+            [name] => name.clone(),
+            several => self.combine("allOf", several.to_vec()),
         }
     }
 
@@ -161,7 +187,7 @@ impl<'f> Definitions<'f> {
     }
 
     fn free_name(&self, mut name: String) -> String {
-        while self.definitions.contains_key(&name) {
+        while self.definitions.contains_key(&name) || self.is_declared(&name) {
             name.push('_');
         }
         name
