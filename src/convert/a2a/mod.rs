@@ -19,6 +19,8 @@
 //! | `a2a:implicit`, `a2a:password` | security | flows of OAuth 2.0 that a TD hasn't |
 //! | `a2a:scheme` | security | the HTTP scheme, or the card's scheme that one of several flows is of |
 //! | `a2a:scopes` | security | scopes with their descriptions |
+//!
+//! `schemas/a2a.jsonld` has the terms for JSON-LD; descriptions name the namespace alone.
 
 mod card;
 mod convert;
@@ -42,7 +44,7 @@ use std::{fmt, str::FromStr};
 pub use self::{card::Card, convert::Rendition, export::from_thing};
 use crate::{Error, td::Report, td::Violation};
 
-/// The namespace that the prefix `a2a` stands for in descriptions.
+/// The namespace that the prefix `a2a` stands for in descriptions; `schemas/a2a.jsonld` has its terms.
 pub const A2A_NAMESPACE: &str = "urn:agentdex:a2a:";
 
 /// The binding of interfaces that are no A2A, but plain HTTP requests: those of the forms that the
