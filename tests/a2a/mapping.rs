@@ -1,7 +1,7 @@
 //! What a card says is what its Thing says.
 
 use agentdex::{
-    convert::a2a::{Card, Options},
+    convert::a2a::{A2A_CONTEXT, A2A_NAMESPACE, Card, Generation, Options, from_thing},
     td,
 };
 use serde_json::{Value, json};
@@ -138,6 +138,13 @@ fn extensions_signatures_and_unknown_members_are_kept() {
 }
 
 #[test]
+fn the_context_defines_the_namespace_that_descriptions_name() {
+    let context = json(A2A_CONTEXT.as_bytes());
+    let prefix = &thing_of("extensions_1_0")["@context"][1]["a2a"];
+    assert_eq!((prefix, &context["@context"]["a2a"]["@id"]), (&json!(A2A_NAMESPACE), prefix));
+}
+
+#[test]
 fn every_scheme_of_1_0_has_its_definition() {
     let thing = thing_of("every_scheme_1_0");
     let token = "https://login.example/token";
@@ -225,7 +232,7 @@ fn definitions_of_our_own_never_take_the_name_of_a_scheme() {
     assert_eq!(definitions[options[2].as_str().unwrap()]["allOf"], json!(["nosec_sc", "one_of_2"]));
     assert_eq!(definitions[options[3].as_str().unwrap()]["scheme"], "auto");
     assert!(found(&warnings).contains(&("security-undefined", "/security")));
-    let again = agentdex::convert::a2a::from_thing(&thing, agentdex::convert::a2a::Generation::V0).unwrap();
+    let again = from_thing(&thing, Generation::V0).unwrap();
     assert_eq!(json(again.as_bytes())["security"], odd["security"]);
 }
 

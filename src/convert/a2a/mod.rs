@@ -19,8 +19,6 @@
 //! | `a2a:implicit`, `a2a:password` | security | flows of OAuth 2.0 that a TD hasn't |
 //! | `a2a:scheme` | security | the HTTP scheme, or the card's scheme that one of several flows is of |
 //! | `a2a:scopes` | security | scopes with their descriptions |
-//!
-//! `schemas/a2a.jsonld` has the terms for JSON-LD; descriptions name the namespace alone.
 
 mod card;
 mod convert;
@@ -44,8 +42,12 @@ use std::{fmt, str::FromStr};
 pub use self::{card::Card, convert::Rendition, export::from_thing};
 use crate::{Error, td::Report, td::Violation};
 
-/// The namespace that the prefix `a2a` stands for in descriptions; `schemas/a2a.jsonld` has its terms.
+/// The namespace that the prefix `a2a` stands for in descriptions.
 pub const A2A_NAMESPACE: &str = "urn:agentdex:a2a:";
+
+/// The JSON-LD context that defines its terms. Descriptions only name the namespace: the context of a
+/// Thing Description is a map of texts (TD 1.1, section 5.3.1.1).
+pub const A2A_CONTEXT: &str = include_str!("../../../schemas/a2a.jsonld");
 
 /// The binding of interfaces that are no A2A, but plain HTTP requests: those of the forms that the
 /// extension of the same URI lists.
