@@ -53,6 +53,15 @@ fn a_thing_that_was_a_card_gives_the_card_again() {
 }
 
 #[test]
+fn a_card_of_0_3_with_an_empty_list_of_interfaces_stays_one() {
+    let (_, bytes) = fixtures().into_iter().find(|(name, _)| name == "every_scheme_0_3").unwrap();
+    let mut card = json(&bytes);
+    card["supportedInterfaces"] = json!([]);
+    let read = Card::parse(card.to_string().as_bytes()).unwrap();
+    assert_eq!(exported(&thing(&read), Generation::V0), card);
+}
+
+#[test]
 fn what_was_changed_in_the_thing_is_changed_in_the_card() {
     let (_, bytes) = fixtures().into_iter().find(|(name, _)| name == "every_scheme_0_3").unwrap();
     let mut thing = thing(&Card::parse(&bytes).unwrap());

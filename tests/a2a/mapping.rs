@@ -254,6 +254,11 @@ fn security_that_is_not_said_is_left_open_and_reported() {
     let (undefined, warnings) = thing_with(&card(&plain), &Options::default());
     assert_eq!(undefined["securityDefinitions"]["missing"]["scheme"], "auto");
     assert!(found(&warnings).contains(&("security-undefined", "/security")));
+    let mut unread = json(&fixture("plain_0_2"));
+    unread["security"] = json!([5]);
+    let (unread, warnings) = thing_with(&card(&unread), &Options::default());
+    assert_eq!(unread["securityDefinitions"], json!({"auto_sc": {"scheme": "auto"}}));
+    assert!(found(&warnings).contains(&("requirement", "/security")));
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Card {
 }
 
 /// What the shape says; a list without any interface says nothing beside a `url`.
-fn generation_of(members: &Map<String, Value>) -> Generation {
+pub(super) fn generation_of(members: &Map<String, Value>) -> Generation {
     match members.get("supportedInterfaces") {
         Some(Value::Array(interfaces)) if interfaces.is_empty() && members.contains_key("url") => Generation::V0,
         Some(Value::Array(_) | Value::Object(_)) => Generation::V1,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Card, Generation,
+    card::generation_of,
     export_forms::{self, Reached},
     export_security,
     reference::web_url,
@@ -44,10 +45,7 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<String> {
     let thing = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
     let mut members: Object = thing.iter().filter_map(own_member).collect();
     let is_card = ["supportedInterfaces", "url", "additionalInterfaces"].iter().any(|name| members.contains_key(*name));
-    let shape = match is_card && !members.contains_key("supportedInterfaces") {
-        true => Generation::V0,
-        false => Generation::V1,
-    };
+    let shape = if is_card { generation_of(&members) } else { Generation::V1 };
     let mut violations = Vec::new();
     if !is_card {
         add_interfaces(thing, generation, &mut members, &mut violations);

@@ -74,6 +74,9 @@ impl<'f> Definitions<'f> {
             if !alternatives.is_empty() {
                 return self.require(&alternatives, &Path::ROOT.member(place));
             }
+            if unread > 0 {
+                return self.open();
+            }
         }
         let (rule, place, message) = if !self.definitions.is_empty() {
             ("security-open", "securitySchemes", "there are schemes, but nothing says that they are required")
@@ -83,6 +86,11 @@ impl<'f> Definitions<'f> {
             return Security { names: self.named("nosec_sc", json!({"scheme": "nosec"})).into(), scopes: Vec::new() };
         };
         self.findings.add(&Path::ROOT.member(place), rule, || format!("{message}; the description leaves it open"));
+        self.open()
+    }
+
+    /// What is required is not known.
+    fn open(&mut self) -> Security {
         Security { names: self.named("auto_sc", json!({"scheme": "auto"})).into(), scopes: Vec::new() }
     }
 
