@@ -213,6 +213,40 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
+    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't.
+    #[error("{url} is not fetched: {reason}")]
+    FetchRefused {
+        /// The URL that was asked for.
+        url: String,
+        /// What is wrong with it, and how the operator can allow it.
+        reason: String,
+    },
+    /// A URL was asked for, and no document came back.
+    #[error("fetching {url} failed: {reason}")]
+    FetchFailed {
+        /// The URL that was asked for.
+        url: String,
+        /// The status of the answer, if it is what is wrong.
+        status: Option<u16>,
+        /// What came instead.
+        reason: String,
+        /// Why.
+        source: Option<BoxError>,
+    },
+    /// Fetching took longer than it may.
+    #[error("fetching {url} took too long while {doing}")]
+    FetchTimedOut {
+        /// The URL that was asked for.
+        url: String,
+        /// What it was waiting for.
+        doing: &'static str,
+    },
+    /// So much is being fetched that there was no turn.
+    #[error("too much is being fetched at the moment, or from {host}; try again later")]
+    FetchBusy {
+        /// Whom it was to be fetched from.
+        host: String,
+    },
     /// A file or socket failed.
     #[error("{doing}: {source}")]
     Io {

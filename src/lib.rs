@@ -13,6 +13,8 @@ pub mod error;
 pub mod td;
 
 pub mod convert;
+#[cfg(feature = "fetch")]
+pub mod fetch;
 pub mod search;
 pub mod store;
 

@@ -199,6 +199,10 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
         }
         Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed", "Closed to writes"),
         Error::ShuttingDown => (S::SERVICE_UNAVAILABLE, "shutting-down", "Shutting down"),
+        Error::FetchRefused { .. } => (S::UNPROCESSABLE_ENTITY, "fetch-refused", "URL is not fetched"),
+        Error::FetchFailed { .. } => (S::BAD_GATEWAY, "fetch-failed", "Fetching failed"),
+        Error::FetchTimedOut { .. } => (S::GATEWAY_TIMEOUT, "fetch-timed-out", "Fetching took too long"),
+        Error::FetchBusy { .. } => (S::SERVICE_UNAVAILABLE, "fetch-busy", "Too much is being fetched"),
         Error::InvalidSetting { .. }
         | Error::StoreInUse { .. }
         | Error::UnsupportedStoreFormat { .. }
@@ -224,6 +228,9 @@ impl Problem {
             }),
             Error::UnexpectedId { id } | Error::NotFound { id } | Error::AlreadyExists { id } => json!({"id": id}),
             Error::IdMismatch { expected, found } => json!({"expected": expected, "found": found}),
+            Error::FetchRefused { url, .. } | Error::FetchTimedOut { url, .. } => json!({"url": url}),
+            Error::FetchFailed { url, status: None, .. } => json!({"url": url}),
+            Error::FetchFailed { url, status: Some(status), .. } => json!({"url": url, "answered": status}),
             Error::IndexRebuilding { done, total } => json!({"done": done, "total": total}),
             _ => Value::Null,
         };

@@ -1,0 +1,263 @@
+//! The one fetcher for URLs that stand in documents or come from callers.
+//!
+//! Whoever can make a server fetch can try to make it fetch from places that only the server reaches.
+//! So every URL, each hop of a redirect anew, is checked before anything is sent: [`target`] reads it,
+//! [`resolver`] is asked once what the name stands for, [`address`] and [`allow`] decide, and the
+//! connection goes to the very addresses that were checked. What comes back is bounded by [`turns`],
+//! by time, and by [`body`], and must say that it is JSON. URLs that the operator sets need none of this.
+
+mod address;
+mod allow;
+mod answer;
+mod body;
+mod errand;
+mod options;
+mod resolver;
+mod target;
+mod tls;
+mod turns;
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use reqwest::{Client, Response, StatusCode, header, redirect};
+use rustls::ClientConfig;
+use tokio::time::Instant;
+
+pub use self::{
+    allow::AllowList,
+    answer::{Answer, Fetched, Validators},
+    options::{Options, Request},
+    resolver::{Resolver, Resolving},
+};
+use self::{
+    answer::{json_media_type, max_age, text},
+    body::{Body, BodyError},
+    errand::Errand,
+    resolver::{Checked, SystemResolver},
+    target::Target,
+    turns::{Pace, Turns},
+};
+use crate::{Error, Result};
+
+/// The most redirects that are followed.
+const MAX_REDIRECTS: usize = 5;
+/// The most addresses of a host that are tried.
+const MAX_ADDRESSES: usize = 8;
+
+/// Fetches JSON documents from the public internet, and from where the operator allows it. Cloning is
+/// cheap and shares the bounds.
+///
+/// ```no_run
+/// # async fn example() -> agentdex::Result<()> {
+/// use agentdex::fetch::{Fetcher, Options, Request};
+///
+/// let fetcher = Fetcher::new(Options::default())?;
+/// let card = fetcher.fetch(&Request::new("https://agents.example/.well-known/agent-card.json")).await?;
+/// println!("{} bytes from {}", card.bytes.len(), card.url);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Fetcher(Arc<Inner>);
+
+struct Inner {
+    options: Options,
+    tls: ClientConfig,
+    resolver: Box<dyn Resolver>,
+    turns: Turns,
+}
+
+/// What one hop gave.
+enum Hop {
+    Answer(Response, Target),
+    Redirect(Target),
+}
+
+impl Fetcher {
+    /// A fetcher that asks the operating system what names stand for.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] for a proxy or a file with certificates that can't be used.
+    pub fn new(options: Options) -> Result<Fetcher> {
+        Fetcher::with_resolver(options, SystemResolver::new())
+    }
+
+    /// A fetcher that asks somebody else what names stand for.
+    ///
+    /// # Errors
+    /// As [`Fetcher::new`].
+    pub fn with_resolver(options: Options, resolver: impl Resolver + 'static) -> Result<Fetcher> {
+        let pace = Pace {
+            at_once: options.at_once,
+            at_once_per_host: options.at_once_per_host,
+            interval: Duration::from_millis(100),
+            burst: 20,
+            patience: options.phase_timeout,
+        };
+        let tls = tls::configuration(options.ca.as_deref())?;
+        let inner = Inner { options, tls, resolver: Box::new(resolver), turns: Turns::new(pace) };
+        // A proxy that can't be used is noticed now.
+        inner.client(Vec::new()).map_err(|_| Error::InvalidSetting {
+            origin: "fetch_proxy".into(),
+            message: "it is no URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
+        })?;
+        Ok(Fetcher(Arc::new(inner)))
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// Fetches a document.
+    ///
+    /// # Errors
+    /// [`Error::FetchRefused`], [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`].
+    pub async fn fetch(&self, request: &Request) -> Result<Fetched> {
+        let errand = self.errand(request);
+        match self.run(&errand, request, &Validators::default()).await? {
+            Answer::Fetched(fetched) => Ok(fetched),
+            Answer::NotModified { .. } => Err(errand.unexpected(StatusCode::NOT_MODIFIED)),
+        }
+    }
+
+    /// Fetches a document unless it is the one that `validators` came with.
+    ///
+    /// # Errors
+    /// As [`Fetcher::fetch`].
+    pub async fn fetch_if_changed(&self, request: &Request, validators: &Validators) -> Result<Answer> {
+        self.run(&self.errand(request), request, validators).await
+    }
+
+    fn errand<'a>(&self, request: &'a Request) -> Errand<'a> {
+        Errand { url: &request.url, deadline: Instant::now() + self.0.options.timeout }
+    }
+
+    async fn run(&self, errand: &Errand<'_>, request: &Request, validators: &Validators) -> Result<Answer> {
+        let mut target = Target::parse(&request.url).map_err(|reason| errand.refused(reason))?;
+        for _ in 0..=MAX_REDIRECTS {
+            let host = target.host.clone();
+            let turn = errand.within("waiting for a turn", self.0.turns.take(&host)).await?;
+            let _turn = turn.ok_or(Error::FetchBusy { host })?;
+            match self.0.hop(errand, target, request, validators).await? {
+                Hop::Redirect(next) => target = next,
+                Hop::Answer(response, at) => return self.0.read(errand, response, &at, validators).await,
+            }
+        }
+        Err(errand.refused(format!("it redirects more than {MAX_REDIRECTS} times")))
+    }
+}
+
+impl std::fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the proxy, which may have a password in it.
+        f.debug_struct("Fetcher").field("allowed", &self.0.options.allowed).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Checks a place and asks there.
+    async fn hop(&self, errand: &Errand<'_>, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
+        let refused = |reason| errand.refused_at(&at, reason);
+        at.check_name(&self.options.allowed).map_err(refused)?;
+        let addresses = self.resolve(errand, &at).await?;
+        at.check_addresses(&addresses, &self.options.allowed).map_err(refused)?;
+        let client = self.client(addresses).map_err(|error| errand.interrupted("preparing", error))?;
+        let asking = client
+            .get(at.url.clone())
+            .header(header::ACCEPT, request.accept)
+            .header(header::ACCEPT_ENCODING, "gzip")
+            .headers(known.headers())
+            .send();
+        let response = errand.within("waiting for the answer", asking).await?;
+        let doing = |error: &reqwest::Error| if error.is_connect() { "connecting" } else { "waiting for the answer" };
+        let response = response.map_err(|error| errand.interrupted(doing(&error), error))?;
+        if !is_redirect(response.status()) {
+            return Ok(Hop::Answer(response, at));
+        }
+        let location = text(response.headers(), header::LOCATION);
+        let location = location.ok_or_else(|| errand.unexpected(response.status()))?;
+        let next = at.redirect(location).map_err(|reason| {
+            let location: String = location.chars().take(200).collect();
+            errand.refused(format!("it redirects to {location:?}: {reason}"))
+        })?;
+        if at.is_https() && !next.is_https() && !next.is_allow_listed(&self.options.allowed) {
+            return Err(errand.refused(format!("it redirects from https to {}, which is not encrypted", next.as_str())));
+        }
+        Ok(Hop::Redirect(next))
+    }
+
+    async fn resolve(&self, errand: &Errand<'_>, at: &Target) -> Result<Vec<IpAddr>> {
+        if let Some(address) = at.address() {
+            return Ok(vec![address]);
+        }
+        let lookup = tokio::time::timeout(self.options.phase_timeout, self.resolver.resolve(&at.host));
+        let found = errand.within("resolving the host name", lookup).await?;
+        let found = found.map_err(|_| errand.timed_out("resolving the host name"))?;
+        match found {
+            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+            // The proxy knows names that this machine may not.
+            _ if self.options.proxy.is_some() => Ok(Vec::new()),
+            Ok(_) => Err(errand.failed(format!("the host {} has no address", at.host))),
+            Err(error) => Err(errand.failed(format!("the host {} can't be resolved: {error}", at.host))),
+        }
+    }
+
+    /// A client for one request, which connects to these addresses and nowhere else.
+    fn client(&self, mut addresses: Vec<IpAddr>) -> reqwest::Result<Client> {
+        addresses.truncate(MAX_ADDRESSES);
+        let builder = Client::builder()
+            .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
+            .tls_backend_preconfigured(self.tls.clone())
+            .http1_only()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(self.options.phase_timeout)
+            .read_timeout(self.options.phase_timeout)
+            .pool_max_idle_per_host(0);
+        match &self.options.proxy {
+            Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy)?).build(),
+            None => builder.no_proxy().dns_resolver(Checked(addresses)).build(),
+        }
+    }
+
+    async fn read(
+        &self,
+        errand: &Errand<'_>,
+        mut response: Response,
+        at: &Target,
+        known: &Validators,
+    ) -> Result<Answer> {
+        let max_age = max_age(response.headers());
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_MODIFIED if !known.is_empty() => return Ok(Answer::NotModified { max_age }),
+            status => return Err(errand.unexpected(status)),
+        }
+        let failed = |reason: String| errand.failed(reason);
+        let too_large = || errand.failed(format!("the document exceeds the limit of {} bytes", self.options.max_bytes));
+        let media_type = json_media_type(&response).map_err(failed)?;
+        let validators = Validators::of(response.headers());
+        let coding = text(response.headers(), header::CONTENT_ENCODING).unwrap_or_default();
+        let mut body = Body::new(coding, self.options.max_bytes).ok_or_else(|| {
+            failed(format!("the answer has the content coding {coding:?}, and only gzip was asked for"))
+        })?;
+        if response.content_length().is_some_and(|length| length > self.options.max_bytes as u64) {
+            return Err(too_large());
+        }
+        let unreadable = |error| match error {
+            BodyError::TooLarge => too_large(),
+            BodyError::Malformed(reason) => failed(format!("the document can't be decompressed: {reason}")),
+        };
+        let reading = |error| errand.interrupted("reading the document", error);
+        while let Some(piece) = errand.within("reading the document", response.chunk()).await?.map_err(reading)? {
+            body.take(&piece).map_err(unreadable)?;
+        }
+        let bytes = body.finish().map_err(unreadable)?;
+        Ok(Answer::Fetched(Fetched { url: at.as_str().to_owned(), media_type, bytes, validators, max_age }))
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}

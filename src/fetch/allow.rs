@@ -1,0 +1,150 @@
+//! What the operator allows to fetch from although it isn't public.
+
+use std::net::IpAddr;
+
+use super::address::Network;
+use crate::{Error, Result};
+
+/// Networks, addresses and hosts of the operator's own that may be fetched from.
+///
+/// ```
+/// let allowed = agentdex::fetch::AllowList::parse(["10.1.0.0/16", "cards.internal", "localhost:8080"])?;
+/// assert_eq!(allowed.to_string(), "10.1.0.0/16, cards.internal, localhost:8080");
+/// # Ok::<(), agentdex::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct AllowList(Vec<Entry>);
+
+#[derive(Debug, Clone)]
+struct Entry {
+    text: String,
+    place: Place,
+    /// None: all.
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Network(Network),
+    Host(String),
+}
+
+impl AllowList {
+    /// Reads entries: a network (`10.1.0.0/16`, `fd00::/8`), an address or a host name, the latter two
+    /// also with a port (`localhost:8080`, `[::1]:8080`). A host name allows whatever it stands for.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`]
+    pub fn parse(entries: impl IntoIterator<Item = impl AsRef<str>>) -> Result<AllowList> {
+        let read = |entry: &str| Entry::parse(entry).ok_or_else(|| invalid(entry));
+        entries.into_iter().map(|entry| read(entry.as_ref())).collect::<Result<_>>().map(AllowList)
+    }
+
+    /// Whether the name itself is allowed, whatever it stands for.
+    pub(super) fn has_host(&self, host: &str, port: u16) -> bool {
+        self.at(port).any(|place| matches!(place, Place::Host(allowed) if allowed == host))
+    }
+
+    /// Whether the address is allowed.
+    pub(super) fn has_address(&self, address: IpAddr, port: u16) -> bool {
+        self.at(port).any(|place| matches!(place, Place::Network(network) if network.contains(address)))
+    }
+
+    fn at(&self, port: u16) -> impl Iterator<Item = &Place> {
+        self.0.iter().filter(move |entry| entry.port.is_none_or(|allowed| allowed == port)).map(|entry| &entry.place)
+    }
+}
+
+impl std::fmt::Display for AllowList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let entries: Vec<&str> = self.0.iter().map(|entry| entry.text.as_str()).collect();
+        f.write_str(&entries.join(", "))
+    }
+}
+
+impl Entry {
+    fn parse(entry: &str) -> Option<Entry> {
+        let entry = entry.trim();
+        if let Some(network) = Network::parse(entry) {
+            return Some(Entry { text: entry.into(), place: Place::Network(network), port: None });
+        }
+        let (place, port) = match entry.rsplit_once(':') {
+            Some((place, port)) => (place, Some(port.parse().ok()?)),
+            None => (entry, None),
+        };
+        let address = place.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(place);
+        let is_bracketed = address.len() != place.len();
+        let place = match Network::parse(address).filter(|_| !address.contains('/')) {
+            Some(network) if is_bracketed || !address.contains(':') => Place::Network(network),
+            _ if is_bracketed => return None,
+            _ => Place::Host(host_name(place)?),
+        };
+        Some(Entry { text: entry.into(), place, port })
+    }
+}
+
+/// A host name as URLs have it once they are read: in lower case, in ASCII, not ending in a dot.
+fn host_name(name: &str) -> Option<String> {
+    let is_word = !name.is_empty() && !name.contains(['/', '@', '?', '#', '\\', '*', '[', ']', ':']);
+    let url = reqwest::Url::parse(&format!("http://{name}/")).ok().filter(|_| is_word)?;
+    let host = url.host_str()?.trim_end_matches('.');
+    // A number in disguise would be an address by now: whoever writes one here means something else.
+    (!host.is_empty() && host.parse::<IpAddr>().is_err()).then(|| host.to_owned())
+}
+
+fn invalid(entry: &str) -> Error {
+    let message =
+        format!("{entry:?} is neither a network such as 10.1.0.0/16 nor an address or host such as localhost:8080");
+    Error::InvalidSetting { origin: "allow_fetch".into(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(entry: &str, host: &str, address: &str, port: u16) -> bool {
+        let allowed = AllowList::parse([entry]).unwrap();
+        allowed.has_host(host, port) || allowed.has_address(address.parse().unwrap(), port)
+    }
+
+    #[test]
+    fn entries_allow_what_they_say() {
+        assert!(allows("10.0.0.0/8", "any", "10.2.3.4", 80));
+        assert!(allows("10.2.3.4:8080", "any", "10.2.3.4", 8080));
+        assert!(allows("[fd00::1]:443", "any", "fd00::1", 443));
+        assert!(allows("fd00::1", "any", "fd00::1", 443));
+        assert!(allows("127.0.0.1", "any", "::ffff:127.0.0.1", 443));
+        assert!(allows("Cards.INTERNAL.", "cards.internal", "10.0.0.1", 1));
+        assert!(allows("bücher.example:80", "xn--bcher-kva.example", "10.0.0.1", 80));
+    }
+
+    #[test]
+    fn entries_allow_nothing_else() {
+        assert!(!allows("10.2.3.4:8080", "any", "10.2.3.4", 8081));
+        assert!(!allows("10.2.3.4", "any", "10.2.3.5", 80));
+        assert!(!allows("cards.internal", "evil.cards.internal", "10.0.0.1", 80));
+        assert!(!allows("cards.internal", "internal", "10.0.0.1", 80));
+        assert!(!allows("cards.internal:80", "cards.internal", "10.0.0.1", 81));
+        assert!(!AllowList::default().has_address([127, 0, 0, 1].into(), 80));
+    }
+
+    #[test]
+    fn what_is_no_entry_is_refused_and_named() {
+        for entry in [
+            "",
+            "http://localhost",
+            "*.internal",
+            "host:port",
+            "host:70000",
+            "a b",
+            "user@host",
+            "10.0.0.0/8:80",
+            "0x7f.1",
+            "[::1",
+            "[host]",
+        ] {
+            let error = AllowList::parse([entry]).unwrap_err().to_string();
+            assert!(error.contains("allow_fetch") && error.contains(&format!("{entry:?}")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a fetch brings back: the document with what its server says about it.
+
+use std::time::Duration;
+
+use reqwest::{
+    Response,
+    header::{self, HeaderMap, HeaderName, HeaderValue},
+};
+
+/// Longer validators are not kept.
+const MAX_VALIDATOR_BYTES: usize = 1024;
+
+/// A document that was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where it came from in the end, after redirects.
+    pub url: String,
+    /// Its media type without parameters, in lower case.
+    pub media_type: String,
+    /// The document, decompressed.
+    pub bytes: Vec<u8>,
+    /// What to send along to hear only of a newer one.
+    pub validators: Validators,
+    /// How long its server calls it fresh, if it says so.
+    pub max_age: Option<Duration>,
+}
+
+/// What became of a conditional fetch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// There is a document that differs from the known one, or whose server can't tell.
+    Fetched(Fetched),
+    /// The known document is still right.
+    NotModified {
+        /// How long its server calls it fresh, if it says so.
+        max_age: Option<Duration>,
+    },
+}
+
+/// What tells one version of a document from another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Validators {
+    /// The entity tag, quotes included.
+    pub etag: Option<String>,
+    /// The moment of the last change, as the server wrote it.
+    pub last_modified: Option<String>,
+}
+
+impl Validators {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.etag.is_none() && self.last_modified.is_none()
+    }
+
+    pub(super) fn of(headers: &HeaderMap) -> Validators {
+        let validator = |name| text(headers, name).filter(|text| !text.is_empty() && text.len() <= MAX_VALIDATOR_BYTES);
+        Validators {
+            etag: validator(header::ETAG).map(str::to_owned),
+            last_modified: validator(header::LAST_MODIFIED).map(str::to_owned),
+        }
+    }
+
+    /// The headers that ask for something newer.
+    pub(super) fn headers(&self) -> HeaderMap {
+        let conditions = [(header::IF_NONE_MATCH, &self.etag), (header::IF_MODIFIED_SINCE, &self.last_modified)];
+        let value = |text: &Option<String>| text.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
+        conditions.into_iter().filter_map(|(name, text)| value(text).map(|value| (name, value))).collect()
+    }
+}
+
+/// A header as text; of a repeated one the first.
+pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+}
+
+/// How long an answer is fresh (RFC 9111, section 5.2.2).
+pub(super) fn max_age(headers: &HeaderMap) -> Option<Duration> {
+    let values = headers.get_all(header::CACHE_CONTROL).into_iter().filter_map(|value| value.to_str().ok());
+    let directives: Vec<String> =
+        values.flat_map(|value| value.split(',')).map(|part| part.trim().to_ascii_lowercase()).collect();
+    if directives.iter().any(|directive| matches!(directive.as_str(), "no-store" | "no-cache")) {
+        return Some(Duration::ZERO);
+    }
+    let seconds = directives.iter().find_map(|directive| directive.strip_prefix("max-age="))?;
+    seconds.trim_matches('"').parse().ok().map(Duration::from_secs)
+}
+
+/// The media type of an answer, if it is one of JSON; else what is wrong with it.
+pub(super) fn json_media_type(response: &Response) -> Result<String, String> {
+    let Some(written) = text(response.headers(), header::CONTENT_TYPE) else {
+        return Err("the answer does not say what it is (Content-Type), and only JSON is taken".into());
+    };
+    let media_type = written.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if is_json(&media_type) {
+        return Ok(media_type);
+    }
+    let shown: String = written.chars().take(100).collect();
+    Err(format!("the answer is {shown:?}, and only JSON is taken (application/json or application/…+json)"))
+}
+
+fn is_json(media_type: &str) -> bool {
+    let is_structured = media_type.starts_with("application/") && media_type.ends_with("+json");
+    is_structured || matches!(media_type, "application/json" | "text/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[test]
+    fn freshness_is_read_leniently() {
+        let age = |value: &str| max_age(&headers(&[(header::CACHE_CONTROL, value)])).map(|age| age.as_secs());
+        assert_eq!(age("public, Max-Age=60"), Some(60));
+        assert_eq!(age("max-age=\"7\""), Some(7));
+        assert_eq!(age("max-age=60, no-cache"), Some(0));
+        assert_eq!(age("max-age=soon"), None);
+        assert_eq!(age("max-age=99999999999999999999"), None);
+        assert_eq!(age("s-maxage=5"), None);
+        assert_eq!(max_age(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn validators_come_back_as_conditions() {
+        let answered = headers(&[(header::ETAG, "W/\"7\""), (header::LAST_MODIFIED, "Sun, 22 Nov 2026 00:00:00 GMT")]);
+        let sent = Validators::of(&answered).headers();
+        assert_eq!(text(&sent, header::IF_NONE_MATCH), Some("W/\"7\""));
+        assert_eq!(text(&sent, header::IF_MODIFIED_SINCE), Some("Sun, 22 Nov 2026 00:00:00 GMT"));
+        let long = headers(&[(header::ETAG, &format!("\"{}\"", "x".repeat(MAX_VALIDATOR_BYTES)))]);
+        assert!(Validators::of(&long).is_empty());
+    }
+
+    #[test]
+    fn media_types_of_json_are_told_from_others() {
+        for media_type in ["application/json", "text/json", "application/td+json", "application/a2a+json"] {
+            assert!(is_json(media_type), "{media_type}");
+        }
+        for media_type in
+            ["text/html", "application/jsonp", "image/svg+xml", "application/json-seq", "text/x+json", "+json", ""]
+        {
+            assert!(!is_json(media_type), "{media_type}");
+        }
+    }
+}
