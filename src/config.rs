@@ -23,6 +23,8 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 pub const DEFAULT_MQTT_LISTEN: &str = "127.0.0.1:1883";
 /// The first level of all MQTT topics, unless told otherwise.
 pub const DEFAULT_MQTT_PREFIX: &str = "agentdex";
+/// How many seconds a fetch may take, unless told otherwise.
+pub const DEFAULT_FETCH_TIMEOUT: u64 = 15;
 
 /// What one source says; none where it says nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -58,6 +60,14 @@ pub struct Layer {
     pub log_format: Option<LogFormat>,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
     pub public_url: Option<String>,
+    /// Networks, addresses and hosts that may be fetched from although they aren't public.
+    pub allow_fetch: Option<Vec<String>>,
+    /// The HTTP proxy that everything is fetched through.
+    pub fetch_proxy: Option<String>,
+    /// A PEM file with certificates that are trusted in fetching, beside those of the system.
+    pub fetch_ca: Option<PathBuf>,
+    /// How many seconds a fetch may take.
+    pub fetch_timeout: Option<u64>,
 }
 
 /// Whether documents are mended or refused.
@@ -161,12 +171,13 @@ impl Layer {
             default_ttl: variables.parse("AGENTDEX_DEFAULT_TTL")?,
             min_ttl: variables.parse("AGENTDEX_MIN_TTL")?,
             max_ttl: variables.parse("AGENTDEX_MAX_TTL")?,
-            cors_origin: variables.text("AGENTDEX_CORS_ORIGIN").map(|origins| {
-                let origins = origins.split(',').map(str::trim).filter(|origin| !origin.is_empty());
-                origins.map(str::to_owned).collect()
-            }),
+            cors_origin: variables.list("AGENTDEX_CORS_ORIGIN"),
             log_format: variables.parse("AGENTDEX_LOG_FORMAT")?,
             public_url: variables.parse("AGENTDEX_PUBLIC_URL")?,
+            allow_fetch: variables.list("AGENTDEX_ALLOW_FETCH"),
+            fetch_proxy: variables.parse("AGENTDEX_FETCH_PROXY")?,
+            fetch_ca: variables.parse("AGENTDEX_FETCH_CA")?,
+            fetch_timeout: variables.parse("AGENTDEX_FETCH_TIMEOUT")?,
         })
     }
 
@@ -188,6 +199,10 @@ impl Layer {
             cors_origin: self.cors_origin.or(lower.cors_origin),
             log_format: self.log_format.or(lower.log_format),
             public_url: self.public_url.or(lower.public_url),
+            allow_fetch: self.allow_fetch.or(lower.allow_fetch),
+            fetch_proxy: self.fetch_proxy.or(lower.fetch_proxy),
+            fetch_ca: self.fetch_ca.or(lower.fetch_ca),
+            fetch_timeout: self.fetch_timeout.or(lower.fetch_timeout),
         }
     }
 }
@@ -207,6 +222,15 @@ impl Variables<'_> {
             })
         };
         self.text(name).map(parse).transpose()
+    }
+
+    /// Entries with commas between them.
+    fn list(&self, name: &str) -> Option<Vec<String>> {
+        let entries = |text: String| {
+            let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+            entries.map(str::to_owned).collect()
+        };
+        self.text(name).map(entries)
     }
 
     fn switch(&self, name: &str) -> Result<Option<bool>> {
@@ -253,6 +277,14 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
     pub public_url: Option<String>,
+    /// Networks, addresses and hosts that may be fetched from although they aren't public.
+    pub allow_fetch: Vec<String>,
+    /// The HTTP proxy that everything is fetched through; none: none, whatever the environment says.
+    pub fetch_proxy: Option<String>,
+    /// A PEM file with certificates that are trusted in fetching, beside those of the system.
+    pub fetch_ca: Option<PathBuf>,
+    /// How many seconds a fetch may take.
+    pub fetch_timeout: u64,
 }
 
 /// Where the MQTT endpoint is served.
@@ -318,6 +350,10 @@ impl Settings {
             cors_origins: layer.cors_origin.unwrap_or_default(),
             log_format: layer.log_format.unwrap_or_default(),
             public_url: layer.public_url,
+            allow_fetch: layer.allow_fetch.unwrap_or_default(),
+            fetch_proxy: layer.fetch_proxy,
+            fetch_ca: layer.fetch_ca,
+            fetch_timeout: layer.fetch_timeout.unwrap_or(DEFAULT_FETCH_TIMEOUT),
         })
     }
 }
@@ -376,6 +412,8 @@ mod tests {
             "AGENTDEX_MAX_TTL" => Some("60".into()),
             "AGENTDEX_CORS_ORIGIN" => Some("https://a.example, https://b.example".into()),
             "AGENTDEX_MQTT_URL" => Some(String::new()),
+            "AGENTDEX_ALLOW_FETCH" => Some("10.1.0.0/16,cards.internal:80".into()),
+            "AGENTDEX_FETCH_TIMEOUT" => Some("3".into()),
             _ => None,
         };
         let settings = Settings::from_layer(Layer::from_variables(&variable).unwrap()).unwrap();
@@ -383,6 +421,8 @@ mod tests {
         assert_eq!(settings.max_ttl, Some(60));
         assert_eq!(settings.cors_origins, ["https://a.example", "https://b.example"]);
         assert_eq!(settings.mqtt_url, None);
+        assert_eq!(settings.allow_fetch, ["10.1.0.0/16", "cards.internal:80"]);
+        assert_eq!((settings.fetch_timeout, settings.fetch_proxy), (3, None));
     }
 
     #[test]

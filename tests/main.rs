@@ -4,6 +4,7 @@ mod a2a;
 mod agent_spec;
 mod cli;
 mod crash;
+mod fetch;
 mod http;
 mod import;
 mod layers;

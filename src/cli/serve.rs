@@ -81,6 +81,19 @@ pub(super) struct Arguments {
     /// URL that clients reach the REST API by, if it isn't the address above
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// Network, address or host to fetch from although it isn't public, such as 10.1.0.0/16 or cards.internal:8080; can
+    /// be repeated
+    #[arg(long, value_name = "CIDR|HOST[:PORT]")]
+    allow_fetch: Vec<String>,
+    /// HTTP proxy to fetch through [default: none, whatever the environment says]
+    #[arg(long, value_name = "URL")]
+    fetch_proxy: Option<String>,
+    /// PEM file with certificates to trust in fetching, beside those of the system
+    #[arg(long, value_name = "FILE")]
+    fetch_ca: Option<PathBuf>,
+    /// How long fetching a document may take [default: 15]
+    #[arg(long, value_name = "SECONDS")]
+    fetch_timeout: Option<u64>,
     /// File with settings [default: agentdex.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -104,6 +117,10 @@ impl Arguments {
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             log_format: self.log_format,
             public_url: self.public_url,
+            allow_fetch: Some(self.allow_fetch).filter(|entries| !entries.is_empty()),
+            fetch_proxy: self.fetch_proxy,
+            fetch_ca: self.fetch_ca,
+            fetch_timeout: self.fetch_timeout,
         }
     }
 }

@@ -1,0 +1,80 @@
+//! TLS: the name is checked, whatever address was connected to.
+
+use std::{fs, path::Path, sync::Arc};
+
+use agentdex::{
+    Error,
+    fetch::{Fetcher, Options},
+};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+
+use super::{
+    Answers, allowing, failure, fetch, refusal,
+    site::{Reply, Site},
+};
+
+const HOST: &str = "agents.example";
+
+/// A server with a certificate for [`HOST`], which is left in `ca`.
+fn site(ca: &Path, reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Site {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([HOST.to_owned()]).unwrap();
+    fs::write(ca, cert.pem()).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let config = config.with_single_cert(vec![cert.der().clone()], key).unwrap();
+    Site::at("127.0.0.1:0", Some(Arc::new(config)), reply).unwrap()
+}
+
+/// A fetcher to which every name stands for the site.
+fn fetcher(site: &Site, more: &[String], ca: Option<&Path>) -> Fetcher {
+    let allowed = [&[site.address().to_string()], more].concat();
+    let options = Options { ca: ca.map(Path::to_owned), ..allowing(allowed) };
+    Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
+}
+
+#[test]
+fn certificate_must_be_for_the_name_and_trusted() {
+    let directory = tempfile::tempdir().unwrap();
+    let ca = directory.path().join("ca.pem");
+    let site = site(&ca, |_| Reply::json("\"secured\""));
+    let port = site.address().port();
+    let trusting = fetcher(&site, &[], Some(&ca));
+    let url = format!("https://{HOST}:{port}/");
+    assert_eq!(fetch(&trusting, &url).unwrap().bytes, b"\"secured\"");
+    let reason = failure(&trusting, &format!("https://other.example:{port}/"));
+    assert!(reason.contains("certificate"), "{reason}");
+    let reason = failure(&fetcher(&site, &[], None), &url);
+    assert!(reason.contains("certificate"), "{reason}");
+}
+
+#[test]
+fn redirect_to_what_is_not_encrypted_is_refused_unless_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let ca = directory.path().join("ca.pem");
+    let plain = Site::start(|_| Reply::json("\"plain\""));
+    let port = plain.address().port();
+    let secured = site(&ca, move |_| Reply::redirect(&format!("http://elsewhere.example:{port}/")));
+    let url = format!("https://{HOST}:{}/", secured.address().port());
+    let by_address = [plain.address().to_string()];
+    let reason = refusal(&fetcher(&secured, &by_address, Some(&ca)), &url);
+    assert!(reason.contains("redirects from https") && plain.heads().is_empty(), "{reason}");
+    let by_name = [format!("elsewhere.example:{port}")];
+    assert_eq!(fetch(&fetcher(&secured, &by_name, Some(&ca)), &url).unwrap().bytes, b"\"plain\"");
+}
+
+#[test]
+fn file_without_certificates_is_an_error_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.pem");
+    fs::write(&empty, "no certificate").unwrap();
+    for ca in [empty, directory.path().join("missing.pem")] {
+        let error = Fetcher::new(Options { ca: Some(ca), ..Options::default() }).unwrap_err();
+        assert!(matches!(&error, Error::InvalidSetting { origin, .. } if origin == "fetch_ca"), "{error}");
+    }
+}
