@@ -16,6 +16,8 @@ pub mod convert;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 pub mod search;
+#[cfg(feature = "signature")]
+pub mod signature;
 pub mod store;
 
 pub mod registry;

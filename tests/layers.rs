@@ -23,7 +23,7 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const HANDED_ON: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the rooms that may name them.
-const CRATES: [(&str, &[&str]); 20] = [
+const CRATES: [(&str, &[&str]); 23] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -34,6 +34,9 @@ const CRATES: [(&str, &[&str]); 20] = [
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),
     ("reqwest", &["fetch", "client", "consumer"]),
+    ("ring", &["mqtt", "fetch", "signature", "client", "consumer"]),
+    ("serde_json_canonicalizer", &["signature"]),
+    ("flate2", &["fetch"]),
     ("rustls", &["mqtt", "fetch", "client", "consumer"]),
     ("jsonschema", &["td"]),
     ("serde_saphyr", &["convert"]),

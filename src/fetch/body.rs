@@ -14,7 +14,7 @@ pub(super) struct Body {
 
 enum Decoder {
     Identity(Bounded),
-    Gzip(MultiGzDecoder<Bounded>),
+    Gzip(Box<MultiGzDecoder<Bounded>>),
 }
 
 /// Why a body isn't taken.
@@ -32,7 +32,7 @@ impl Body {
         let bounded = Bounded { bytes: Vec::new(), maximum };
         let decoder = match coding.to_ascii_lowercase().as_str() {
             "" | "identity" => Decoder::Identity(bounded),
-            "gzip" | "x-gzip" => Decoder::Gzip(MultiGzDecoder::new(bounded)),
+            "gzip" | "x-gzip" => Decoder::Gzip(Box::new(MultiGzDecoder::new(bounded))),
             _ => return None,
         };
         Some(Body { decoder, maximum, received: 0 })

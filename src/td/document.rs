@@ -54,6 +54,11 @@ impl Document {
         (self.value, self.duplicates)
     }
 
+    /// JSON Pointers of the members whose name is repeated in its object, about 1,000 at most.
+    pub fn repeated_members(&self) -> &[String] {
+        &self.duplicates
+    }
+
     /// The text as it came, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.text
