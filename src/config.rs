@@ -68,6 +68,8 @@ pub struct Layer {
     pub fetch_ca: Option<PathBuf>,
     /// How many seconds a fetch may take.
     pub fetch_timeout: Option<u64>,
+    /// A file or folder with the public keys that agent cards are trusted by.
+    pub trusted_keys: Option<PathBuf>,
 }
 
 /// Whether documents are mended or refused.
@@ -178,6 +180,7 @@ impl Layer {
             fetch_proxy: variables.parse("AGENTDEX_FETCH_PROXY")?,
             fetch_ca: variables.parse("AGENTDEX_FETCH_CA")?,
             fetch_timeout: variables.parse("AGENTDEX_FETCH_TIMEOUT")?,
+            trusted_keys: variables.parse("AGENTDEX_TRUSTED_KEYS")?,
         })
     }
 
@@ -203,6 +206,7 @@ impl Layer {
             fetch_proxy: self.fetch_proxy.or(lower.fetch_proxy),
             fetch_ca: self.fetch_ca.or(lower.fetch_ca),
             fetch_timeout: self.fetch_timeout.or(lower.fetch_timeout),
+            trusted_keys: self.trusted_keys.or(lower.trusted_keys),
         }
     }
 }
@@ -285,6 +289,8 @@ pub struct Settings {
     pub fetch_ca: Option<PathBuf>,
     /// How many seconds a fetch may take.
     pub fetch_timeout: u64,
+    /// A file or folder with the public keys that agent cards are trusted by, beside those of their domains.
+    pub trusted_keys: Option<PathBuf>,
 }
 
 /// Where the MQTT endpoint is served.
@@ -354,6 +360,7 @@ impl Settings {
             fetch_proxy: layer.fetch_proxy,
             fetch_ca: layer.fetch_ca,
             fetch_timeout: layer.fetch_timeout.unwrap_or(DEFAULT_FETCH_TIMEOUT),
+            trusted_keys: layer.trusted_keys,
         })
     }
 }

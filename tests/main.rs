@@ -14,6 +14,7 @@ mod process;
 mod registry;
 mod search;
 mod secrets;
+mod signature;
 mod store;
 mod support;
 mod td;

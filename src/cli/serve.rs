@@ -94,6 +94,9 @@ pub(super) struct Arguments {
     /// How long fetching a document may take [default: 15]
     #[arg(long, value_name = "SECONDS")]
     fetch_timeout: Option<u64>,
+    /// File or folder with public keys (JSON Web Key Sets) that signatures of agent cards are trusted by
+    #[arg(long, value_name = "PATH")]
+    trusted_keys: Option<PathBuf>,
     /// File with settings [default: agentdex.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -121,6 +124,7 @@ impl Arguments {
             fetch_proxy: self.fetch_proxy,
             fetch_ca: self.fetch_ca,
             fetch_timeout: self.fetch_timeout,
+            trusted_keys: self.trusted_keys,
         }
     }
 }
