@@ -352,7 +352,7 @@ impl Registry {
                     _ => Effect::Updated,
                 }
             }
-            (Operation::Renew { .. }, _) => Effect::Unchanged,
+            (Operation::Renew { .. } | Operation::Note(_), _) => Effect::Unchanged,
             (Operation::Remove | Operation::Purge, _) => Effect::Removed,
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))

@@ -58,6 +58,7 @@ impl Transaction {
             Operation::Put { text, original, .. } => {
                 text.len() + original.as_ref().map_or(0, |original| original.bytes.len())
             }
+            Operation::Note(note) => note.as_ref().map_or(0, Vec::len),
             Operation::Renew { .. } | Operation::Remove | Operation::Purge => 0,
         };
         self.writes.iter().map(of_write).sum()

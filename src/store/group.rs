@@ -123,9 +123,12 @@ impl<'a> Group<'a> {
             (Operation::Renew { expiry }, Some(live)) => {
                 self.renew(Particulars { id: &id, expiry, original: None }, &live)
             }
+            (Operation::Note(note), Some(live)) => self.note(&id, note, &live.record),
             (Operation::Remove, Some(live)) => self.delete(&id, &live, actor).map(Outcome::Removed),
-            // `check` lets no renewal and no removal of what isn't there through.
-            (Operation::Renew { .. } | Operation::Remove | Operation::Purge, _) => Ok(Outcome::NotDue),
+            // `check` lets nothing but a put through where there is no record.
+            (Operation::Renew { .. } | Operation::Note(_) | Operation::Remove | Operation::Purge, _) => {
+                Ok(Outcome::NotDue)
+            }
         }
     }
 
@@ -173,6 +176,9 @@ impl<'a> Group<'a> {
             return self.renew(particulars, live);
         };
         self.keep_creation(particulars.id, live)?;
+        if old.has_original {
+            self.overwrite(layout::note_key(particulars.id), None)?;
+        }
         let seq = self.state.last.next();
         let mut record = StoredRecord {
             is_creation: false,
@@ -207,12 +213,20 @@ impl<'a> Group<'a> {
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original {
             self.overwrite(layout::original_key(id), None)?;
+            self.overwrite(layout::note_key(id), None)?;
         }
         self.set(layout::record_key(id), None);
         self.state.records = self.state.records.saturating_sub(1);
         let (id, at, before) = (id.to_owned(), self.now, found.record.capability_keys()?);
         let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
         Ok(self.log(Entry { kind, at, id, actor, before, after, body }))
+    }
+
+    fn note(&mut self, id: &str, note: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
+        if record.has_original {
+            self.overwrite(layout::note_key(id), note.map(IVec::from))?;
+        }
+        Ok(Outcome::Renewed(record.seq))
     }
 
     /// Stages expiry and original of a record and says so in it.
@@ -295,7 +309,7 @@ impl<'a> Group<'a> {
 
 fn check(id: &str, precondition: Precondition, operation: &Operation, found: Option<Seq>) -> Result<()> {
     let expected = match (precondition, operation) {
-        (Precondition::Any, Operation::Renew { .. } | Operation::Remove) => Precondition::Present,
+        (Precondition::Any, Operation::Renew { .. } | Operation::Note(_) | Operation::Remove) => Precondition::Present,
         (precondition, _) => precondition,
     };
     let needs_record = !matches!(operation, Operation::Put { .. });

@@ -8,6 +8,7 @@
 //! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included |
 //! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings, text: rest | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation |
 //! | `o/<id>` | format: string, media type: string, document: rest | what the record was converted from |
+//! | `i/<id>` | as it was given | what is noted of a record with an original, until its text changes |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
 //! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
@@ -42,6 +43,9 @@ pub(super) const RECORDS: &[u8] = b"r/";
 /// The first key after all records.
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
 pub(super) const ORIGINALS: &[u8] = b"o/";
+pub(super) const NOTES: &[u8] = b"i/";
+/// The first key after all notes.
+pub(super) const AFTER_NOTES: &[u8] = b"i0";
 pub(super) const EXPIRIES: &[u8] = b"e/";
 /// The first key after all expiries.
 pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
@@ -56,6 +60,10 @@ pub(super) fn record_key(id: &str) -> IVec {
 
 pub(super) fn original_key(id: &str) -> IVec {
     join(&[ORIGINALS, id.as_bytes()])
+}
+
+pub(super) fn note_key(id: &str) -> IVec {
+    join(&[NOTES, id.as_bytes()])
 }
 
 pub(super) fn expiry_key(id: &str) -> IVec {

@@ -162,6 +162,22 @@ impl Store {
         self.view.original(id)
     }
 
+    /// What is noted of a record by [`Operation::Note`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn note(&self, id: &str) -> Result<Option<Vec<u8>>> {
+        self.view.note(id)
+    }
+
+    /// All notes with the ids of their records, those that have expired and aren't purged yet included.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn notes(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.view.notes()
+    }
+
     /// The unexpired records in ascending order of id (by code points), from `start` (inclusive) on.
     /// What is written meanwhile may or may not be seen.
     pub fn records(&self, start: Option<&str>) -> Records {

@@ -11,7 +11,7 @@ use crate::Result;
 pub(super) struct Overlay<'a> {
     view: &'a View,
     staged: HashMap<IVec, Option<IVec>>,
-    /// What the tree has under the records, originals and expiries that are about to be overwritten, and
+    /// What the tree has under the records, originals, notes and expiries that are about to be overwritten, and
     /// those that were read for it.
     before: HashMap<IVec, Option<IVec>>,
     /// What has been replaced in `staged` since the last [`Overlay::begin`].
@@ -27,7 +27,7 @@ impl<'a> Overlay<'a> {
         self.staged.is_empty()
     }
 
-    /// What is under the key of a record, original or expiry.
+    /// What is under the key of a record, original, note or expiry.
     pub fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
         if let Some(staged) = self.staged.get(key) {
             return Ok(staged.clone());

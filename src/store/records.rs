@@ -87,6 +87,27 @@ impl View {
     }
 }
 
+impl View {
+    /// See [`super::Store::note`].
+    pub fn note(&self, id: &str) -> Result<Option<Vec<u8>>> {
+        if self.find(id)?.is_none() {
+            return Ok(None);
+        }
+        Ok(self.get(&layout::note_key(id))?.map(|note| note.to_vec()))
+    }
+
+    /// See [`super::Store::notes`].
+    pub fn notes(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        let (pairs, _) = self.scan(layout::NOTES, layout::AFTER_NOTES, |_| false)?;
+        let note = |(key, note): (IVec, IVec)| {
+            let id = key.get(layout::NOTES.len()..).unwrap_or_default();
+            let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
+            Ok((id.to_owned(), note.to_vec()))
+        };
+        pairs.into_iter().map(note).collect()
+    }
+}
+
 /// Iterates over records, a small chunk in memory at a time.
 pub struct Records {
     view: Arc<View>,

@@ -7,7 +7,7 @@
 //! through; after a failed flush they stay. Without them a follower could take in a record that a
 //! crash undoes, and keep it for ever under a cursor that says all is well.
 //!
-//! Records, originals and expiries are noted. Log and history need no notes: they are read no further
+//! Records, originals, notes and expiries are noted. Log and history need no notes: they are read no further
 //! than the durable seq.
 
 use std::{

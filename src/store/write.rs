@@ -23,6 +23,9 @@ pub enum Operation {
         /// The new expiry.
         expiry: Expiry,
     },
+    /// Notes something about a record that has an original, or forgets what was noted; no `Change`. A
+    /// note is gone once the stored form changes, unless it is made anew in the same transaction.
+    Note(Option<Vec<u8>>),
     /// Removes.
     Remove,
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
@@ -59,8 +62,8 @@ pub struct Original {
 
 /// One write to one record.
 ///
-/// A record that has expired counts as absent. [`Operation::Renew`] and [`Operation::Remove`] ask for
-/// [`Precondition::Present`] where they come with [`Precondition::Any`].
+/// A record that has expired counts as absent. [`Operation::Renew`], [`Operation::Note`] and
+/// [`Operation::Remove`] ask for [`Precondition::Present`] where they come with [`Precondition::Any`].
 #[derive(Debug, Clone)]
 pub struct Write {
     /// The record.
@@ -80,8 +83,8 @@ pub enum Outcome {
     Created(Seq),
     /// The record was replaced.
     Updated(Seq),
-    /// The stored form is what it was; at most the expiry moved, or the original is another. The seq is that of
-    /// its last change.
+    /// The stored form is what it was; at most the expiry moved, or the original or its note is another.
+    /// The seq is that of its last change.
     Renewed(Seq),
     /// The record is gone.
     Removed(Seq),

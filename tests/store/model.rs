@@ -14,6 +14,7 @@ const IDS: [&str; 4] = ["urn:a", "urn:ab", "urn:b", "urn:c"];
 enum Step {
     Put { value: u8, expiry: When, original: bool },
     Renew(When),
+    Note(Option<u8>),
     Remove,
     Purge,
 }
@@ -43,6 +44,7 @@ struct Thing {
     seq: u64,
     expiry: When,
     original: Option<u8>,
+    note: Option<u8>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -83,6 +85,7 @@ impl Model {
             (Step::Put { value, expiry, original }, Some(mut thing)) => {
                 let reformatted = original && thing.original.is_none();
                 let changed = thing.value != value || reformatted;
+                thing.note = thing.note.filter(|_| !changed);
                 if thing.value != value {
                     thing.seq = self.append("thing_updated", id, &text_of(value));
                     thing.original = None;
@@ -100,7 +103,7 @@ impl Model {
                     self.delete(id);
                 }
                 let seq = self.append("thing_created", id, &text_of(value));
-                self.things.insert(id, Thing { value, seq, expiry, original: original.then_some(value) });
+                self.things.insert(id, Thing { value, seq, expiry, original: original.then_some(value), note: None });
                 Outcome::Created(Seq(seq))
             }
             (Step::Renew(expiry), Some(mut thing)) => {
@@ -109,8 +112,14 @@ impl Model {
                 self.things.insert(id, thing);
                 Outcome::Renewed(seq)
             }
+            (Step::Note(note), Some(mut thing)) => {
+                thing.note = note.filter(|_| thing.original.is_some());
+                let seq = Seq(thing.seq);
+                self.things.insert(id, thing);
+                Outcome::Renewed(seq)
+            }
             (Step::Remove, Some(_)) => Outcome::Removed(self.delete(id)),
-            (Step::Renew(_) | Step::Remove | Step::Purge, _) => return None,
+            (Step::Renew(_) | Step::Note(_) | Step::Remove | Step::Purge, _) => return None,
         })
     }
 
@@ -154,7 +163,12 @@ impl Model {
             prop_assert_eq!(record.expiry.expires.is_some(), thing.expiry == When::Future);
             let original = store.original(IDS[id]).expect("reading succeeds");
             prop_assert_eq!(original.map(|original| original.bytes), thing.original.map(|value| vec![value]));
+            let note = store.note(IDS[id]).expect("reading succeeds");
+            prop_assert_eq!(note, thing.note.map(|note| vec![note]));
         }
+        let noted: Vec<String> = store.notes().expect("reading succeeds").into_iter().map(|(id, _)| id).collect();
+        let expected = self.things.iter().filter(|(_, thing)| thing.note.is_some()).map(|(&id, _)| IDS[id].to_owned());
+        prop_assert_eq!(noted, expected.collect::<Vec<_>>());
         for (index, id) in IDS.iter().enumerate() {
             let history: Vec<String> =
                 store.history(id, Seq::ZERO, 1000).expect("reading succeeds").iter().map(sketch).collect();
@@ -188,6 +202,7 @@ fn operation(step: Step) -> Operation {
             }),
         },
         Step::Renew(when) => Operation::Renew { expiry: expiry(when) },
+        Step::Note(note) => Operation::Note(note.map(|note| vec![note])),
         Step::Remove => Operation::Remove,
         Step::Purge => Operation::Purge,
     }
@@ -198,6 +213,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     let step = prop_oneof![
         6 => (0..3_u8, when(), any::<bool>()).prop_map(|(value, expiry, original)| Step::Put { value, expiry, original }),
         1 => when().prop_map(Step::Renew),
+        2 => prop::option::of(0..3_u8).prop_map(Step::Note),
         2 => Just(Step::Remove),
         1 => Just(Step::Purge),
     ];

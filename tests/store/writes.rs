@@ -154,6 +154,43 @@ fn original_is_kept_replaced_and_dropped() {
 }
 
 #[test]
+fn note_goes_when_the_description_changes() {
+    let mut store = TestStore::open();
+    let put = |text: &str, bytes: Option<&[u8]>| {
+        let (format, media_type) = ("a2a".to_owned(), "application/json".to_owned());
+        let original = bytes.map(|bytes| Original { format, media_type, bytes: bytes.to_vec() });
+        let operation = Operation::Put { text: text.into(), capabilities: vec![], expiry: Expiry::default(), original };
+        write("urn:a", Precondition::Any, operation)
+    };
+    let noting = |note: Option<&str>| {
+        write("urn:a", Precondition::Any, Operation::Note(note.map(|note| note.as_bytes().to_vec())))
+    };
+    let note =
+        |store: &TestStore| store.note("urn:a").expect("reading succeeds").map(|note| String::from_utf8(note).unwrap());
+    assert!(matches!(store.write(noting(Some("x"))), Err(Error::PreconditionFailed { .. })));
+    store.write(put("{}", Some(b"one"))).expect("it succeeds");
+    assert_eq!(store.write(noting(Some("yes"))).expect("there is an original"), Outcome::Renewed(Seq(1)));
+    // A renewal keeps it, with or without another original.
+    store.write(put("{}", Some(b"two"))).expect("it succeeds");
+    store.write(put("{}", None)).expect("it succeeds");
+    store.reopen();
+    assert_eq!(note(&store).as_deref(), Some("yes"));
+    assert_eq!(store.notes().expect("reading succeeds"), [("urn:a".to_owned(), b"yes".to_vec())]);
+    store.submit(vec![put(r#"{"a":1}"#, Some(b"two")), noting(Some("anew"))]).wait().expect("it succeeds");
+    assert_eq!(note(&store).as_deref(), Some("anew"));
+    store.write(put(r#"{"a":2}"#, Some(b"three"))).expect("it succeeds");
+    assert_eq!((note(&store), store.notes().expect("reading succeeds")), (None, vec![]));
+
+    store.write(put(r#"{"a":3}"#, None)).expect("it succeeds");
+    store.write(noting(Some("nothing to note"))).expect("it changes nothing");
+    assert_eq!(note(&store), None);
+    store.submit(vec![put("{}", Some(b"four")), noting(Some("gone"))]).wait().expect("it succeeds");
+    store.write(write("urn:a", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.submit(vec![put("{}", Some(b"five")), noting(None)]).wait().expect("it succeeds");
+    assert_eq!(note(&store), None);
+}
+
+#[test]
 fn format_that_changes_alone_is_a_change() {
     let mut store = TestStore::open();
     store.put("urn:a", "{}");
