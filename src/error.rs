@@ -226,7 +226,7 @@ pub enum Error {
     FetchFailed {
         /// The URL that was asked for.
         url: String,
-        /// The status of the answer, if it is what is wrong.
+        /// The status of the answer, if there was one.
         status: Option<u16>,
         /// What came instead.
         reason: String,
@@ -246,6 +246,20 @@ pub enum Error {
     FetchBusy {
         /// Whom it was to be fetched from.
         host: String,
+    },
+    /// The source of a Thing isn't followed: it wasn't imported by URL, or was changed by hand.
+    #[error("no import of {id:?} is followed")]
+    NotFollowed {
+        /// The Thing.
+        id: String,
+    },
+    /// An agent card must have a valid signature here, and hasn't.
+    #[error("the agent card is refused: its signature is {status}{}", reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
+    SignatureRequired {
+        /// What its signature is: `invalid`, `untrusted`, `unsigned`.
+        status: &'static str,
+        /// Why.
+        reason: Option<String>,
     },
     /// A file or socket failed.
     #[error("{doing}: {source}")]

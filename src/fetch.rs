@@ -12,6 +12,7 @@ mod answer;
 mod body;
 mod errand;
 mod options;
+mod probe;
 mod resolver;
 mod target;
 mod tls;
@@ -27,6 +28,7 @@ pub use self::{
     allow::AllowList,
     answer::{Answer, Fetched, Validators},
     options::{Options, Request},
+    probe::candidates,
     resolver::{Resolver, Resolving},
 };
 use self::{
@@ -198,8 +200,8 @@ impl Inner {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             // The proxy knows names that this machine may not.
             _ if self.options.proxy.is_some() => Ok(Vec::new()),
-            Ok(_) => Err(errand.failed(format!("the host {} has no address", at.host))),
-            Err(error) => Err(errand.failed(format!("the host {} can't be resolved: {error}", at.host))),
+            Ok(_) => Err(errand.failed(None, format!("the host {} has no address", at.host))),
+            Err(error) => Err(errand.failed(None, format!("the host {} can't be resolved: {error}", at.host))),
         }
     }
 
@@ -234,8 +236,8 @@ impl Inner {
             StatusCode::NOT_MODIFIED if !known.is_empty() => return Ok(Answer::NotModified { max_age }),
             status => return Err(errand.unexpected(status)),
         }
-        let failed = |reason: String| errand.failed(reason);
-        let too_large = || errand.failed(format!("the document exceeds the limit of {} bytes", self.options.max_bytes));
+        let failed = |reason: String| errand.failed(Some(StatusCode::OK), reason);
+        let too_large = || failed(format!("the document exceeds the limit of {} bytes", self.options.max_bytes));
         let media_type = json_media_type(&response).map_err(failed)?;
         let validators = Validators::of(response.headers());
         let coding = text(response.headers(), header::CONTENT_ENCODING).unwrap_or_default();

@@ -125,6 +125,13 @@ pub fn verify(card: &Document, keys: &TrustedKeys, now: Timestamp) -> Verificati
     best.unwrap_or_else(|| result(Status::Unsigned))
 }
 
+/// SHA-256 of a document, as `sha256:` and hexadecimal digits.
+pub fn digest(document: &[u8]) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, document);
+    let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digits}")
+}
+
 fn rank(status: Status) -> Option<usize> {
     Status::ALL.iter().position(|other| *other == status)
 }

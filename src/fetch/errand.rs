@@ -34,14 +34,15 @@ impl Errand<'_> {
         }
     }
 
-    pub fn failed(&self, reason: impl Into<String>) -> Error {
-        Error::FetchFailed { url: self.url.into(), status: None, reason: reason.into(), source: None }
+    /// Something that went wrong, with the answer that it went wrong with, if there was one.
+    pub fn failed(&self, status: Option<StatusCode>, reason: impl Into<String>) -> Error {
+        let status = status.map(|status| status.as_u16());
+        Error::FetchFailed { url: self.url.into(), status, reason: reason.into(), source: None }
     }
 
     /// An answer with a status that brings no document.
     pub fn unexpected(&self, status: StatusCode) -> Error {
-        let reason = format!("the answer is {status}");
-        Error::FetchFailed { url: self.url.into(), status: Some(status.as_u16()), reason, source: None }
+        self.failed(Some(status), format!("the answer is {status}"))
     }
 
     /// A connection that didn't come about, or broke off.

@@ -1,16 +1,20 @@
 //! Taking in what was converted from other formats: all Things of one document, or none.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::atomic::Ordering};
 
+#[cfg(feature = "signature")]
+use super::marks;
 use super::{
     Registry,
-    write::{Effect, Prepared, Written},
+    write::{Effect, Prepared, Written, following_stopped},
 };
+#[cfg(feature = "signature")]
+use crate::signature::Verification;
 use crate::{
     Error, Result,
     change::Precondition,
     convert::{Conversion, ConvertedThing, Format},
-    store::{Operation, Original},
+    store::{self, Operation, Original},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
@@ -33,12 +37,22 @@ pub struct Import {
     ttl: Option<u64>,
     dry_run: bool,
     actor: Option<String>,
+    #[cfg(feature = "signature")]
+    verification: Option<Verification>,
 }
 
 impl Import {
     /// Creates or replaces all Things of a conversion.
     pub fn new(conversion: Conversion) -> Import {
-        Import { conversion, if_exists: IfExists::default(), ttl: None, dry_run: false, actor: None }
+        Import {
+            conversion,
+            if_exists: IfExists::default(),
+            ttl: None,
+            dry_run: false,
+            actor: None,
+            #[cfg(feature = "signature")]
+            verification: None,
+        }
     }
 
     /// Replaces or refuses what is there.
@@ -62,6 +76,16 @@ impl Import {
     /// Notes who imports in the changes.
     pub fn actor(mut self, actor: Option<String>) -> Import {
         self.actor = actor;
+        self
+    }
+}
+
+#[cfg(feature = "signature")]
+impl Import {
+    /// Says in the first Thing, as `agentdex:signature`, what the check of its card came to. A check
+    /// that comes to the same as the one before changes nothing.
+    pub fn signed(mut self, verification: Option<Verification>) -> Import {
+        self.verification = verification;
         self
     }
 }
@@ -111,25 +135,61 @@ impl Registry {
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
     /// Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
-        let Import { conversion: Conversion { things, warnings }, if_exists, ttl, dry_run, actor } = import;
+        self.import_noting(import, |_| Ok(None)).await
+    }
+
+    /// Imports with what is to be noted of the first Thing, given its id.
+    pub(super) async fn import_noting(
+        &self,
+        import: Import,
+        note: impl FnOnce(&str) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Imported> {
+        #[cfg(feature = "signature")]
+        let import = self.mark_signature(import)?;
+        let Import { conversion: Conversion { things, warnings }, if_exists, ttl, dry_run, actor, .. } = import;
         refuse_repeated_ids(&things)?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
         for thing in things {
             let Prepared { mut write, warnings } = self.prepare_import(thing, if_exists, ttl)?;
             write.actor = actor.clone();
-            prepared.push((write.id.clone(), warnings));
+            prepared.push((write.id.clone(), warnings, self.is_followed(&write.id)?));
             writes.push(write);
+        }
+        if let Some((id, _, was_followed)) = prepared.first_mut()
+            && let Some(note) = note(id)?
+        {
+            let (id, operation) = (id.clone(), Operation::Note(Some(note)));
+            writes.push(store::Write { id, precondition: Precondition::Present, operation, actor: None });
+            // It goes on being followed, if it was.
+            *was_followed = false;
+            self.0.has_notes.store(true, Ordering::Relaxed);
         }
         let effects = self.commit_all(writes, dry_run).await.map_err(|error| match error {
             Error::PreconditionFailed { id, .. } => Error::AlreadyExists { id },
             error => error,
         })?;
-        let written = prepared.into_iter().zip(effects);
-        let things = written.map(|((id, warnings), (effect, seq))| Written { id, effect, seq, warnings }).collect();
-        Ok(Imported { things, warnings })
+        let written = |((id, mut warnings, was_followed), (effect, seq)): ((_, Vec<_>, _), _)| {
+            warnings.extend(following_stopped(was_followed, effect));
+            Written { id, effect, seq, warnings }
+        };
+        Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
     }
 
-    fn prepare_import(&self, thing: ConvertedThing, if_exists: IfExists, ttl: Option<u64>) -> Result<Prepared> {
+    #[cfg(feature = "signature")]
+    fn mark_signature(&self, mut import: Import) -> Result<Import> {
+        if let (Some(found), Some(first)) = (&import.verification, import.conversion.things.first_mut()) {
+            let before = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.text);
+            first.description = marks::with_signature(&first.description, before.as_deref(), found)?;
+        }
+        Ok(import)
+    }
+
+    pub(super) fn prepare_import(
+        &self,
+        thing: ConvertedThing,
+        if_exists: IfExists,
+        ttl: Option<u64>,
+    ) -> Result<Prepared> {
         let document = Document::parse(thing.description.as_bytes())?;
         let mut admission: Admission = td::admit(document, Identity::Own, self.options().strictness)?;
         admission.registration.ttl = ttl.or(admission.registration.ttl);
@@ -148,7 +208,7 @@ impl Registry {
 }
 
 /// Of two Things with one id, the second would silently replace the first.
-fn refuse_repeated_ids(things: &[ConvertedThing]) -> Result<()> {
+pub(super) fn refuse_repeated_ids(things: &[ConvertedThing]) -> Result<()> {
     let mut ids = HashSet::new();
     let Some(repeated) = things.iter().find(|thing| !ids.insert(&thing.id)) else { return Ok(()) };
     let message = format!("two parts of the document become Things with the id {:?}", repeated.id);

@@ -7,10 +7,21 @@
 mod clock;
 mod follower;
 mod import;
+#[cfg(feature = "fetch")]
+pub mod imports;
+#[cfg(feature = "signature")]
+mod marks;
 mod thing;
 mod write;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde::Serialize;
 use tokio::sync::watch;
@@ -72,6 +83,8 @@ impl Default for Options {
 pub struct Builder {
     directory: std::path::PathBuf,
     options: Options,
+    #[cfg(feature = "fetch")]
+    following: Option<imports::Following>,
 }
 
 impl Builder {
@@ -87,6 +100,13 @@ impl Builder {
         self
     }
 
+    /// Lets the registry import documents by URL, and follow them.
+    #[cfg(feature = "fetch")]
+    pub fn following(mut self, following: imports::Following) -> Builder {
+        self.following = Some(following);
+        self
+    }
+
     /// Opens or creates the registry. A missing or outdated search index is rebuilt in the
     /// background: see [`Registry::status`].
     ///
@@ -96,7 +116,20 @@ impl Builder {
         let store = Store::open(&self.directory, self.options.store.clone())?;
         let search = SearchFollower::start(&self.directory, store.clone(), self.options.refresh_interval)?;
         let clock = Clock::start(store.clone())?;
-        Ok(Registry(Arc::new(Inner { search, clock, store, options: self.options })))
+        let registry = Registry(Arc::new(Inner {
+            #[cfg(feature = "fetch")]
+            imports: self.following.map(|following| imports::Imports::open(following, &store)).transpose()?,
+            has_notes: AtomicBool::new(!store.notes()?.is_empty()),
+            search,
+            clock,
+            store,
+            options: self.options,
+        }));
+        #[cfg(feature = "fetch")]
+        if let Some(imports) = &registry.0.imports {
+            imports.start(&registry)?;
+        }
+        Ok(registry)
     }
 }
 
@@ -128,6 +161,11 @@ impl Builder {
 pub struct Registry(Arc<Inner>);
 
 struct Inner {
+    /// Stops first: it uses everything else.
+    #[cfg(feature = "fetch")]
+    imports: Option<imports::Imports>,
+    /// Whether an import was ever followed: most registries never have to ask.
+    has_notes: AtomicBool,
     search: SearchFollower,
     clock: Clock,
     store: Store,
@@ -161,7 +199,12 @@ pub struct Status {
 impl Registry {
     /// Starts to open the registry in `directory`, which is created where it is missing.
     pub fn builder(directory: impl AsRef<Path>) -> Builder {
-        Builder { directory: directory.as_ref().into(), options: Options::default() }
+        Builder {
+            directory: directory.as_ref().into(),
+            options: Options::default(),
+            #[cfg(feature = "fetch")]
+            following: None,
+        }
     }
 
     /// The options it was opened with.
@@ -359,6 +402,11 @@ impl Registry {
         self.0.store.remove_session(name)
     }
 
+    /// Whether the source of a Thing is followed.
+    fn is_followed(&self, id: &str) -> Result<bool> {
+        Ok(self.0.has_notes.load(Ordering::Relaxed) && self.0.store.note(id)?.is_some())
+    }
+
     /// How the registry is: the end of the log, the state of the search index, whether it takes writes.
     pub fn status(&self) -> Status {
         Status {
@@ -372,6 +420,10 @@ impl Registry {
     /// Stops the followers, commits the search index and closes the store to writes. Later writes
     /// fail with [`Error::ShuttingDown`]; also done when the last clone is dropped. Blocks.
     pub fn close(&self) {
+        #[cfg(feature = "fetch")]
+        if let Some(imports) = &self.0.imports {
+            imports.stop();
+        }
         self.0.clock.stop();
         self.0.search.stop();
         self.0.store.close();

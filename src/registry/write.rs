@@ -153,11 +153,12 @@ impl Registry {
                 self.prepare(Document::parse(&json)?, identity, Precondition::Any)?
             }
         };
-        let Prepared { mut write, warnings } = prepared;
+        let Prepared { mut write, mut warnings } = prepared;
         write.actor = actor;
         let unconditional = write.precondition;
         write.precondition = precondition.unwrap_or(unconditional);
         let id = write.id.clone();
+        let was_followed = self.is_followed(&id)?;
         let (effect, seq) = self.commit(write, dry_run).await.map_err(|error| match (error, precondition) {
             (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
                 Error::AlreadyExists { id }
@@ -165,6 +166,7 @@ impl Registry {
             (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
             (error, _) => error,
         })?;
+        warnings.extend(following_stopped(was_followed, effect));
         Ok(Written { id, effect, seq, warnings })
     }
 
@@ -291,10 +293,14 @@ impl Registry {
             if let Some(expected) = precondition {
                 check(&id, expected, Some(record.seq))?;
             }
-            let Prepared { mut write, warnings } = self.prepare_patch(&record, &patch)?;
+            let Prepared { mut write, mut warnings } = self.prepare_patch(&record, &patch)?;
             write.actor = actor.clone();
+            let was_followed = self.is_followed(&id)?;
             match self.commit(write, dry_run).await {
-                Ok((effect, seq)) => return Ok(Written { id: id.into(), effect, seq, warnings }),
+                Ok((effect, seq)) => {
+                    warnings.extend(following_stopped(was_followed, effect));
+                    return Ok(Written { id: id.into(), effect, seq, warnings });
+                }
                 Err(Error::PreconditionFailed { .. }) if precondition.is_none() => {}
                 Err(error) => return Err(error),
             }
@@ -302,7 +308,7 @@ impl Registry {
         Err(Error::Contended { id: id.into(), attempts: PATCH_ATTEMPTS })
     }
 
-    fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
+    pub(super) fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
         let unchanged = Precondition::Seq(record.seq);
         if patch.value().as_object().is_some_and(serde_json::Map::is_empty) {
             let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
@@ -357,6 +363,12 @@ impl Registry {
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))
     }
+}
+
+/// The warning where a description that was imported by URL is no longer what its source says.
+pub(super) fn following_stopped(was_followed: bool, effect: Effect) -> Option<Violation> {
+    let message = "the description was changed by hand: the URL that it was imported from is no longer followed";
+    (was_followed && effect == Effect::Updated).then(|| Violation::new("", "following-stopped", message))
 }
 
 /// Whether a merge patch takes the time to live or the expiry away: a null is a removal (RFC 7396).

@@ -1,0 +1,146 @@
+//! What is remembered of an import by URL: durable beside its Thing, and gone with it.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::Value;
+
+use crate::{Error, Result, Timestamp, convert::Format, fetch::Validators};
+
+/// The most revisions that are remembered.
+const MAX_REVISIONS: usize = 100;
+
+/// An import by URL that is looked at again from time to time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FollowedImport {
+    /// The Thing that the document is about; the first where it became several.
+    pub id: String,
+    /// The URL of the document.
+    pub source: String,
+    /// The format of the document.
+    #[serde(serialize_with = "write_format", deserialize_with = "read_format")]
+    pub format: Format,
+    /// What its conversion was asked for besides, in the words of whoever converts.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub options: Value,
+    /// Whether the source still gives the document.
+    pub status: ImportStatus,
+    /// Since when it is followed.
+    pub followed_since: Timestamp,
+    /// When the source was last asked.
+    pub last_fetch: Timestamp,
+    /// When the source last gave the document, or said that it is the same.
+    pub last_success: Timestamp,
+    /// When the source will be asked again.
+    pub next_try: Timestamp,
+    /// How often in a row the source failed.
+    pub failures: u32,
+    /// Why it failed the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// The entity tag of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// When the document changed, in the words of its server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+    /// The versions of the document, the newest last; of very many the newest.
+    pub revisions: Vec<Revision>,
+}
+
+/// Whether a followed source still gives its document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImportStatus {
+    /// It does, or has failed a few times only.
+    Current,
+    /// It failed again and again: the Thing is what the document last said.
+    Stale,
+}
+
+impl ImportStatus {
+    /// The name in descriptions and filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            ImportStatus::Current => "current",
+            ImportStatus::Stale => "stale",
+        }
+    }
+}
+
+/// A version of a followed document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revision {
+    /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
+    pub hash: String,
+    /// When it was first seen.
+    pub seen: Timestamp,
+}
+
+impl FollowedImport {
+    pub(super) fn from_note(note: &[u8]) -> Result<FollowedImport> {
+        let corrupt =
+            |error: serde_json::Error| Error::Store { doing: "reading a followed import", source: error.into() };
+        serde_json::from_slice(note).map_err(corrupt)
+    }
+
+    pub(super) fn to_note(&self) -> Result<Vec<u8>> {
+        let failed =
+            |error: serde_json::Error| Error::Store { doing: "writing a followed import", source: error.into() };
+        serde_json::to_vec(self).map_err(failed)
+    }
+
+    /// The hash of the newest version.
+    pub fn hash(&self) -> Option<&str> {
+        self.revisions.last().map(|revision| revision.hash.as_str())
+    }
+
+    pub(super) fn validators(&self) -> Validators {
+        Validators { etag: self.etag.clone(), last_modified: self.last_modified.clone() }
+    }
+
+    /// Keeps the validators of the answer, if it had any.
+    pub(super) fn set_validators(&mut self, validators: Option<Validators>) {
+        if let Some(validators) = validators {
+            (self.etag, self.last_modified) = (validators.etag, validators.last_modified);
+        }
+    }
+
+    /// Notes that the source gave this version.
+    pub(super) fn saw(&mut self, hash: &str, now: Timestamp) {
+        if self.hash() != Some(hash) {
+            self.revisions.push(Revision { hash: hash.to_owned(), seen: now });
+            let surplus = self.revisions.len().saturating_sub(MAX_REVISIONS);
+            self.revisions.drain(..surplus);
+        }
+    }
+
+    /// Goes on from what was remembered before of the same source.
+    pub(super) fn continue_from(&mut self, before: FollowedImport, hash: &str, now: Timestamp) {
+        (self.followed_since, self.revisions) = (before.followed_since, before.revisions);
+        self.saw(hash, now);
+    }
+
+    pub(super) fn succeeded(&mut self, now: Timestamp) {
+        (self.status, self.failures, self.last_error) = (ImportStatus::Current, 0, None);
+        (self.last_fetch, self.last_success) = (now, now);
+    }
+
+    /// Notes a failure; so many of them make it stale.
+    pub(super) fn failed(&mut self, error: &Error, stale_after: u32, now: Timestamp) {
+        self.failures = self.failures.saturating_add(1);
+        self.last_error = Some(error.to_string());
+        self.last_fetch = now;
+        if self.failures >= stale_after {
+            self.status = ImportStatus::Stale;
+        }
+    }
+}
+
+fn write_format<S: Serializer>(format: &Format, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(format.name())
+}
+
+fn read_format<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Format, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}

@@ -1,0 +1,201 @@
+//! What a look at a source does to its Thing, in one transaction.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Imports,
+    followed::{FollowedImport, ImportStatus},
+    look::{Arrival, Look, Same},
+    schedule::{Outlook, next_try},
+};
+use crate::{
+    Error, Result, Timestamp,
+    change::Precondition,
+    registry::{
+        Effect, IfExists, Registry,
+        import::refuse_repeated_ids,
+        marks::{self, SIGNATURE},
+        write::Prepared,
+    },
+    signature::Status,
+    store::{Operation, Original, Record, Write},
+    td::Document,
+};
+use std::time::Duration;
+
+/// How often it is tried again when somebody else writes the Thing at the same moment.
+const ATTEMPTS: u32 = 3;
+/// The member of descriptions that says that their source is stale.
+const STATUS: &str = "agentdex:status";
+
+/// What a look at a source came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refreshed {
+    /// The description is what it was.
+    Unchanged,
+    /// The document changed and was imported.
+    Updated,
+    /// It is no longer followed: it was removed, or changed by hand.
+    Stopped,
+}
+
+/// An import with its Thing, as they are stored.
+pub(super) struct Loaded {
+    pub import: FollowedImport,
+    record: Record,
+    pub original: Original,
+}
+
+impl Registry {
+    /// What is stored of a followed import; none if it isn't followed.
+    pub(super) fn load_import(&self, id: &str) -> Result<Option<Loaded>> {
+        let store = &self.0.store;
+        let (note, record, original) = (store.note(id)?, store.find(id)?, store.original(id)?);
+        let (Some(note), Some(record), Some(original)) = (note, record, original) else { return Ok(None) };
+        Ok(Some(Loaded { import: FollowedImport::from_note(&note)?, record, original }))
+    }
+
+    /// Writes what a look came to, and when the next is due. A failure is an error once it is written.
+    pub(super) async fn settle(&self, imports: &Imports, id: &str, look: Look, now: Timestamp) -> Result<Refreshed> {
+        let _settling = imports.settling.lock().await;
+        for _ in 0..ATTEMPTS {
+            let Some(mut loaded) = self.load_import(id)? else {
+                imports.schedule.forget(id);
+                return Ok(Refreshed::Stopped);
+            };
+            let (writes, failure) = self.writes_for(imports, &mut loaded, &look, now)?;
+            match self.commit_all(writes, false).await {
+                // Somebody else was faster: what is there now is looked at again.
+                Err(Error::PreconditionFailed { .. }) => continue,
+                Err(error) => return Err(error),
+                Ok(effects) => {
+                    imports.schedule.plan(id, loaded.import.next_try);
+                    let is_updated = effects.iter().any(|(effect, _)| *effect != Effect::Unchanged);
+                    return match (failure, look) {
+                        (Some(error), _) | (None, Look::Failed(error)) => Err(error),
+                        _ if is_updated => Ok(Refreshed::Updated),
+                        _ => Ok(Refreshed::Unchanged),
+                    };
+                }
+            }
+        }
+        Err(Error::Contended { id: id.into(), attempts: ATTEMPTS })
+    }
+
+    /// The writes that a look comes to, the note last; and what kept a new document out, if something did.
+    fn writes_for(
+        &self,
+        imports: &Imports,
+        loaded: &mut Loaded,
+        look: &Look,
+        now: Timestamp,
+    ) -> Result<(Vec<Write>, Option<Error>)> {
+        let following = &imports.follower.following;
+        let (mut writes, mut max_age, mut failure) = (Vec::new(), None, None);
+        match look {
+            Look::Same(same) => {
+                loaded.import.succeeded(now);
+                loaded.import.set_validators(same.validators.clone());
+                max_age = same.max_age;
+                writes = self.writes_for_same(loaded, same)?;
+            }
+            Look::New(arrival) => match self.writes_for_new(loaded, arrival) {
+                Ok(new) => {
+                    loaded.import.succeeded(now);
+                    loaded.import.set_validators(Some(arrival.validators.clone()));
+                    loaded.import.saw(&arrival.hash, now);
+                    (writes, max_age) = (new, arrival.max_age);
+                }
+                Err(error) => failure = Some(error),
+            },
+            Look::Failed(_) => {}
+        }
+        if let Some(error) = failure.as_ref().or(look.failure()) {
+            loaded.import.failed(error, following.stale_after, now);
+            writes = self.writes_for_patch(loaded, loaded.status_patch())?;
+        }
+        let ttl = loaded.record.expiry.ttl.map(Duration::from_secs);
+        let (interval, failures, at_most) = (following.interval, loaded.import.failures, ttl.map(|ttl| ttl / 2));
+        loaded.import.next_try = next_try(&loaded.import.id, now, Outlook { interval, failures, max_age, at_most });
+        writes.push(loaded.note(writes.is_empty())?);
+        Ok((writes, failure))
+    }
+
+    /// The source is there again, and keys may say something else of the card than before.
+    fn writes_for_same(&self, loaded: &Loaded, same: &Same) -> Result<Vec<Write>> {
+        let mut patch = loaded.status_patch();
+        let counts =
+            |checked: &&super::trust::Checked| checked.is_certain || checked.verification.status == Status::Valid;
+        if let Some(checked) = same.checked.as_ref().filter(counts) {
+            let before = marks::signature(&loaded.record.text);
+            if !before.is_some_and(|before| marks::is_same(&before, &checked.verification)) {
+                patch.insert(SIGNATURE.into(), serde_json::to_value(&checked.verification).unwrap_or_default());
+            }
+        }
+        self.writes_for_patch(loaded, patch)
+    }
+
+    fn writes_for_new(&self, loaded: &Loaded, arrival: &Arrival) -> Result<Vec<Write>> {
+        let mut things = arrival.conversion.things.clone();
+        refuse_repeated_ids(&things)?;
+        if let (Some(first), Some(found)) = (things.first_mut(), &arrival.verification) {
+            first.description = marks::with_signature(&first.description, Some(&loaded.record.text), found)?;
+        }
+        let ttl = loaded.record.expiry.ttl;
+        let prepare = |thing| self.prepare_import(thing, IfExists::Replace, ttl).map(|prepared| prepared.write);
+        let mut writes: Vec<Write> = things.into_iter().map(prepare).collect::<Result<_>>()?;
+        match writes.first_mut() {
+            Some(first) if first.id == loaded.import.id => first.precondition = Precondition::Seq(loaded.record.seq),
+            other => {
+                let found = other.map(|write| write.id.clone()).unwrap_or_default();
+                return Err(Error::IdMismatch { expected: loaded.import.id.clone(), found });
+            }
+        }
+        Ok(writes)
+    }
+
+    /// Patches the description and leaves it what it was made of; an empty patch renews what would expire.
+    fn writes_for_patch(&self, loaded: &Loaded, patch: Map<String, Value>) -> Result<Vec<Write>> {
+        if patch.is_empty() && loaded.record.expiry.ttl.is_none() {
+            return Ok(Vec::new());
+        }
+        let patch = Document::parse(Value::Object(patch).to_string().as_bytes())?;
+        let Prepared { mut write, .. } = self.prepare_patch(&loaded.record, &patch)?;
+        if let Operation::Put { original, .. } = &mut write.operation {
+            *original = Some(loaded.original.clone());
+        }
+        Ok(vec![write])
+    }
+}
+
+impl Look {
+    fn failure(&self) -> Option<&Error> {
+        match self {
+            Look::Failed(error) => Some(error),
+            Look::Same(_) | Look::New(_) => None,
+        }
+    }
+}
+
+impl Loaded {
+    /// What the description must say anew of whether its source is stale.
+    fn status_patch(&self) -> Map<String, Value> {
+        let text = serde_json::from_str::<Map<String, Value>>(&self.record.text).unwrap_or_default();
+        let marked = text.get(STATUS);
+        let mark = match self.import.status {
+            ImportStatus::Stale => Some(Value::from(ImportStatus::Stale.name())),
+            ImportStatus::Current => None,
+        };
+        if marked == mark.as_ref() {
+            return Map::new();
+        }
+        Map::from_iter([(STATUS.to_owned(), mark.unwrap_or_default())])
+    }
+
+    /// The write of the note. Alone it must see to it that nobody changed the Thing in the meantime.
+    fn note(&self, is_alone: bool) -> Result<Write> {
+        let precondition = if is_alone { Precondition::Seq(self.record.seq) } else { Precondition::Present };
+        let operation = Operation::Note(Some(self.import.to_note()?));
+        Ok(Write { id: self.import.id.clone(), precondition, operation, actor: None })
+    }
+}
