@@ -8,10 +8,8 @@ use agentdex::{
 };
 use flate2::{Compression, write::GzEncoder};
 
-use super::{
-    allowing, block_on, failure, fetch, fetcher_for,
-    site::{Reply, Site},
-};
+use super::{allowing, block_on, failure, fetch, fetcher_for};
+use crate::support::{Reply, Site};
 
 const SHORT: Duration = Duration::from_millis(300);
 

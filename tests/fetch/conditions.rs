@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use agentdex::fetch::{Answer, Request, Validators};
 
-use super::{
-    block_on, fetch, fetcher_for,
-    site::{Reply, Site},
-};
+use super::{block_on, fetch, fetcher_for};
+use crate::support::{Reply, Site};
 
 const MODIFIED: &str = "Sun, 22 Nov 2026 00:00:00 GMT";
 

@@ -6,24 +6,15 @@ mod proxies;
 mod redirects;
 mod refusals;
 mod secured;
-mod site;
 
-use std::{
-    io,
-    net::IpAddr,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
 use agentdex::{
     Error,
-    fetch::{AllowList, Fetched, Fetcher, Options, Request, Resolver, Resolving},
+    fetch::{AllowList, Fetched, Fetcher, Options, Request},
 };
 
-use self::site::Site;
+use crate::support::Site;
 
 /// Options that allow these places, with short times.
 fn allowing<E: AsRef<str>>(entries: impl IntoIterator<Item = E>) -> Options {
@@ -65,34 +56,4 @@ fn failure(fetcher: &Fetcher, url: &str) -> String {
 
 fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
-/// A resolver that gives one answer after the other, and the last one again and again.
-#[derive(Clone, Default)]
-struct Answers {
-    left: Arc<Mutex<Vec<Vec<IpAddr>>>>,
-    asked: Arc<AtomicUsize>,
-}
-
-impl Answers {
-    fn of(answers: &[&[&str]]) -> Answers {
-        let parse = |answer: &&[&str]| answer.iter().map(|address| address.parse().unwrap()).collect();
-        let left = answers.iter().rev().map(parse).collect();
-        Answers { left: Arc::new(Mutex::new(left)), asked: Arc::default() }
-    }
-
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
-    }
-}
-
-impl Resolver for Answers {
-    fn resolve<'a>(&'a self, _: &'a str) -> Resolving<'a> {
-        Box::pin(async {
-            self.asked.fetch_add(1, Ordering::Relaxed);
-            let mut left = self.left.lock().unwrap();
-            let answer = if left.len() > 1 { left.pop() } else { left.last().cloned() };
-            answer.ok_or_else(|| io::Error::other("no such name"))
-        })
-    }
 }

@@ -7,10 +7,8 @@ use agentdex::{
     fetch::{Fetcher, Options},
 };
 
-use super::{
-    Answers, allowing, fetch, refusal,
-    site::{Reply, Site},
-};
+use super::{allowing, fetch, refusal};
+use crate::support::{Answers, Reply, Site};
 
 /// Set for a second process of these tests, whose environment has a proxy in it.
 const FETCH_FROM: &str = "AGENTDEX_TEST_FETCH_FROM";

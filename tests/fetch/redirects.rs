@@ -2,10 +2,8 @@
 
 use agentdex::fetch::Fetcher;
 
-use super::{
-    Answers, allowing, failure, fetch, fetcher_for, refusal,
-    site::{Reply, Site},
-};
+use super::{allowing, failure, fetch, fetcher_for, refusal};
+use crate::support::{Answers, Reply, Site};
 
 /// A site where `/n` redirects to `/n-1`, and `/0` is a document.
 fn chain() -> Site {

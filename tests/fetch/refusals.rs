@@ -2,10 +2,8 @@
 
 use agentdex::fetch::{Fetcher, Options};
 
-use super::{
-    Answers, allowing, failure, fetch, fetcher_for, refusal,
-    site::{Reply, Site},
-};
+use super::{allowing, failure, fetch, fetcher_for, refusal};
+use crate::support::{Answers, Reply, Site};
 
 fn card_site() -> Site {
     Site::start(|_| Reply::json("{\"name\": \"Agent\"}"))

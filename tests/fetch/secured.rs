@@ -1,34 +1,20 @@
 //! TLS: the name is checked, whatever address was connected to.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
 use agentdex::{
     Error,
     fetch::{Fetcher, Options},
 };
-use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::{
-    ServerConfig,
-    crypto::ring,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-};
 
-use super::{
-    Answers, allowing, failure, fetch, refusal,
-    site::{Reply, Site},
-};
+use super::{allowing, failure, fetch, refusal};
+use crate::support::{Answers, Reply, Site, certified};
 
 const HOST: &str = "agents.example";
 
-/// A server with a certificate for [`HOST`], which is left in `ca`.
+/// A site with a certificate for [`HOST`], which is left in `ca`.
 fn site(ca: &Path, reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Site {
-    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([HOST.to_owned()]).unwrap();
-    fs::write(ca, cert.pem()).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let config = config.with_single_cert(vec![cert.der().clone()], key).unwrap();
-    Site::at("127.0.0.1:0", Some(Arc::new(config)), reply).unwrap()
+    Site::at("127.0.0.1:0", Some(certified(HOST, ca)), reply).unwrap()
 }
 
 /// A fetcher to which every name stands for the site.

@@ -3,7 +3,7 @@
 mod forms;
 mod keys;
 mod sdks;
-mod signer;
+pub mod signer;
 mod verdicts;
 
 use agentdex::{

@@ -2,6 +2,8 @@
 
 mod call;
 mod events;
+mod resolver;
+mod site;
 
 use std::{net::SocketAddr, sync::Once, thread::JoinHandle};
 
@@ -13,6 +15,8 @@ use tokio::sync::oneshot;
 pub use self::{
     call::{Answer, Call},
     events::{Event, EventStream},
+    resolver::Answers,
+    site::{Reply, Site, certified},
 };
 
 /// A registry in a directory of its own, served over HTTP until it is dropped.

@@ -1,14 +1,21 @@
 //! A web server on loopback that says exactly what a test wants, bytes and pauses included.
 
 use std::{
+    fs,
     io::{Read, Write},
     net::{SocketAddr, TcpListener},
+    path::Path,
     sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::{
+    ServerConfig, ServerConnection, StreamOwned,
+    crypto::ring,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
 
 /// A server that runs until the process ends.
 pub struct Site {
@@ -114,4 +121,14 @@ fn serve(mut stream: impl Read + Write, reply: &dyn Fn(&str) -> Reply, noted: &M
             return;
         }
     }
+}
+
+/// TLS with a certificate for a name, which is written to `ca`.
+pub fn certified(name: &str, ca: &Path) -> Arc<ServerConfig> {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([name.to_owned()]).unwrap();
+    fs::write(ca, cert.pem()).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    Arc::new(config.with_single_cert(vec![cert.der().clone()], key).unwrap())
 }

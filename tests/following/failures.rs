@@ -1,0 +1,130 @@
+//! Sources that break: back-off, stale, and back again. Nothing is removed.
+
+use agentdex::{
+    ChangeKind::{Created, Updated},
+    registry::imports::ImportStatus,
+};
+
+use super::*;
+
+#[test]
+fn source_that_fails_again_and_again_is_stale() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    source.break_down();
+    let mut pauses = Vec::new();
+    for failures in 1..=4 {
+        let import = fixture.refresh("urn:card:a");
+        assert_eq!((import.failures, import.status), (failures, ImportStatus::Current));
+        pauses.push((import.next_try.0 - import.last_fetch.0) / 60_000);
+    }
+    assert!(pauses.is_sorted() && pauses[0] <= 5 && pauses[3] >= 35, "{pauses:?}");
+    assert_eq!(fixture.changes(), [Created]);
+
+    let import = fixture.refresh("urn:card:a");
+    assert_eq!((import.failures, import.status), (5, ImportStatus::Stale));
+    let error = import.last_error.unwrap();
+    assert!(error.contains(&source.url()) && error.contains("500 Internal Server Error"), "{error}");
+    assert!(import.last_success < import.last_fetch);
+    let thing = fixture.thing("urn:card:a");
+    assert_eq!((&thing["agentdex:status"], &thing["description"]), (&json!("stale"), &json!("first")));
+    assert!(fixture.registry.original("urn:card:a").unwrap().is_some());
+    assert_eq!(fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().format(), Some("a2a"));
+    assert_eq!(fixture.changes(), [Created, Updated]);
+
+    // It stays so, and stays followed.
+    assert_eq!(fixture.refresh("urn:card:a").failures, 6);
+    assert_eq!(fixture.changes(), [Created, Updated]);
+}
+
+#[test]
+fn stale_source_that_returns_is_current() {
+    for (description, changed) in [("first", false), ("second", true)] {
+        let source = Card::start(&card("a", "first"));
+        let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
+        fixture.follow(&source);
+        let before = fixture.thing("urn:card:a");
+        source.answer(Reply::new("410 Gone", &[], ""));
+        assert_eq!(fixture.refresh("urn:card:a").status, ImportStatus::Stale);
+        source.serve(&card("a", description));
+        let import = fixture.refresh("urn:card:a");
+        assert_eq!((import.status, import.failures, import.last_error), (ImportStatus::Current, 0, None));
+        let thing = fixture.thing("urn:card:a");
+        assert_eq!((thing.get("agentdex:status"), &thing["description"]), (None, &json!(description)));
+        assert_eq!(thing != before, changed);
+        assert_eq!(fixture.changes(), [Created, Updated, Updated]);
+        assert_eq!(import.revisions.len(), if changed { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    for (reply, reason) in [
+        (Reply::json("{\"no\": \"card\"}"), "no card"),
+        (Reply::json("not JSON at all"), "no card"),
+        (Reply::new("200 OK", &[("content-type", "text/html")], "<p>moved</p>"), "only JSON"),
+        (Reply::redirect("http://10.0.0.1/card.json"), "a private address"),
+        (
+            Reply::json(&format!(
+                "{{\"name\": \"a\", \"description\": 5, \"x\": {}1{}}}",
+                "[".repeat(70),
+                "]".repeat(70)
+            )),
+            "",
+        ),
+        // A description that isn't text makes no Thing Description.
+        (Reply::json("{\"name\": \"a\", \"description\": 5}"), "description"),
+    ] {
+        source.answer(reply);
+        let import = fixture.refresh("urn:card:a");
+        let error = import.last_error.unwrap();
+        assert!(import.failures > 0 && error.contains(reason), "{reason}: {error}");
+        assert_eq!(import.revisions.len(), 1);
+        assert_eq!(fixture.thing("urn:card:a")["description"], "first");
+    }
+    source.serve(&card("a", "second"));
+    fixture.refresh("urn:card:a");
+    assert_eq!(fixture.thing("urn:card:a")["description"], "second");
+}
+
+#[test]
+fn document_about_another_thing_is_not_taken_for_this_one() {
+    let source = Card::start(&card("a", "first"));
+    let stubborn = |arrived: &Arrived<'_>| convert(&Arrived { id: None, ..*arrived });
+    let fixture = Fixture::with(|following| Following { convert: Arc::new(stubborn), ..following });
+    fixture.follow(&source);
+    source.serve(&card("b", "second"));
+    let error = fixture.refresh("urn:card:a").last_error.unwrap();
+    assert!(error.contains("urn:card:b") && error.contains("urn:card:a"), "{error}");
+    assert_eq!(fixture.registry.len(), 1);
+}
+
+#[test]
+fn nothing_is_imported_where_fetching_fails() {
+    let fixture = Fixture::start();
+    let source = Card::start(&card("a", "first"));
+    source.break_down();
+    let error = block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
+    assert!(matches!(error, Error::FetchFailed { status: Some(500), .. }), "{error}");
+    source.answer(Reply::json("{}"));
+    let error = block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
+    assert!(matches!(error, Error::InvalidSource { .. }), "{error}");
+    let error = block_on(fixture.registry.follow(Follow::new("http://10.0.0.1/", Format::A2a))).unwrap_err();
+    assert!(matches!(error, Error::FetchRefused { .. }), "{error}");
+    assert!(fixture.registry.is_empty() && fixture.registry.imports().unwrap().is_empty());
+}
+
+#[test]
+fn registry_without_a_fetcher_fetches_nothing() {
+    let directory = TempDir::new().unwrap();
+    let source = Card::start(&card("a", "first"));
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    let error = block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
+    assert!(matches!(&error, Error::FetchRefused { reason, .. } if reason.contains("without a fetcher")), "{error}");
+    assert!(source.site.heads().is_empty());
+    assert_eq!(block_on(registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
+}

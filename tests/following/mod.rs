@@ -1,0 +1,164 @@
+//! Imports by URL that are followed: what becomes of a Thing when its source changes, breaks, returns.
+
+mod changes;
+mod failures;
+mod places;
+mod signatures;
+mod stopping;
+mod worker;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use agentdex::{
+    ChangeKind, Error, Registry, Timestamp,
+    convert::{Conversion, ConvertedThing, Format, Source},
+    fetch::{AllowList, Fetcher, Options},
+    registry::{
+        Imported,
+        imports::{Arrived, Follow, FollowedImport, Following, Refreshed},
+    },
+    td::{Report, Violation},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{Answers, Reply, Site};
+
+/// A site whose document can be changed, with an entity tag and conditional answers.
+struct Card {
+    site: Site,
+    reply: Arc<Mutex<Reply>>,
+}
+
+impl Card {
+    fn start(document: &Value) -> Card {
+        let reply = Arc::new(Mutex::new(Reply::json("")));
+        let told = reply.clone();
+        let source = Card { site: Site::start(move |_| told.lock().unwrap().clone()), reply };
+        source.serve(document);
+        source
+    }
+
+    fn serve(&self, document: &Value) {
+        self.answer(Reply::json(&document.to_string()));
+    }
+
+    fn answer(&self, reply: Reply) {
+        *self.reply.lock().unwrap() = reply;
+    }
+
+    fn break_down(&self) {
+        self.answer(Reply::new("500 Internal Server Error", &[], ""));
+    }
+
+    fn url(&self) -> String {
+        self.site.url("/card.json")
+    }
+}
+
+/// A registry that follows, and looks only when it is told to.
+struct Fixture {
+    registry: Registry,
+    directory: TempDir,
+}
+
+impl Fixture {
+    fn start() -> Fixture {
+        Fixture::with(|following| following)
+    }
+
+    fn with(change: impl FnOnce(Following) -> Following) -> Fixture {
+        let directory = TempDir::new().unwrap();
+        let registry = open(&directory, change(following()));
+        Fixture { registry, directory }
+    }
+
+    fn follow(&self, source: &Card) -> Imported {
+        block_on(self.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap()
+    }
+
+    /// Looks at what is due when its time has come.
+    fn refresh(&self, id: &str) -> FollowedImport {
+        let moment = self.import(id).next_try;
+        assert_eq!(block_on(self.registry.refresh_due(moment)).unwrap(), 1);
+        self.import(id)
+    }
+
+    fn import(&self, id: &str) -> FollowedImport {
+        self.registry.find_import(id).unwrap().unwrap_or_else(|| panic!("{id} is not followed"))
+    }
+
+    fn is_followed(&self, id: &str) -> bool {
+        self.registry.find_import(id).unwrap().is_some()
+    }
+
+    fn thing(&self, id: &str) -> Value {
+        serde_json::from_str(self.registry.find_by_id(id).unwrap().unwrap().text()).unwrap()
+    }
+
+    /// Kinds of all changes so far.
+    fn changes(&self) -> Vec<ChangeKind> {
+        let changes = self.registry.changes(agentdex::Seq::ZERO, 1000).unwrap().changes;
+        changes.iter().map(|change| change.kind).collect()
+    }
+}
+
+fn open(directory: &TempDir, following: Following) -> Registry {
+    Registry::builder(directory.path()).following(following).open().unwrap()
+}
+
+/// Fetches from loopback, whatever the name.
+fn fetcher() -> Fetcher {
+    let options = Options {
+        allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
+        timeout: Duration::from_secs(20),
+        phase_timeout: Duration::from_secs(10),
+        ..Options::default()
+    };
+    Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
+}
+
+fn following() -> Following {
+    Following { in_background: false, ..Following::new(fetcher(), Arc::new(convert)) }
+}
+
+fn card(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description, "url": "https://agents.example/a2a", "skills": []})
+}
+
+fn id_of(name: &str) -> String {
+    format!("urn:card:{name}")
+}
+
+/// A converter that knows as little of cards as these tests need.
+fn convert(arrived: &Arrived<'_>) -> agentdex::Result<Conversion> {
+    let card: Value = serde_json::from_slice(arrived.document).unwrap_or_default();
+    let Some(name) = card["name"].as_str() else {
+        let violation = Violation { pointer: "/name".into(), rule: "card-name".into(), message: "no card".into() };
+        let report = Report { violations: vec![violation], ..Report::default() };
+        return Err(Error::InvalidSource { format: "a2a", report });
+    };
+    let id = arrived.id.map_or_else(|| id_of(name), str::to_owned);
+    let description = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "@type": "lmos:Agent",
+        "id": id,
+        "title": name,
+        "description": card["description"],
+        "base": arrived.url,
+        "x-options": arrived.options,
+        "security": "none",
+        "securityDefinitions": {"none": {"scheme": "nosec"}}
+    });
+    let source =
+        Source { format: arrived.format, media_type: "application/json".into(), bytes: arrived.document.to_vec() };
+    let thing = ConvertedThing { id, description: description.to_string(), source };
+    Ok(Conversion { things: vec![thing], warnings: Vec::new() })
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}

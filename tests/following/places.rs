@@ -1,0 +1,63 @@
+//! Where a card may be: at its URL, or at the well-known places of its agent.
+
+use super::*;
+
+/// A site that has documents at some paths.
+fn site(documents: &'static [(&'static str, &'static str)]) -> Site {
+    Site::start(move |head| {
+        let path = head.split(' ').nth(1).unwrap();
+        let found = documents.iter().find(|(place, _)| *place == path);
+        found.map_or_else(|| Reply::new("404 Not Found", &[], ""), |(_, document)| Reply::json(document))
+    })
+}
+
+/// What is imported from a URL: where it was found, and what was asked for.
+fn place(site: &Site, path: &str) -> (Result<String, Error>, Vec<String>) {
+    let fixture = Fixture::start();
+    let followed = block_on(fixture.registry.follow(Follow::new(site.url(path), Format::A2a)));
+    let source = followed.map(|imported| fixture.import(&imported.things[0].id).source);
+    let asked = site.heads().iter().map(|head| head.split(' ').nth(1).unwrap().to_owned()).collect();
+    (source, asked)
+}
+
+const CARD: &str = "{\"name\": \"a\", \"description\": \"\"}";
+const NEW: &str = "/.well-known/agent-card.json";
+const OLD: &str = "/.well-known/agent.json";
+
+#[test]
+fn base_url_leads_to_the_well_known_places() {
+    let new = site(&[(NEW, CARD), (OLD, CARD)]);
+    let (source, asked) = place(&new, "");
+    assert_eq!((source.unwrap(), asked), (new.url(NEW), vec![NEW.to_owned()]));
+    let old = site(&[(OLD, CARD)]);
+    let (source, asked) = place(&old, "/");
+    assert_eq!((source.unwrap(), asked), (old.url(OLD), vec![NEW.to_owned(), OLD.to_owned()]));
+}
+
+#[test]
+fn document_that_is_no_card_is_passed_over() {
+    let site = site(&[("/agent", "{\"service\": \"up\"}"), ("/agent/.well-known/agent.json", CARD)]);
+    let (source, asked) = place(&site, "/agent");
+    assert_eq!(source.unwrap(), site.url("/agent/.well-known/agent.json"));
+    assert_eq!(asked, ["/agent", "/agent/.well-known/agent-card.json", "/agent/.well-known/agent.json"]);
+}
+
+#[test]
+fn where_nothing_is_found_the_first_place_is_what_is_told_of() {
+    let site = site(&[("/agent", "{\"service\": \"up\"}")]);
+    let (result, asked) = place(&site, "/agent");
+    assert!(matches!(result, Err(Error::InvalidSource { .. })), "{result:?}");
+    assert_eq!(asked.len(), 3);
+    let (result, _) = place(&site, "");
+    assert!(matches!(result, Err(Error::FetchFailed { status: Some(404), url, .. }) if url == site.url(NEW)));
+    let (result, _) = place(&site, "/missing.json");
+    assert!(matches!(result, Err(Error::FetchFailed { url, .. }) if url == site.url("/missing.json")));
+}
+
+#[test]
+fn server_that_is_broken_is_not_searched() {
+    let site = Site::start(|_| Reply::new("503 Service Unavailable", &[], ""));
+    let (result, asked) = place(&site, "");
+    assert!(matches!(result, Err(Error::FetchFailed { status: Some(503), .. })));
+    assert_eq!(asked, [NEW]);
+}

@@ -1,0 +1,153 @@
+//! When a source is no longer followed: by wish, by hand, by removal.
+
+use std::sync::OnceLock;
+
+use agentdex::registry::{Import, Write, Written};
+
+use super::*;
+
+fn write(fixture: &Fixture, write: Write) -> Written {
+    block_on(fixture.registry.write(write)).unwrap()
+}
+
+/// The description of a Thing with another description in it.
+fn edited(fixture: &Fixture, id: &str, description: &str) -> String {
+    let mut thing = fixture.thing(id);
+    thing["description"] = description.into();
+    thing.to_string()
+}
+
+fn rules(written: &Written) -> Vec<&str> {
+    written.warnings.iter().map(|warning| warning.rule.as_ref()).collect()
+}
+
+#[test]
+fn change_by_hand_stops_it_with_a_warning() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    // What says the same changes nothing.
+    let same = edited(&fixture, "urn:card:a", "first");
+    assert!(rules(&write(&fixture, Write::put(same))).is_empty());
+    assert!(fixture.is_followed("urn:card:a"));
+
+    let dry = Write::put(edited(&fixture, "urn:card:a", "mine")).dry_run(true);
+    assert_eq!(rules(&write(&fixture, dry)), ["following-stopped"]);
+    assert!(fixture.is_followed("urn:card:a"));
+    let put = edited(&fixture, "urn:card:a", "mine");
+    assert_eq!(rules(&write(&fixture, Write::put(put))), ["following-stopped"]);
+    assert!(!fixture.is_followed("urn:card:a") && fixture.registry.imports().unwrap().is_empty());
+    source.serve(&card("a", "second"));
+    assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
+    assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
+    assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
+
+    fixture.follow(&source);
+    assert_eq!(
+        rules(&write(&fixture, Write::patch("urn:card:a", "{\"description\": \"patched\"}"))),
+        ["following-stopped"]
+    );
+    assert!(!fixture.is_followed("urn:card:a"));
+    assert!(rules(&write(&fixture, Write::patch("urn:card:a", "{\"description\": \"again\"}"))).is_empty());
+}
+
+#[test]
+fn import_by_hand_stops_it_too() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    let import = |description: &str| {
+        let document = card("a", description).to_string();
+        let url = source.url();
+        let arrived =
+            Arrived { format: Format::A2a, document: document.as_bytes(), url: &url, id: None, options: &Value::Null };
+        let import = Import::new(convert(&arrived).unwrap());
+        let verification = fixture.thing("urn:card:a")["agentdex:signature"].clone();
+        let import = import.signed(serde_json::from_value(verification).ok());
+        block_on(fixture.registry.import(import)).unwrap().things.remove(0)
+    };
+    assert!(rules(&import("first")).is_empty());
+    assert!(fixture.is_followed("urn:card:a"));
+    assert_eq!(rules(&import("second")), ["following-stopped"]);
+    assert!(!fixture.is_followed("urn:card:a"));
+}
+
+#[test]
+fn removal_stops_it() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    fixture.registry.remove("urn:card:a").unwrap();
+    assert!(fixture.registry.imports().unwrap().is_empty());
+    block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap();
+    assert!(fixture.registry.is_empty());
+    assert_eq!(source.site.heads().len(), 1);
+}
+
+#[test]
+fn unfollowed_thing_stays_as_it_is() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    source.serve(&card("a", "second"));
+    assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
+    assert_eq!(fixture.thing("urn:card:a")["description"], "first");
+    assert!(fixture.registry.original("urn:card:a").unwrap().is_some());
+    for id in ["urn:card:a", "urn:unknown"] {
+        assert!(matches!(block_on(fixture.registry.unfollow(id)), Err(Error::NotFollowed { .. })));
+    }
+    assert_eq!(fixture.changes().len(), 1);
+}
+
+/// A source that does something each time it is asked, before it answers with a changed card.
+fn meddling_source(meddle: impl Fn() + Send + Sync + 'static) -> Site {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    Site::start(move |_| match asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        0 => Reply::json(&card("a", "first").to_string()),
+        _ => {
+            meddle();
+            Reply::json(&card("a", "second").to_string())
+        }
+    })
+}
+
+#[test]
+fn change_by_hand_while_the_source_is_asked_wins() {
+    let registry: Arc<OnceLock<Registry>> = Arc::default();
+    let held = registry.clone();
+    let site = meddling_source(move || {
+        held.get().unwrap().patch("urn:card:a", "{\"description\": \"mine\"}").unwrap();
+    });
+    let fixture = Fixture::start();
+    registry.set(fixture.registry.clone()).unwrap();
+    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
+    assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
+    assert!(!fixture.is_followed("urn:card:a"));
+}
+
+#[test]
+fn unfollowing_while_the_source_is_asked_wins() {
+    let registry: Arc<OnceLock<Registry>> = Arc::default();
+    let held = registry.clone();
+    let site = meddling_source(move || block_on(held.get().unwrap().unfollow("urn:card:a")).unwrap());
+    let fixture = Fixture::start();
+    registry.set(fixture.registry.clone()).unwrap();
+    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
+    assert_eq!(fixture.thing("urn:card:a")["description"], "first");
+    assert!(!fixture.is_followed("urn:card:a"));
+}
+
+#[test]
+fn removal_while_the_source_is_asked_wins() {
+    let registry: Arc<OnceLock<Registry>> = Arc::default();
+    let held = registry.clone();
+    let site = meddling_source(move || drop(held.get().unwrap().remove("urn:card:a").unwrap()));
+    let fixture = Fixture::start();
+    registry.set(fixture.registry.clone()).unwrap();
+    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
+    assert!(fixture.registry.is_empty());
+}
