@@ -26,7 +26,8 @@ pub(super) struct Arguments {
     /// How many hits to pass over first
     #[arg(long, default_value_t = 0, value_name = "COUNT")]
     offset: usize,
-    /// Fields to count: capability, type, tag, vendor, protocol, security, format
+    /// Fields to count: capability, type, tag, vendor, protocol, security, format, status,
+    /// signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
     /// Wait until everything written so far can be found
@@ -69,12 +70,18 @@ pub(super) struct Filters {
     /// Only agents that support this channel
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<String>,
+    /// Only agents whose source is stale, or current
+    #[arg(long, value_name = "stale|current")]
+    status: Vec<String>,
+    /// Only agents whose card has such a signature: valid, invalid, untrusted, unsigned
+    #[arg(long, value_name = "STATUS")]
+    signature: Vec<String>,
 }
 
 impl Filters {
     /// As query parameters.
     pub(super) fn parameters(&self) -> Vec<(&str, &str)> {
-        let fields: [(&str, &[String]); 9] = [
+        let fields: [(&str, &[String]); 11] = [
             ("capability", &self.capability),
             ("type", &self.type_),
             ("tag", &self.tag),
@@ -84,6 +91,8 @@ impl Filters {
             ("format", &self.format),
             ("tenant", &self.tenant),
             ("channel", &self.channel),
+            ("status", &self.status),
+            ("signature", &self.signature),
         ];
         fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str()))).collect()
     }

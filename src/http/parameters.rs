@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::search::Filters;
 
 /// The parameters that may be given more than once: the search filters and the facets.
-const REPEATABLE: [&str; 11] = [
+const REPEATABLE: [&str; 13] = [
     "capability",
     "type",
     "tag",
@@ -20,6 +20,8 @@ const REPEATABLE: [&str; 11] = [
     "source_format",
     "tenant",
     "channel",
+    "status",
+    "signature",
     "facets",
 ];
 
@@ -105,6 +107,8 @@ impl Parameters {
             format: values(format),
             tenant: values("tenant"),
             channel: values("channel"),
+            status: values("status"),
+            signature: values("signature"),
         }
     }
 

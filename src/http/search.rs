@@ -17,7 +17,7 @@ use crate::{
     search::{DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Request},
 };
 
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 16] = [
     "q",
     "limit",
     "offset",
@@ -30,10 +30,12 @@ const KNOWN: [&str; 14] = [
     "format",
     "tenant",
     "channel",
+    "status",
+    "signature",
     "facets",
     "consistent",
 ];
-const FACETS: [(&str, FacetField); 7] = [
+const FACETS: [(&str, FacetField); 9] = [
     ("capability", FacetField::Capability),
     ("type", FacetField::Type),
     ("tag", FacetField::Tag),
@@ -41,6 +43,8 @@ const FACETS: [(&str, FacetField); 7] = [
     ("protocol", FacetField::Protocol),
     ("security", FacetField::Security),
     ("format", FacetField::Format),
+    ("status", FacetField::Status),
+    ("signature", FacetField::Signature),
 ];
 
 /// The answer.
@@ -89,6 +93,8 @@ struct Link {
         ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
         ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
         ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
+        ("status" = Option<Vec<String>>, Query, description = "`stale` where the URL that a description was imported from is broken, else `current`"),
+        ("signature" = Option<Vec<String>>, Query, description = "What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`"),
         ("facets" = Option<Vec<String>>, Query, description = "Fields to count, one by one or with commas"),
         ("consistent" = Option<bool>, Query, description = "See everything acknowledged so far"),
     ),

@@ -25,7 +25,7 @@ use crate::{Error, Registry, registry::Write};
 /// The log position that an answer shows at least.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 19] = [
     "limit",
     "offset",
     "format",
@@ -43,6 +43,8 @@ const KNOWN: [&str; 17] = [
     "source_format",
     "tenant",
     "channel",
+    "status",
+    "signature",
 ];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
@@ -100,6 +102,8 @@ pub(super) async fn create(
         ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
         ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
         ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
+        ("status" = Option<Vec<String>>, Query, description = "`stale` where the URL that a description was imported from is broken, else `current`"),
+        ("signature" = Option<Vec<String>>, Query, description = "What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`"),
     ),
     responses(
         (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),

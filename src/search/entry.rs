@@ -195,6 +195,9 @@ impl EntryWriter<'_> {
         self.add_values(FacetField::Protocol, access.protocols.iter().map(String::as_str));
         self.add_values(FacetField::Security, access.security.iter().map(String::as_str));
         self.add_value(FacetField::Format, format.unwrap_or("td"));
+        self.add_value(FacetField::Status, thing.get("agentdex:status").and_then(Value::as_str).unwrap_or("current"));
+        let signature = thing.get("agentdex:signature").and_then(|signature| signature.get("status"));
+        self.add_value(FacetField::Signature, signature.and_then(Value::as_str).unwrap_or_default());
         for language in languages(thing) {
             self.add_terms(ExactField::Language, language);
         }

@@ -94,6 +94,10 @@ pub struct Filters {
     pub tenant: Vec<String>,
     /// Channels that are supported.
     pub channel: Vec<String>,
+    /// `stale` where the URL that a Thing was imported from is broken, else `current`.
+    pub status: Vec<String>,
+    /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`.
+    pub signature: Vec<String>,
 }
 
 impl Filters {
@@ -107,6 +111,8 @@ impl Filters {
             FacetField::Protocol => &self.protocol,
             FacetField::Security => &self.security,
             FacetField::Format => &self.format,
+            FacetField::Status => &self.status,
+            FacetField::Signature => &self.signature,
         }
     }
 
@@ -134,11 +140,15 @@ pub enum FacetField {
     Security,
     /// Source formats.
     Format,
+    /// Whether sources are stale.
+    Status,
+    /// What the signatures of agent cards are.
+    Signature,
 }
 
 impl FacetField {
     /// All fields that can be counted.
-    pub const ALL: [FacetField; 7] = [
+    pub const ALL: [FacetField; 9] = [
         FacetField::Capability,
         FacetField::Type,
         FacetField::Tag,
@@ -146,6 +156,8 @@ impl FacetField {
         FacetField::Protocol,
         FacetField::Security,
         FacetField::Format,
+        FacetField::Status,
+        FacetField::Signature,
     ];
 
     /// The name of the field, which is also the name of its filter.
@@ -158,6 +170,8 @@ impl FacetField {
             FacetField::Protocol => "protocol",
             FacetField::Security => "security",
             FacetField::Format => "format",
+            FacetField::Status => "status",
+            FacetField::Signature => "signature",
         }
     }
 

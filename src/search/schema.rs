@@ -88,6 +88,8 @@ pub(super) fn values_column(facet: FacetField) -> &'static str {
         FacetField::Protocol => "protocol_values",
         FacetField::Security => "security_values",
         FacetField::Format => "format_values",
+        FacetField::Status => "status_values",
+        FacetField::Signature => "signature_values",
     }
 }
 

@@ -33,6 +33,9 @@ fn source_that_fails_again_and_again_is_stale() {
     assert_eq!(fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().format(), Some("a2a"));
     assert_eq!(fixture.changes(), [Created, Updated]);
 
+    let status = |status: &str| fixture.found(Filters { status: vec![status.into()], ..Filters::default() });
+    assert_eq!((status("stale"), status("current")), (vec!["urn:card:a".to_owned()], vec![]));
+
     // It stays so, and stays followed.
     assert_eq!(fixture.refresh("urn:card:a").failures, 6);
     assert_eq!(fixture.changes(), [Created, Updated]);
@@ -53,6 +56,8 @@ fn stale_source_that_returns_is_current() {
         let thing = fixture.thing("urn:card:a");
         assert_eq!((thing.get("agentdex:status"), &thing["description"]), (None, &json!(description)));
         assert_eq!(thing != before, changed);
+        let current = Filters { status: vec!["current".into()], ..Filters::default() };
+        assert_eq!(fixture.found(current), ["urn:card:a"]);
         assert_eq!(fixture.changes(), [Created, Updated, Updated]);
         assert_eq!(import.revisions.len(), if changed { 2 } else { 1 });
     }

@@ -20,6 +20,7 @@ use agentdex::{
         Imported,
         imports::{Arrived, Follow, FollowedImport, Following, Refreshed},
     },
+    search::Filters,
     td::{Report, Violation},
 };
 use serde_json::{Value, json};
@@ -97,6 +98,11 @@ impl Fixture {
 
     fn thing(&self, id: &str) -> Value {
         serde_json::from_str(self.registry.find_by_id(id).unwrap().unwrap().text()).unwrap()
+    }
+
+    /// What the search filters find.
+    fn found(&self, filters: Filters) -> Vec<String> {
+        self.registry.ids_matching(None, &filters, true).unwrap()
     }
 
     /// Kinds of all changes so far.

@@ -161,9 +161,12 @@ fn unsigned_and_forged_cards_are_told_of() {
     domain.follow(&fixture).unwrap();
     assert_eq!(signature(&fixture)["status"], "unsigned");
     assert_eq!(domain.asked_for_keys(), 0);
+    let with = |status: &str| fixture.found(Filters { signature: vec![status.into()], ..Filters::default() });
+    assert_eq!((with("unsigned").len(), with("valid").len()), (1, 0));
     domain.serve("second", Some(&forger));
     fixture.refresh("urn:card:a");
     assert_eq!(signature(&fixture)["status"], "invalid");
+    assert_eq!((with("unsigned").len(), with("invalid").len()), (0, 1));
 }
 
 #[test]
