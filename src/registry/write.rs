@@ -246,13 +246,19 @@ impl Registry {
             (None, None) => before.unwrap_or(Expiry { ttl: options.default_ttl, expires: None }),
         };
         let Some(ttl) = asked.ttl else { return self.cap_expires(asked, now) };
-        let granted = ttl.max(options.min_ttl.unwrap_or(0)).min(options.max_ttl.unwrap_or(u64::MAX));
+        let granted = self.granted_ttl(ttl);
         let warning = (granted != ttl).then(|| Violation {
             pointer: "/registration/ttl".into(),
             rule: "ttl-out-of-range".into(),
             message: format!("a ttl of {ttl} s is outside what this registry allows; {granted} s is used"),
         });
         (Expiry { ttl: Some(granted), expires: Some(now.plus_seconds(granted)) }, warning)
+    }
+
+    /// The time to live in seconds that is given to who asks for this one.
+    pub(super) fn granted_ttl(&self, asked: u64) -> u64 {
+        let options = self.options();
+        asked.max(options.min_ttl.unwrap_or(0)).min(options.max_ttl.unwrap_or(u64::MAX))
     }
 
     /// An absolute expiry, or none, under the longest time to live.

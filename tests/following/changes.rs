@@ -3,7 +3,7 @@
 use agentdex::{
     ChangeKind::{Created, Updated},
     registry::{
-        Effect, IfExists,
+        Effect, IfExists, Options,
         imports::{Follow, ImportStatus},
     },
 };
@@ -178,4 +178,27 @@ fn what_would_expire_is_renewed_in_time() {
     let import = fixture.refresh("urn:card:a");
     assert!(expires() > renewed && import.next_try.0 - import.last_fetch.0 <= 300_000);
     assert_eq!(fixture.changes(), [Created]);
+}
+
+#[test]
+fn registry_that_lets_everything_expire_renews_what_it_follows() {
+    for options in
+        [Options { default_ttl: Some(600), ..Options::default() }, Options { max_ttl: Some(600), ..Options::default() }]
+    {
+        let source = Card::start(&card("a", "first"));
+        let directory = TempDir::new().unwrap();
+        let registry = Registry::builder(directory.path()).options(options).following(following()).open().unwrap();
+        let fixture = Fixture { registry, directory };
+        fixture.follow(&source);
+        let expiry = || fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().expiry();
+        let (before, import) = (expiry(), fixture.import("urn:card:a"));
+        assert_eq!(before.ttl, Some(600));
+        assert!(import.next_try.0 - import.last_fetch.0 <= 300_000);
+        std::thread::sleep(Duration::from_millis(5));
+        fixture.refresh("urn:card:a");
+        assert!(expiry().expires > before.expires);
+        source.serve(&card("a", "second"));
+        fixture.refresh("urn:card:a");
+        assert_eq!(expiry().ttl, Some(600));
+    }
 }

@@ -15,7 +15,7 @@ use std::{
 use agentdex::{
     ChangeKind, Error, Registry, Timestamp,
     convert::{Conversion, ConvertedThing, Format, Source},
-    fetch::{AllowList, Fetcher, Options},
+    fetch::{self, AllowList, Fetcher},
     registry::{
         Imported,
         imports::{Arrived, Follow, FollowedImport, Following, Refreshed},
@@ -118,11 +118,11 @@ fn open(directory: &TempDir, following: Following) -> Registry {
 
 /// Fetches from loopback, whatever the name.
 fn fetcher() -> Fetcher {
-    let options = Options {
+    let options = fetch::Options {
         allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
         timeout: Duration::from_secs(20),
         phase_timeout: Duration::from_secs(10),
-        ..Options::default()
+        ..fetch::Options::default()
     };
     Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 
+use super::{look::Arrival, options::Follow};
 use crate::{Error, Result, Timestamp, convert::Format, fetch::Validators};
 
 /// The most revisions that are remembered.
@@ -78,6 +79,29 @@ pub struct Revision {
 }
 
 impl FollowedImport {
+    /// What there is to remember of a document that was just brought.
+    pub(super) fn begin(id: &str, source: &str, follow: &Follow, arrival: &Arrival, now: Timestamp) -> FollowedImport {
+        let mut import = FollowedImport {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            format: follow.format,
+            options: follow.options.clone(),
+            status: ImportStatus::Current,
+            followed_since: now,
+            last_fetch: now,
+            last_success: now,
+            next_try: now,
+            failures: 0,
+            last_error: None,
+            etag: None,
+            last_modified: None,
+            revisions: Vec::new(),
+        };
+        import.set_validators(Some(arrival.validators.clone()));
+        import.saw(&arrival.hash, now);
+        import
+    }
+
     pub(super) fn from_note(note: &[u8]) -> Result<FollowedImport> {
         let corrupt =
             |error: serde_json::Error| Error::Store { doing: "reading a followed import", source: error.into() };

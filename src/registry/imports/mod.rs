@@ -14,7 +14,7 @@ mod settle;
 mod trust;
 mod worker;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Mutex;
 
@@ -69,39 +69,6 @@ impl Imports {
     pub fn stop(&self) {
         self.worker.stop();
     }
-
-    /// The record of a document that was just brought.
-    fn first_record(
-        &self,
-        id: &str,
-        source: &str,
-        follow: &Follow,
-        arrival: &Arrival,
-        now: Timestamp,
-    ) -> FollowedImport {
-        let interval = self.follower.following.interval;
-        let at_most = follow.ttl.map(|ttl| std::time::Duration::from_secs(ttl / 2));
-        let outlook = Outlook { interval, failures: 0, max_age: arrival.max_age, at_most };
-        let mut import = FollowedImport {
-            id: id.to_owned(),
-            source: source.to_owned(),
-            format: follow.format,
-            options: follow.options.clone(),
-            status: ImportStatus::Current,
-            followed_since: now,
-            last_fetch: now,
-            last_success: now,
-            next_try: next_try(id, now, outlook),
-            failures: 0,
-            last_error: None,
-            etag: None,
-            last_modified: None,
-            revisions: Vec::new(),
-        };
-        import.set_validators(Some(arrival.validators.clone()));
-        import.saw(&arrival.hash, now);
-        import
-    }
 }
 
 impl Registry {
@@ -112,16 +79,21 @@ impl Registry {
     /// [`Error::FetchRefused`], also where the registry was opened without a fetcher,
     /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
     /// [`Error::SignatureRequired`]; those of the conversion; those of [`Registry::import`].
-    pub async fn follow(&self, follow: Follow) -> Result<Imported> {
+    pub async fn follow(&self, mut follow: Follow) -> Result<Imported> {
         let imports = self.0.imports.as_ref().ok_or_else(|| no_fetcher(&follow.url))?;
+        follow.ttl = self.followed_ttl(follow.ttl);
         let now = Timestamp::now();
         let (source, arrival) = imports.bring(&follow, now).await?;
         let import = Import::new(arrival.conversion.clone()).if_exists(follow.if_exists).ttl(follow.ttl);
         let import = import.dry_run(follow.dry_run).actor(follow.actor.clone()).signed(arrival.verification.clone());
+        let at_most = follow.ttl.map(|ttl| Duration::from_secs(self.granted_ttl(ttl)) / 2);
+        let interval = imports.follower.following.interval;
+        let outlook = Outlook { interval, failures: 0, max_age: arrival.max_age, at_most };
         let _settling = imports.settling.lock().await;
         let mut planned = None;
         let note = |id: &str| {
-            let mut record = imports.first_record(id, &source, &follow, &arrival, now);
+            let mut record = FollowedImport::begin(id, &source, &follow, &arrival, now);
+            record.next_try = next_try(id, now, outlook);
             if let Some(before) = self.find_import(id)?.filter(|before| before.source == source) {
                 record.continue_from(before, &arrival.hash, now);
             }
@@ -216,6 +188,12 @@ impl Registry {
             Some(imports) => imports.follower.check(card, source, now).await,
             None => Ok(verify(card, &TrustedKeys::none(), now)),
         }
+    }
+
+    /// The time to live of a followed Thing. Where one is imposed, it is asked for, so that each look renews it.
+    fn followed_ttl(&self, asked: Option<u64>) -> Option<u64> {
+        let options = self.options();
+        asked.or(options.default_ttl).or(options.max_ttl)
     }
 
     async fn refresh_import_at(&self, id: &str, now: Timestamp) -> Result<Refreshed> {

@@ -141,7 +141,7 @@ impl Registry {
         if let (Some(first), Some(found)) = (things.first_mut(), &arrival.verification) {
             first.description = marks::with_signature(&first.description, Some(&loaded.record.text), found)?;
         }
-        let ttl = loaded.record.expiry.ttl;
+        let ttl = self.followed_ttl(loaded.record.expiry.ttl);
         let prepare = |thing| self.prepare_import(thing, IfExists::Replace, ttl).map(|prepared| prepared.write);
         let mut writes: Vec<Write> = things.into_iter().map(prepare).collect::<Result<_>>()?;
         match writes.first_mut() {
