@@ -4,7 +4,9 @@
 //! another. A key of the file is the long flag with `_` for `-`, a variable is the key in capitals.
 
 use std::{
+    fmt::Display,
     fs,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -25,6 +27,14 @@ pub const DEFAULT_MQTT_LISTEN: &str = "127.0.0.1:1883";
 pub const DEFAULT_MQTT_PREFIX: &str = "agentdex";
 /// How many seconds a fetch may take, unless told otherwise.
 pub const DEFAULT_FETCH_TIMEOUT: u64 = 15;
+/// The longest fetch in seconds.
+const MAX_FETCH_TIMEOUT: u64 = 10 * 60;
+/// How many seconds pass between two looks at the source of an import, unless told otherwise.
+pub const DEFAULT_REFRESH_INTERVAL: u64 = 60 * 60;
+/// The longest interval in seconds: a year.
+const MAX_REFRESH_INTERVAL: u64 = 365 * 24 * 60 * 60;
+/// How many failures in a row make an import stale, unless told otherwise.
+pub const DEFAULT_STALE_AFTER: u32 = 5;
 
 /// What one source says; none where it says nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -70,6 +80,12 @@ pub struct Layer {
     pub fetch_timeout: Option<u64>,
     /// A file or folder with the public keys that agent cards are trusted by.
     pub trusted_keys: Option<PathBuf>,
+    /// Whether agent cards without a valid signature are refused.
+    pub require_signature: Option<bool>,
+    /// How many seconds pass between two looks at the source of an import.
+    pub refresh_interval: Option<u64>,
+    /// How many failures in a row make an import stale.
+    pub stale_after: Option<u32>,
 }
 
 /// Whether documents are mended or refused.
@@ -181,6 +197,9 @@ impl Layer {
             fetch_ca: variables.parse("AGENTDEX_FETCH_CA")?,
             fetch_timeout: variables.parse("AGENTDEX_FETCH_TIMEOUT")?,
             trusted_keys: variables.parse("AGENTDEX_TRUSTED_KEYS")?,
+            require_signature: variables.switch("AGENTDEX_REQUIRE_SIGNATURE")?,
+            refresh_interval: variables.parse("AGENTDEX_REFRESH_INTERVAL")?,
+            stale_after: variables.parse("AGENTDEX_STALE_AFTER")?,
         })
     }
 
@@ -207,6 +226,9 @@ impl Layer {
             fetch_ca: self.fetch_ca.or(lower.fetch_ca),
             fetch_timeout: self.fetch_timeout.or(lower.fetch_timeout),
             trusted_keys: self.trusted_keys.or(lower.trusted_keys),
+            require_signature: self.require_signature.or(lower.require_signature),
+            refresh_interval: self.refresh_interval.or(lower.refresh_interval),
+            stale_after: self.stale_after.or(lower.stale_after),
         }
     }
 }
@@ -291,6 +313,12 @@ pub struct Settings {
     pub fetch_timeout: u64,
     /// A file or folder with the public keys that agent cards are trusted by, beside those of their domains.
     pub trusted_keys: Option<PathBuf>,
+    /// Whether agent cards without a valid signature are refused.
+    pub require_signature: bool,
+    /// How many seconds pass between two looks at the source of an import.
+    pub refresh_interval: u64,
+    /// How many failures in a row make an import stale.
+    pub stale_after: u32,
 }
 
 /// Where the MQTT endpoint is served.
@@ -359,9 +387,24 @@ impl Settings {
             allow_fetch: layer.allow_fetch.unwrap_or_default(),
             fetch_proxy: layer.fetch_proxy,
             fetch_ca: layer.fetch_ca,
-            fetch_timeout: layer.fetch_timeout.unwrap_or(DEFAULT_FETCH_TIMEOUT),
+            fetch_timeout: between("fetch_timeout", layer.fetch_timeout, 1..=MAX_FETCH_TIMEOUT)?
+                .unwrap_or(DEFAULT_FETCH_TIMEOUT),
             trusted_keys: layer.trusted_keys,
+            require_signature: layer.require_signature.unwrap_or(false),
+            refresh_interval: between("refresh_interval", layer.refresh_interval, 1..=MAX_REFRESH_INTERVAL)?
+                .unwrap_or(DEFAULT_REFRESH_INTERVAL),
+            stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),
         })
+    }
+}
+
+fn between<T: PartialOrd + Display>(name: &str, value: Option<T>, range: RangeInclusive<T>) -> Result<Option<T>> {
+    match value {
+        Some(value) if !range.contains(&value) => {
+            let message = format!("{name} ({value}) is not between {} and {}", range.start(), range.end());
+            Err(Error::InvalidSetting { origin: "settings".into(), message })
+        }
+        value => Ok(value),
     }
 }
 
@@ -444,5 +487,16 @@ mod tests {
         assert!(Settings::from_layer(layer("min_ttl = 10\nmax_ttl = 5")).is_err());
         assert!(Settings::from_layer(layer("max_ttl = 5\ndefault_ttl = 6")).is_err());
         assert!(Settings::from_layer(layer("min_ttl = 5\nmax_ttl = 5\ndefault_ttl = 5")).is_ok());
+    }
+
+    #[test]
+    fn numbers_without_a_meaning_are_refused_and_the_right_ones_named() {
+        for toml in ["fetch_timeout = 0", "refresh_interval = 0", "refresh_interval = 999999999", "stale_after = 0"] {
+            let error = Settings::from_layer(layer(toml)).unwrap_err().to_string();
+            let name = toml.split(' ').next().unwrap();
+            assert!(error.contains(name) && error.contains("between 1 and"), "{error}");
+        }
+        let settings = Settings::from_layer(layer("refresh_interval = 60\nrequire_signature = true")).unwrap();
+        assert_eq!((settings.refresh_interval, settings.stale_after, settings.require_signature), (60, 5, true));
     }
 }

@@ -23,8 +23,10 @@ use super::{
 use crate::{
     Error, Registry,
     config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
+    fetch::{self, AllowList, Fetcher},
     http, mqtt,
-    registry::{self, IndexStatus},
+    registry::{self, IndexStatus, imports::Following},
+    signature::TrustedKeys,
 };
 
 /// How long a rebuild of the search index is waited for before the server says that it is there.
@@ -97,6 +99,15 @@ pub(super) struct Arguments {
     /// File or folder with public keys (JSON Web Key Sets) that signatures of agent cards are trusted by
     #[arg(long, value_name = "PATH")]
     trusted_keys: Option<PathBuf>,
+    /// Refuse agent cards without a valid signature
+    #[arg(long)]
+    require_signature: bool,
+    /// How long to wait between two looks at a description that was imported by URL [default: 3600]
+    #[arg(long, value_name = "SECONDS")]
+    refresh_interval: Option<u64>,
+    /// How many failed looks in a row make an agent stale [default: 5]
+    #[arg(long, value_name = "NUMBER")]
+    stale_after: Option<u32>,
     /// File with settings [default: agentdex.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -125,6 +136,9 @@ impl Arguments {
             fetch_ca: self.fetch_ca,
             fetch_timeout: self.fetch_timeout,
             trusted_keys: self.trusted_keys,
+            require_signature: self.require_signature.then_some(true),
+            refresh_interval: self.refresh_interval,
+            stale_after: self.stale_after,
         }
     }
 }
@@ -232,7 +246,28 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         max_ttl: settings.max_ttl,
         ..registry::Options::default()
     };
-    Ok(Registry::builder(&settings.data).options(options).open()?)
+    Ok(Registry::builder(&settings.data).options(options).following(following(settings)?).open()?)
+}
+
+/// What documents are imported by URL with.
+fn following(settings: &Settings) -> anyhow::Result<Following> {
+    let timeout = Duration::from_secs(settings.fetch_timeout);
+    let defaults = fetch::Options::default();
+    let fetcher = Fetcher::new(fetch::Options {
+        allowed: AllowList::parse(&settings.allow_fetch)?,
+        proxy: settings.fetch_proxy.clone(),
+        ca: settings.fetch_ca.clone(),
+        timeout,
+        phase_timeout: defaults.phase_timeout.min(timeout),
+        ..defaults
+    })?;
+    Ok(Following {
+        trusted_keys: settings.trusted_keys.as_deref().map_or_else(|| Ok(TrustedKeys::none()), TrustedKeys::read)?,
+        require_signature: settings.require_signature,
+        interval: Duration::from_secs(settings.refresh_interval),
+        stale_after: settings.stale_after,
+        ..Following::new(fetcher)
+    })
 }
 
 fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Arc<mqtt::Publisher>>> {

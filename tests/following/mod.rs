@@ -128,7 +128,7 @@ fn fetcher() -> Fetcher {
 }
 
 fn following() -> Following {
-    Following { in_background: false, ..Following::new(fetcher(), Arc::new(convert)) }
+    Following { in_background: false, convert: Arc::new(convert), ..Following::new(fetcher()) }
 }
 
 fn card(name: &str, description: &str) -> Value {
@@ -155,7 +155,6 @@ fn convert(arrived: &Arrived<'_>) -> agentdex::Result<Conversion> {
         "title": name,
         "description": card["description"],
         "base": arrived.url,
-        "x-options": arrived.options,
         "security": "none",
         "securityDefinitions": {"none": {"scheme": "nosec"}}
     });

@@ -59,8 +59,7 @@ fn import_by_hand_stops_it_too() {
     let import = |description: &str| {
         let document = card("a", description).to_string();
         let url = source.url();
-        let arrived =
-            Arrived { format: Format::A2a, document: document.as_bytes(), url: &url, id: None, options: &Value::Null };
+        let arrived = Arrived { format: Format::A2a, document: document.as_bytes(), url: &url, id: None };
         let import = Import::new(convert(&arrived).unwrap());
         let verification = fixture.thing("urn:card:a")["agentdex:signature"].clone();
         let import = import.signed(serde_json::from_value(verification).ok());

@@ -1,7 +1,6 @@
 //! What is remembered of an import by URL: durable beside its Thing, and gone with it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::Value;
 
 use super::{look::Arrival, options::Follow};
 use crate::{Error, Result, Timestamp, convert::Format, fetch::Validators};
@@ -20,9 +19,6 @@ pub struct FollowedImport {
     /// The format of the document.
     #[serde(serialize_with = "write_format", deserialize_with = "read_format")]
     pub format: Format,
-    /// What its conversion was asked for besides, in the words of whoever converts.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub options: Value,
     /// Whether the source still gives the document.
     pub status: ImportStatus,
     /// Since when it is followed.
@@ -85,7 +81,6 @@ impl FollowedImport {
             id: id.to_owned(),
             source: source.to_owned(),
             format: follow.format,
-            options: follow.options.clone(),
             status: ImportStatus::Current,
             followed_since: now,
             last_fetch: now,

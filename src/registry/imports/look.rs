@@ -1,7 +1,5 @@
 //! Looking at a source: everything that waits for the network, and nothing that needs the store.
 
-use serde_json::Value;
-
 use super::{
     followed::FollowedImport,
     options::{Arrived, Following},
@@ -69,7 +67,7 @@ impl Follower {
                 Look::Same(self.same(import, original, validators, fetched.max_age, now).await)
             }
             Ok(Answer::Fetched(fetched)) => {
-                let arrival = self.receive(fetched, import.format, &import.options, Some(&import.id), now);
+                let arrival = self.receive(fetched, import.format, Some(&import.id), now);
                 arrival.await.map_or_else(Look::Failed, |arrival| Look::New(Box::new(arrival)))
             }
             Err(error) => Look::Failed(error),
@@ -77,16 +75,9 @@ impl Follower {
     }
 
     /// Fetches a document that isn't followed yet, ready to be registered.
-    pub async fn bring(
-        &self,
-        url: &str,
-        format: Format,
-        options: &Value,
-        id: Option<&str>,
-        now: Timestamp,
-    ) -> Result<Arrival> {
+    pub async fn bring(&self, url: &str, format: Format, id: Option<&str>, now: Timestamp) -> Result<Arrival> {
         let fetched = self.following.fetcher.fetch(&request(url, format)).await?;
-        self.receive(fetched, format, options, id, now).await
+        self.receive(fetched, format, id, now).await
     }
 
     /// Checks the signatures of a card from `source`, if it is known.
@@ -101,16 +92,9 @@ impl Follower {
         Ok(found)
     }
 
-    async fn receive(
-        &self,
-        fetched: Fetched,
-        format: Format,
-        options: &Value,
-        id: Option<&str>,
-        now: Timestamp,
-    ) -> Result<Arrival> {
+    async fn receive(&self, fetched: Fetched, format: Format, id: Option<&str>, now: Timestamp) -> Result<Arrival> {
         let Fetched { url, bytes, validators, max_age, .. } = fetched;
-        let conversion = (self.following.convert)(&Arrived { format, document: &bytes, url: &url, id, options })?;
+        let conversion = (self.following.convert)(&Arrived { format, document: &bytes, url: &url, id })?;
         let verification = match format {
             Format::A2a => Some(self.check(&Document::parse(&bytes)?, Some(&url), now).await?),
             _ => None,
@@ -150,6 +134,7 @@ fn request(url: &str, format: Format) -> Request {
 pub(super) fn well_known(format: Format) -> &'static [&'static str] {
     match format {
         Format::A2a => &["/.well-known/agent-card.json", "/.well-known/agent.json"],
+        Format::LmosCapabilities => &["/.well-known/capabilities.json"],
         _ => &[],
     }
 }

@@ -210,7 +210,7 @@ impl Imports {
     async fn bring(&self, follow: &Follow, now: Timestamp) -> Result<(String, Arrival)> {
         let mut first_failure = None;
         for place in candidates(&follow.url, look::well_known(follow.format)) {
-            let bringing = self.follower.bring(&place, follow.format, &follow.options, follow.id.as_deref(), now);
+            let bringing = self.follower.bring(&place, follow.format, follow.id.as_deref(), now);
             match bringing.await {
                 Ok(arrival) => return Ok((place, arrival)),
                 Err(error) if look::may_be_elsewhere(&error) => {

@@ -2,11 +2,13 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use serde_json::Value;
-
 use crate::{
-    Result,
-    convert::{Conversion, Format},
+    Error, Result,
+    convert::{
+        Conversion, Format,
+        a2a::{self, Card},
+        lmos_capabilities,
+    },
     fetch::Fetcher,
     registry::IfExists,
     signature::TrustedKeys,
@@ -26,8 +28,6 @@ pub struct Arrived<'a> {
     pub url: &'a str,
     /// The id that its first Thing must have, if that is set already.
     pub id: Option<&'a str>,
-    /// What the conversion was asked for besides: [`Follow::options`].
-    pub options: &'a Value,
 }
 
 /// How a registry follows sources; given to [`crate::registry::Builder::following`].
@@ -50,11 +50,12 @@ pub struct Following {
 }
 
 impl Following {
-    /// Looks every hour, calls stale what failed five times, and trusts the keys of domains only.
-    pub fn new(fetcher: Fetcher, convert: Converter) -> Following {
+    /// Follows agent cards and LMOS capability files. Looks every hour, calls stale what failed five times, and
+    /// trusts the keys of domains only.
+    pub fn new(fetcher: Fetcher) -> Following {
         Following {
             fetcher,
-            convert,
+            convert: Arc::new(convert),
             trusted_keys: TrustedKeys::none(),
             require_signature: false,
             interval: Duration::from_secs(60 * 60),
@@ -81,7 +82,6 @@ pub struct Follow {
     pub(super) url: String,
     pub(super) format: Format,
     pub(super) id: Option<String>,
-    pub(super) options: Value,
     pub(super) if_exists: IfExists,
     pub(super) ttl: Option<u64>,
     pub(super) dry_run: bool,
@@ -95,7 +95,6 @@ impl Follow {
             url: url.into(),
             format,
             id: None,
-            options: Value::Null,
             if_exists: IfExists::default(),
             ttl: None,
             dry_run: false,
@@ -106,12 +105,6 @@ impl Follow {
     /// Gives the Thing this id instead of one that is made of the document.
     pub fn id(mut self, id: Option<String>) -> Follow {
         self.id = id;
-        self
-    }
-
-    /// What the conversion is asked for besides, now and each time the document changed.
-    pub fn options(mut self, options: Value) -> Follow {
-        self.options = options;
         self
     }
 
@@ -137,5 +130,20 @@ impl Follow {
     pub fn actor(mut self, actor: Option<String>) -> Follow {
         self.actor = actor;
         self
+    }
+}
+
+/// Converts the formats that agents serve themselves at places that are known.
+fn convert(arrived: &Arrived<'_>) -> Result<Conversion> {
+    let (id, base) = (arrived.id.map(str::to_owned), Some(arrived.url.to_owned()));
+    match arrived.format {
+        Format::A2a => Card::parse(arrived.document)?.to_thing(&a2a::Options { id, base }),
+        Format::LmosCapabilities => {
+            lmos_capabilities::to_thing(arrived.document, &lmos_capabilities::Options { id, base })
+        }
+        format => {
+            let reason = format!("{format} documents are imported, not followed");
+            Err(Error::FetchRefused { url: arrived.url.into(), reason })
+        }
     }
 }
