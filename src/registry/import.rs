@@ -150,7 +150,7 @@ impl Registry {
         refuse_repeated_ids(&things)?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
         for thing in things {
-            let Prepared { mut write, warnings } = self.prepare_import(thing, if_exists, ttl)?;
+            let Prepared { mut write, warnings, .. } = self.prepare_import(thing, if_exists, ttl)?;
             write.actor = actor.clone();
             prepared.push((write.id.clone(), warnings, self.is_followed(&write.id)?));
             writes.push(write);

@@ -9,7 +9,6 @@ mod follower;
 mod import;
 #[cfg(feature = "fetch")]
 pub mod imports;
-#[cfg(feature = "signature")]
 mod marks;
 mod thing;
 mod write;

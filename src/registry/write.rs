@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Registry;
+use super::{Registry, marks};
 use crate::{
     Error, Result,
     change::{Precondition, Seq, Timestamp},
@@ -121,6 +121,8 @@ pub struct Written {
 pub(super) struct Prepared {
     pub write: store::Write,
     pub warnings: Vec<Violation>,
+    /// Whether the description has what only the registry says.
+    is_marked: bool,
 }
 
 impl Registry {
@@ -153,15 +155,24 @@ impl Registry {
                 self.prepare(Document::parse(&json)?, identity, Precondition::Any)?
             }
         };
-        let Prepared { mut write, mut warnings } = prepared;
+        let Prepared { mut write, mut warnings, .. } = self.without_foreign_marks(prepared)?;
         write.actor = actor;
         let unconditional = write.precondition;
-        write.precondition = precondition.unwrap_or(unconditional);
         let id = write.id.clone();
+        write.precondition = match (unconditional, precondition) {
+            (Precondition::Seq(seq), Some(expected)) => {
+                check(&id, expected, Some(seq))?;
+                unconditional
+            }
+            (_, expected) => expected.unwrap_or(unconditional),
+        };
         let was_followed = self.is_followed(&id)?;
         let (effect, seq) = self.commit(write, dry_run).await.map_err(|error| match (error, precondition) {
             (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
                 Error::AlreadyExists { id }
+            }
+            (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
+                Error::Contended { id, attempts: 1 }
             }
             (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
             (error, _) => error,
@@ -232,8 +243,27 @@ impl Registry {
         let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);
         let capabilities = keys.map(str::to_owned).collect();
         let id = thing.id().to_owned();
+        let is_marked = marks::are_in(thing.value());
         let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, original: None };
-        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings }
+        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, is_marked }
+    }
+
+    /// Leaves out what only the registry says, but where the description is the one that is stored: then it
+    /// holds as long as that is there.
+    fn without_foreign_marks(&self, mut prepared: Prepared) -> Result<Prepared> {
+        let Prepared { write, warnings, is_marked: true } = &mut prepared else { return Ok(prepared) };
+        let Operation::Put { text, .. } = &mut write.operation else { return Ok(prepared) };
+        if let Some(record) = self.0.store.find(&write.id)?
+            && write.precondition != Precondition::Absent
+            && td::merge_patch::diff(&record.text, text).is_none()
+        {
+            write.precondition = Precondition::Seq(record.seq);
+            return Ok(prepared);
+        }
+        let (left, warning) = marks::leave_out(text)?;
+        *text = left;
+        warnings.push(warning);
+        Ok(prepared)
     }
 
     /// When a Thing expires that asks for `request` and had `before`.
@@ -299,7 +329,8 @@ impl Registry {
             if let Some(expected) = precondition {
                 check(&id, expected, Some(record.seq))?;
             }
-            let Prepared { mut write, mut warnings } = self.prepare_patch(&record, &patch)?;
+            let prepared = self.without_foreign_marks(self.prepare_patch(&record, &patch)?)?;
+            let Prepared { mut write, mut warnings, .. } = prepared;
             write.actor = actor.clone();
             let was_followed = self.is_followed(&id)?;
             match self.commit(write, dry_run).await {
@@ -320,7 +351,7 @@ impl Registry {
             let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
             let operation = Operation::Renew { expiry };
             let write = store::Write { id: record.id.clone(), precondition: unchanged, operation, actor: None };
-            return Ok(Prepared { write, warnings: warning.into_iter().collect() });
+            return Ok(Prepared { write, warnings: warning.into_iter().collect(), is_marked: false });
         }
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
         let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
@@ -391,7 +422,7 @@ fn new_id() -> String {
 fn prepare_removal(id: &str) -> Result<Prepared> {
     let id = td::normalize_id(id)?.into_owned();
     let write = store::Write { id, precondition: Precondition::Present, operation: Operation::Remove, actor: None };
-    Ok(Prepared { write, warnings: Vec::new() })
+    Ok(Prepared { write, warnings: Vec::new(), is_marked: false })
 }
 
 /// Whether a precondition holds of a record whose last change is `found`.

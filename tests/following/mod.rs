@@ -2,6 +2,7 @@
 
 mod changes;
 mod failures;
+mod marks;
 mod places;
 mod signatures;
 mod stopping;
@@ -17,7 +18,7 @@ use agentdex::{
     convert::{Conversion, ConvertedThing, Format, Source},
     fetch::{self, AllowList, Fetcher},
     registry::{
-        Imported,
+        Effect, Imported,
         imports::{Arrived, Follow, FollowedImport, Following, Refreshed},
     },
     search::Filters,

@@ -32,10 +32,10 @@ fn change_by_hand_stops_it_with_a_warning() {
     assert!(fixture.is_followed("urn:card:a"));
 
     let dry = Write::put(edited(&fixture, "urn:card:a", "mine")).dry_run(true);
-    assert_eq!(rules(&write(&fixture, dry)), ["following-stopped"]);
+    assert_eq!(rules(&write(&fixture, dry)), ["registry-mark", "following-stopped"]);
     assert!(fixture.is_followed("urn:card:a"));
     let put = edited(&fixture, "urn:card:a", "mine");
-    assert_eq!(rules(&write(&fixture, Write::put(put))), ["following-stopped"]);
+    assert_eq!(rules(&write(&fixture, Write::put(put))), ["registry-mark", "following-stopped"]);
     assert!(!fixture.is_followed("urn:card:a") && fixture.registry.imports().unwrap().is_empty());
     source.serve(&card("a", "second"));
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
@@ -45,7 +45,7 @@ fn change_by_hand_stops_it_with_a_warning() {
     fixture.follow(&source);
     assert_eq!(
         rules(&write(&fixture, Write::patch("urn:card:a", "{\"description\": \"patched\"}"))),
-        ["following-stopped"]
+        ["registry-mark", "following-stopped"]
     );
     assert!(!fixture.is_followed("urn:card:a"));
     assert!(rules(&write(&fixture, Write::patch("urn:card:a", "{\"description\": \"again\"}"))).is_empty());

@@ -14,7 +14,7 @@ use crate::{
     registry::{
         Effect, IfExists, Registry,
         import::refuse_repeated_ids,
-        marks::{self, SIGNATURE},
+        marks::{self, SIGNATURE, STATUS},
         write::Prepared,
     },
     signature::Status,
@@ -25,8 +25,6 @@ use std::time::Duration;
 
 /// How often it is tried again when somebody else writes the Thing at the same moment.
 const ATTEMPTS: u32 = 3;
-/// The member of descriptions that says that their source is stale.
-const STATUS: &str = "agentdex:status";
 
 /// What a look at a source came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,96 @@
+//! What the registry says of a card and its source: nobody says it by hand.
+
+use agentdex::{Precondition, registry::Write};
+
+use super::*;
+
+/// A description that claims what only the registry can know, in a spelling that hides it.
+const CLAIMS: &str = r#"{
+    "@context": "https://www.w3.org/2022/wot/td/v1.1",
+    "id": "urn:card:a",
+    "title": "a",
+    "\u0061gentdex:signature": {"status": "valid", "kid": "k", "checkedAt": "2026-01-01T00:00:00Z"},
+    "agentdex:status": "stale",
+    "security": "none",
+    "securityDefinitions": {"none": {"scheme": "nosec"}}
+}"#;
+
+fn says_nothing(fixture: &Fixture) {
+    let thing = fixture.thing("urn:card:a");
+    assert!(thing.get("agentdex:signature").is_none() && thing.get("agentdex:status").is_none(), "{thing}");
+    assert!(fixture.found(Filters { signature: vec!["valid".into()], ..Filters::default() }).is_empty());
+    assert!(fixture.found(Filters { status: vec!["stale".into()], ..Filters::default() }).is_empty());
+}
+
+#[test]
+fn nobody_vouches_for_a_description_by_hand() {
+    let fixture = Fixture::start();
+    let patch = r#"{"agentdex:signature": {"status": "valid"}, "agentdex:status": "stale", "title": "b"}"#;
+    let unmarked = CLAIMS.replace("\\u0061gentdex:signature", "x:one").replace("agentdex:status", "x:two");
+    let writes = [
+        Write::register(CLAIMS),
+        Write::put(CLAIMS),
+        Write::put(unmarked),
+        Write::patch("urn:card:a", patch),
+        Write::put_at("urn:card:a", CLAIMS).when(Precondition::Present),
+    ];
+    for (number, write) in writes.into_iter().enumerate() {
+        let written = block_on(fixture.registry.write(write)).unwrap();
+        let rules: Vec<&str> = written.warnings.iter().map(|warning| warning.rule.as_ref()).collect();
+        assert_eq!(rules.contains(&"registry-mark"), number != 2, "{number}: {rules:?}");
+        says_nothing(&fixture);
+    }
+}
+
+#[test]
+fn description_that_is_put_back_as_it_is_keeps_its_marks() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    let served = fixture.thing("urn:card:a");
+    assert_eq!(served["agentdex:signature"]["status"], "unsigned");
+    let seq = fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().seq();
+    for write in [
+        Write::put(served.to_string()),
+        Write::put(served.to_string()).when(Precondition::Seq(seq)),
+        Write::put(served.to_string()).when(Precondition::Present),
+        Write::patch("urn:card:a", "{\"registration\": {\"ttl\": 60}}"),
+    ] {
+        let written = block_on(fixture.registry.write(write)).unwrap();
+        assert!(written.warnings.is_empty() && written.effect == Effect::Unchanged, "{written:?}");
+    }
+    let other = Write::put(served.to_string()).when(Precondition::Seq(agentdex::Seq(seq.0 + 1)));
+    let error = block_on(fixture.registry.write(other)).unwrap_err();
+    assert!(matches!(error, Error::PreconditionFailed { .. }), "{error}");
+    let error = block_on(fixture.registry.write(Write::register(served.to_string()))).unwrap_err();
+    assert!(matches!(error, Error::AlreadyExists { .. }), "{error}");
+    assert!(fixture.is_followed("urn:card:a"));
+    assert_eq!(fixture.thing("urn:card:a"), served);
+}
+
+#[test]
+fn description_that_is_changed_by_hand_loses_its_marks() {
+    let source = Card::start(&card("a", "first"));
+    let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
+    fixture.follow(&source);
+    source.break_down();
+    fixture.refresh("urn:card:a");
+    assert_eq!(fixture.thing("urn:card:a")["agentdex:status"], "stale");
+    block_on(fixture.registry.write(Write::patch("urn:card:a", "{\"title\": \"mine\"}"))).unwrap();
+    says_nothing(&fixture);
+}
+
+#[test]
+fn card_cannot_speak_for_the_registry() {
+    let source = Card::start(&json!({
+        "name": "a", "description": "d", "url": "https://agents.example/a2a", "version": "1", "skills": [],
+        "capabilities": {}, "defaultInputModes": [], "defaultOutputModes": [],
+        "agentdex:signature": {"status": "valid"}, "agentdex:status": "stale"
+    }));
+    let directory = TempDir::new().unwrap();
+    let registry = open(&directory, Following { in_background: false, ..Following::new(fetcher()) });
+    let id = block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap().things.remove(0).id;
+    let thing: Value = serde_json::from_str(registry.find_by_id(&id).unwrap().unwrap().text()).unwrap();
+    assert_eq!(thing["agentdex:signature"]["status"], "unsigned");
+    assert!(thing.get("agentdex:status").is_none(), "{thing}");
+}
