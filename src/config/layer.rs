@@ -1,0 +1,150 @@
+//! What one source of settings says: flags, variables or a file.
+
+use std::{fmt::Display, path::PathBuf, str::FromStr};
+
+use serde::Deserialize;
+
+use super::{LogFormat, Validation};
+use crate::{Error, Result};
+
+/// Declares the settings: a key, what it holds, and how a variable is read as that.
+macro_rules! layer {
+    ($($(#[$documentation:meta])* $key:ident: $type:ty = $read:ident,)*) => {
+        /// What one source says; none where it says nothing.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Layer {
+            $($(#[$documentation])* pub $key: Option<$type>,)*
+        }
+
+        impl Layer {
+            /// Reads variables: `variable("AGENTDEX_LISTEN")` and so on. An empty one counts as absent.
+            ///
+            /// # Errors
+            /// [`Error::InvalidSetting`]
+            pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Layer> {
+                let variables = Variables(variable);
+                Ok(Layer { $($key: variables.$read(stringify!($key))?,)* })
+            }
+
+            /// This layer, and `lower` where it says nothing.
+            pub fn or(self, lower: Layer) -> Layer {
+                Layer { $($key: self.$key.or(lower.$key),)* }
+            }
+        }
+    };
+}
+
+layer! {
+    /// The data directory.
+    data: PathBuf = parse,
+    /// Address and port of the REST API.
+    listen: String = parse,
+    /// Address and port of the MQTT endpoint.
+    mqtt_listen: String = parse,
+    /// Whether to do without the MQTT endpoint.
+    no_mqtt: bool = switch,
+    /// An existing broker that changes are published to as well.
+    mqtt_url: String = parse,
+    /// A PEM file with the certificates that a `mqtts` broker is trusted by.
+    mqtt_ca: PathBuf = parse,
+    /// The first level of all MQTT topics.
+    mqtt_prefix: String = parse,
+    /// Whether to register the example agents.
+    examples: bool = switch,
+    /// Whether documents are mended or refused.
+    validation: Validation = parse,
+    /// Time to live in seconds of Things that ask for none.
+    default_ttl: u64 = parse,
+    /// The shortest time to live in seconds.
+    min_ttl: u64 = parse,
+    /// The longest time to live in seconds.
+    max_ttl: u64 = parse,
+    /// Origins whose pages may call the API; `*` for all.
+    cors_origin: Vec<String> = list,
+    /// How log lines look.
+    log_format: LogFormat = parse,
+    /// The URL that clients reach the REST API by, if it isn't the address it listens on.
+    public_url: String = parse,
+    /// Networks, addresses and hosts that may be fetched from although they aren't public.
+    allow_fetch: Vec<String> = list,
+    /// The HTTP proxy that everything is fetched through.
+    fetch_proxy: String = parse,
+    /// A PEM file with certificates that are trusted in fetching, beside those of the system.
+    fetch_ca: PathBuf = parse,
+    /// How many seconds a fetch may take.
+    fetch_timeout: u64 = parse,
+    /// A file or folder with the public keys that agent cards are trusted by.
+    trusted_keys: PathBuf = parse,
+    /// Whether agent cards without a valid signature are refused.
+    require_signature: bool = switch,
+    /// How many seconds pass between two looks at the source of an import.
+    refresh_interval: u64 = parse,
+    /// How many failures in a row make an import stale.
+    stale_after: u32 = parse,
+}
+
+impl Layer {
+    /// Reads a TOML text; `origin` is what errors call it.
+    ///
+    /// ```
+    /// use agentdex::config::{Layer, MqttDoor, Settings};
+    ///
+    /// # fn main() -> agentdex::Result<()> {
+    /// let file = Layer::from_toml("listen = \"0.0.0.0:80\"\nno_mqtt = true", "agentdex.toml")?;
+    /// let flags = Layer { listen: Some("127.0.0.1:0".into()), ..Layer::default() };
+    /// let settings = Settings::from_layer(flags.or(file))?;
+    /// assert_eq!(settings.listen, "127.0.0.1:0");
+    /// assert_eq!(settings.mqtt, MqttDoor::Closed);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`]; for an unknown key it names the known ones.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Layer> {
+        toml::from_str(text).map_err(|error| {
+            // Without the line itself, which may be the one with a broker's password.
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Error::InvalidSetting { origin: origin.into(), message: format!("line {line}: {}", error.message()) }
+        })
+    }
+}
+
+struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Variables<'_> {
+    /// The name of a key's variable, and its value unless that is empty.
+    fn find(&self, key: &str) -> Option<(String, String)> {
+        let name = format!("AGENTDEX_{}", key.to_ascii_uppercase());
+        (self.0)(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
+    }
+
+    fn parse<T: FromStr<Err: Display>>(&self, key: &str) -> Result<Option<T>> {
+        let Some((origin, value)) = self.find(key) else { return Ok(None) };
+        let invalid = |error: T::Err| Error::InvalidSetting { origin, message: format!("{value:?}: {error}") };
+        value.parse().map(Some).map_err(invalid)
+    }
+
+    /// Entries with commas between them.
+    fn list(&self, key: &str) -> Result<Option<Vec<String>>> {
+        let entries = |text: String| {
+            let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+            entries.map(str::to_owned).collect()
+        };
+        Ok(self.find(key).map(|(_, text)| entries(text)))
+    }
+
+    fn switch(&self, key: &str) -> Result<Option<bool>> {
+        let Some((origin, value)) = self.find(key) else { return Ok(None) };
+        match value.as_str() {
+            "1" | "true" | "yes" | "on" => Ok(Some(true)),
+            "0" | "false" | "no" | "off" => Ok(Some(false)),
+            other => {
+                let message = format!("{other:?} is neither `true` nor `false`");
+                Err(Error::InvalidSetting { origin, message })
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What the server goes by: all layers over one another, over the defaults.
+
+use std::{
+    fmt::Display,
+    fs,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    DEFAULT_DATA, DEFAULT_FETCH_TIMEOUT, DEFAULT_FILE, DEFAULT_LISTEN, DEFAULT_MQTT_PREFIX, DEFAULT_REFRESH_INTERVAL,
+    DEFAULT_STALE_AFTER, Layer, LogFormat, MqttDoor, Validation,
+};
+use crate::{Error, Result};
+
+/// The longest fetch in seconds.
+const MAX_FETCH_TIMEOUT: u64 = 10 * 60;
+/// The longest interval in seconds: a year.
+const MAX_REFRESH_INTERVAL: u64 = 365 * 24 * 60 * 60;
+
+/// What the server goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The data directory.
+    pub data: PathBuf,
+    /// Address and port of the REST API.
+    pub listen: String,
+    /// The MQTT endpoint.
+    pub mqtt: MqttDoor,
+    /// An existing broker that changes are published to as well.
+    pub mqtt_url: Option<String>,
+    /// A PEM file with the certificates that a `mqtts` broker is trusted by; none: those of the system.
+    pub mqtt_ca: Option<PathBuf>,
+    /// The first level of all MQTT topics.
+    pub mqtt_prefix: String,
+    /// Whether to register the example agents.
+    pub examples: bool,
+    /// Whether documents are mended or refused.
+    pub validation: Validation,
+    /// Time to live in seconds of Things that ask for none.
+    pub default_ttl: Option<u64>,
+    /// The shortest time to live in seconds.
+    pub min_ttl: Option<u64>,
+    /// The longest time to live in seconds.
+    pub max_ttl: Option<u64>,
+    /// Origins whose pages may call the API; `*` for all; empty for none.
+    pub cors_origins: Vec<String>,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// The URL that clients reach the REST API by, if it isn't the address it listens on.
+    pub public_url: Option<String>,
+    /// Networks, addresses and hosts that may be fetched from although they aren't public.
+    pub allow_fetch: Vec<String>,
+    /// The HTTP proxy that everything is fetched through; none: none, whatever the environment says.
+    pub fetch_proxy: Option<String>,
+    /// A PEM file with certificates that are trusted in fetching, beside those of the system.
+    pub fetch_ca: Option<PathBuf>,
+    /// How many seconds a fetch may take.
+    pub fetch_timeout: u64,
+    /// A file or folder with the public keys that agent cards are trusted by, beside those of their domains.
+    pub trusted_keys: Option<PathBuf>,
+    /// Whether agent cards without a valid signature are refused.
+    pub require_signature: bool,
+    /// How many seconds pass between two looks at the source of an import.
+    pub refresh_interval: u64,
+    /// How many failures in a row make an import stale.
+    pub stale_after: u32,
+}
+
+impl Settings {
+    /// Lays `flags` over the variables, over the file, over the defaults. Without `file` it reads
+    /// [`DEFAULT_FILE`] in the working directory if there is one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`]; [`Error::Io`] for a file that can't be read.
+    pub fn load(flags: Layer, file: Option<&Path>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings> {
+        let from_variable = || variable("AGENTDEX_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let named = file.map(Path::to_owned).or_else(from_variable);
+        let path = named.clone().unwrap_or_else(|| DEFAULT_FILE.into());
+        let written = if named.is_some() || path.exists() {
+            let text = fs::read_to_string(&path)
+                .map_err(|source| Error::Io { doing: format!("reading {}", path.display()), source })?;
+            Layer::from_toml(&text, &path.display().to_string())?
+        } else {
+            Layer::default()
+        };
+        Settings::from_layer(flags.or(Layer::from_variables(variable)?).or(written))
+    }
+
+    /// Fills in the defaults.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] where settings contradict each other.
+    pub fn from_layer(layer: Layer) -> Result<Settings> {
+        let (min, max) = (layer.min_ttl.unwrap_or(0), layer.max_ttl.unwrap_or(u64::MAX));
+        if min > max {
+            let message = format!("min_ttl ({min} s) is greater than max_ttl ({max} s)");
+            return Err(Error::InvalidSetting { origin: "settings".into(), message });
+        }
+        if let Some(ttl) = layer.default_ttl.filter(|ttl| !(min..=max).contains(ttl)) {
+            let message = format!("default_ttl ({ttl} s) is not between min_ttl and max_ttl");
+            return Err(Error::InvalidSetting { origin: "settings".into(), message });
+        }
+        Ok(Settings {
+            data: layer.data.unwrap_or_else(|| DEFAULT_DATA.into()),
+            listen: layer.listen.unwrap_or_else(|| DEFAULT_LISTEN.into()),
+            mqtt: match (layer.no_mqtt, layer.mqtt_listen) {
+                (Some(true), _) => MqttDoor::Closed,
+                (_, Some(address)) => MqttDoor::At(address),
+                (_, None) => MqttDoor::Default,
+            },
+            mqtt_url: layer.mqtt_url,
+            mqtt_ca: layer.mqtt_ca,
+            mqtt_prefix: layer.mqtt_prefix.unwrap_or_else(|| DEFAULT_MQTT_PREFIX.into()),
+            examples: layer.examples.unwrap_or(false),
+            validation: layer.validation.unwrap_or_default(),
+            default_ttl: layer.default_ttl,
+            min_ttl: layer.min_ttl,
+            max_ttl: layer.max_ttl,
+            cors_origins: layer.cors_origin.unwrap_or_default(),
+            log_format: layer.log_format.unwrap_or_default(),
+            public_url: layer.public_url,
+            allow_fetch: layer.allow_fetch.unwrap_or_default(),
+            fetch_proxy: layer.fetch_proxy,
+            fetch_ca: layer.fetch_ca,
+            fetch_timeout: between("fetch_timeout", layer.fetch_timeout, 1..=MAX_FETCH_TIMEOUT)?
+                .unwrap_or(DEFAULT_FETCH_TIMEOUT),
+            trusted_keys: layer.trusted_keys,
+            require_signature: layer.require_signature.unwrap_or(false),
+            refresh_interval: between("refresh_interval", layer.refresh_interval, 1..=MAX_REFRESH_INTERVAL)?
+                .unwrap_or(DEFAULT_REFRESH_INTERVAL),
+            stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),
+        })
+    }
+}
+
+fn between<T: PartialOrd + Display>(name: &str, value: Option<T>, range: RangeInclusive<T>) -> Result<Option<T>> {
+    match value {
+        Some(value) if !range.contains(&value) => {
+            let message = format!("{name} ({value}) is not between {} and {}", range.start(), range.end());
+            Err(Error::InvalidSetting { origin: "settings".into(), message })
+        }
+        value => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(toml: &str) -> Layer {
+        Layer::from_toml(toml, DEFAULT_FILE).unwrap()
+    }
+
+    #[test]
+    fn flags_come_before_variables_before_the_file_before_defaults() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("settings.toml");
+        fs::write(&file, "listen = \"file:1\"\ndata = \"from-file\"\nmqtt_prefix = \"file\"").unwrap();
+        let variable = |name: &str| match name {
+            "AGENTDEX_LISTEN" => Some("variable:1".into()),
+            "AGENTDEX_DATA" => Some("from-variable".into()),
+            _ => None,
+        };
+        let flags = Layer { listen: Some("flag:1".into()), ..Layer::default() };
+        let settings = Settings::load(flags, Some(&file), &variable).unwrap();
+        assert_eq!(settings.listen, "flag:1");
+        assert_eq!(settings.data, Path::new("from-variable"));
+        assert_eq!(settings.mqtt_prefix, "file");
+        assert_eq!(settings.mqtt, MqttDoor::Default);
+    }
+
+    #[test]
+    fn errors_do_not_repeat_a_password() {
+        let error = Layer::from_toml("no_mqtt = true\nmqtt_url = \"mqtt://me:secret@broker", DEFAULT_FILE).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("line 2") && !message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn unknown_key_is_refused_and_the_known_ones_named() {
+        let error = Layer::from_toml("lisen = \"127.0.0.1:1\"", DEFAULT_FILE).unwrap_err().to_string();
+        assert!(error.contains("agentdex.toml") && error.contains("lisen"), "{error}");
+        assert!(error.contains("`listen`") && error.contains("`max_ttl`"), "{error}");
+    }
+
+    #[test]
+    fn named_file_must_exist() {
+        let missing = Path::new("there/is/no/such.toml");
+        let error = Settings::load(Layer::default(), Some(missing), &|_| None).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+    }
+
+    #[test]
+    fn variables_are_read_as_what_they_are() {
+        let variable = |name: &str| match name {
+            "AGENTDEX_NO_MQTT" => Some("1".into()),
+            "AGENTDEX_MAX_TTL" => Some("60".into()),
+            "AGENTDEX_CORS_ORIGIN" => Some("https://a.example, https://b.example".into()),
+            "AGENTDEX_MQTT_URL" => Some(String::new()),
+            "AGENTDEX_ALLOW_FETCH" => Some("10.1.0.0/16,cards.internal:80".into()),
+            "AGENTDEX_FETCH_TIMEOUT" => Some("3".into()),
+            _ => None,
+        };
+        let settings = Settings::from_layer(Layer::from_variables(&variable).unwrap()).unwrap();
+        assert_eq!(settings.mqtt, MqttDoor::Closed);
+        assert_eq!(settings.max_ttl, Some(60));
+        assert_eq!(settings.cors_origins, ["https://a.example", "https://b.example"]);
+        assert_eq!(settings.mqtt_url, None);
+        assert_eq!(settings.allow_fetch, ["10.1.0.0/16", "cards.internal:80"]);
+        assert_eq!((settings.fetch_timeout, settings.fetch_proxy), (3, None));
+    }
+
+    #[test]
+    fn bad_variable_is_named() {
+        let variable = |name: &str| (name == "AGENTDEX_MIN_TTL").then(|| "soon".into());
+        let error = Layer::from_variables(&variable).unwrap_err().to_string();
+        assert!(error.starts_with("AGENTDEX_MIN_TTL: \"soon\""), "{error}");
+    }
+
+    #[test]
+    fn contradicting_times_to_live_are_refused() {
+        assert!(Settings::from_layer(layer("min_ttl = 10\nmax_ttl = 5")).is_err());
+        assert!(Settings::from_layer(layer("max_ttl = 5\ndefault_ttl = 6")).is_err());
+        assert!(Settings::from_layer(layer("min_ttl = 5\nmax_ttl = 5\ndefault_ttl = 5")).is_ok());
+    }
+
+    #[test]
+    fn numbers_without_a_meaning_are_refused_and_the_right_ones_named() {
+        for toml in ["fetch_timeout = 0", "refresh_interval = 0", "refresh_interval = 999999999", "stale_after = 0"] {
+            let error = Settings::from_layer(layer(toml)).unwrap_err().to_string();
+            let name = toml.split(' ').next().unwrap();
+            assert!(error.contains(name) && error.contains("between 1 and"), "{error}");
+        }
+        let settings = Settings::from_layer(layer("refresh_interval = 60\nrequire_signature = true")).unwrap();
+        assert_eq!((settings.refresh_interval, settings.stale_after, settings.require_signature), (60, 5, true));
+    }
+}
