@@ -1,19 +1,11 @@
-//! What the SDKs of the protocol's own project write and read.
-//!
-//! The Python one (`a2a-sdk`) is looked for in `python3` or what `AGENTDEX_PYTHON` names, the
-//! JavaScript one (`@a2a-js/sdk`) by `node` in the folder that `AGENTDEX_A2A_JS` names. Where one is
-//! missing, its tests say so and end.
-
-use std::{
-    io::Write,
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+//! What the SDKs of the protocol's own project write and read. Where one is missing, its tests say so
+//! and end.
 
 use agentdex::convert::a2a::{Card, Generation, Options, from_thing};
 use serde_json::{Value, json};
 
 use super::{fixtures, json, thing, thing_with};
+use crate::support::{run_javascript, run_python};
 
 /// Writes cards of both generations, one a line.
 const PYTHON_CARDS: &str = r#"
@@ -119,39 +111,16 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 "#;
 
-/// The lines that a program writes; none, with a note, where it or the SDK is missing.
-fn run(command: &mut Command, needs: &str, lines: &[String]) -> Option<Vec<Value>> {
-    let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut child) = spawned else {
-        println!("skipped: {needs}");
-        return None;
-    };
-    let mut stdin = child.stdin.take().unwrap();
-    let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
-    let writer = std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if errors.contains("ModuleNotFoundError") || errors.contains("ERR_MODULE_NOT_FOUND") {
-        println!("skipped: {needs}");
-        return None;
-    }
-    assert!(output.status.success(), "{errors}");
-    Some(String::from_utf8(output.stdout).unwrap().lines().map(|line| json(line.as_bytes())).collect())
-}
-
 fn python(program: &str, lines: &[String]) -> Option<Vec<Value>> {
-    let python = std::env::var_os("AGENTDEX_PYTHON").unwrap_or_else(|| "python3".into());
-    run(Command::new(python).args(["-c", program]), "needs a python3 (or AGENTDEX_PYTHON) with a2a-sdk", lines)
+    run_python(program, &lines.join("\n")).as_deref().map(values)
 }
 
 fn javascript(program: &str, lines: &[String]) -> Option<Vec<Value>> {
-    let needs = "needs node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk";
-    let Some(folder) = std::env::var_os("AGENTDEX_A2A_JS").map(PathBuf::from) else {
-        println!("skipped: {needs}");
-        return None;
-    };
-    run(Command::new("node").args(["--input-type=module", "-e", program]).current_dir(folder), needs, lines)
+    run_javascript(program, &lines.join("\n")).as_deref().map(values)
+}
+
+fn values(lines: &str) -> Vec<Value> {
+    lines.lines().map(|line| json(line.as_bytes())).collect()
 }
 
 /// Reads a card, takes it to a Thing and back, and to the other generation and back.

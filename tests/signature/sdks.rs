@@ -1,17 +1,11 @@
-//! Cards that the SDKs of others sign: `a2a-sdk` by the Python in `AGENTDEX_PYTHON`, `@a2a-js/sdk` in
-//! the folder `AGENTDEX_A2A_JS` by `node`. Where they aren't installed, these tests say so and end.
-
-use std::{
-    io::Write,
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+//! Cards that the SDKs of others sign. Where one is missing, its test says so and ends.
 
 use agentdex::signature::{Algorithm, Form, Status, TrustedKeys};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::{Map, Value, json};
 
 use super::check;
+use crate::support::{run_javascript, run_python};
 
 /// Reads `{"cards", "values"}`; answers `{"jwks", "signed", "canonical"}`: every card signed in every
 /// algorithm and as it would be served, and the canonical form of every value.
@@ -125,20 +119,12 @@ fn values() -> Vec<Value> {
     (0..500).map(|_| json!({"v": value.new_tree(&mut runner).unwrap().current()})).collect()
 }
 
-fn ask(mut program: Command, what: &str) -> Option<Value> {
-    let asked = json!({"cards": cards(), "values": values()}).to_string();
-    let child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut child) = child else {
-        println!("skipped: {what} can't be started");
-        return None;
-    };
-    child.stdin.take().unwrap().write_all(asked.as_bytes()).unwrap();
-    let done = child.wait_with_output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Some(serde_json::from_slice(&done.stdout).unwrap())
+fn question() -> String {
+    json!({"cards": cards(), "values": values()}).to_string()
 }
 
-fn check_answer(answer: &Value) {
+fn check_answer(answer: &str) {
+    let answer: Value = serde_json::from_str(answer).unwrap();
     let keys = TrustedKeys::from_domain(answer["jwks"].to_string().as_bytes(), "sdk").unwrap();
     assert_eq!(keys.len(), Algorithm::ALL.len());
     let signed = answer["signed"].as_array().unwrap();
@@ -157,22 +143,14 @@ fn check_answer(answer: &Value) {
 
 #[test]
 fn cards_signed_by_the_python_sdk_are_valid() {
-    let Some(python) = std::env::var_os("AGENTDEX_PYTHON") else { return println!("skipped: no AGENTDEX_PYTHON") };
-    let mut program = Command::new(python);
-    program.args(["-c", PYTHON]);
-    if let Some(answer) = ask(program, "the Python SDK") {
+    if let Some(answer) = run_python(PYTHON, &question()) {
         check_answer(&answer);
     }
 }
 
 #[test]
 fn cards_signed_by_the_javascript_sdk_are_valid() {
-    let Some(folder) = std::env::var_os("AGENTDEX_A2A_JS").map(PathBuf::from) else {
-        return println!("skipped: no AGENTDEX_A2A_JS");
-    };
-    let mut program = Command::new("node");
-    program.args(["--input-type=module", "--eval", JAVASCRIPT]).current_dir(folder);
-    if let Some(answer) = ask(program, "the JavaScript SDK") {
+    if let Some(answer) = run_javascript(JAVASCRIPT, &question()) {
         check_answer(&answer);
     }
 }

@@ -3,6 +3,7 @@
 mod call;
 mod events;
 mod resolver;
+mod sdk;
 mod site;
 
 use std::{net::SocketAddr, sync::Once, thread::JoinHandle};
@@ -16,6 +17,7 @@ pub use self::{
     call::{Answer, Call},
     events::{Event, EventStream},
     resolver::Answers,
+    sdk::{run_javascript, run_python},
     site::{Reply, Site, certified},
 };
 

@@ -1,0 +1,44 @@
+//! The SDKs of A2A's own project, run beside ours: `a2a-sdk` by `python3` or what `AGENTDEX_PYTHON`
+//! names, `@a2a-js/sdk` by `node` in the folder that `AGENTDEX_A2A_JS` names. Where one isn't
+//! installed that is printed, and there is no answer.
+
+use std::{
+    env,
+    io::Write,
+    process::{Command, Stdio},
+};
+
+/// What a Python program writes that reads `input`.
+pub fn run_python(program: &str, input: &str) -> Option<String> {
+    let python = env::var_os("AGENTDEX_PYTHON").unwrap_or_else(|| "python3".into());
+    run(Command::new(python).args(["-c", program]), input)
+        .or_else(|| skipped("needs a python3 (or AGENTDEX_PYTHON) with a2a-sdk, cryptography and pyjwt"))
+}
+
+/// What a JavaScript module writes that reads `input`.
+pub fn run_javascript(program: &str, input: &str) -> Option<String> {
+    let mut node = Command::new("node");
+    node.args(["--input-type=module", "--eval", program]);
+    env::var_os("AGENTDEX_A2A_JS")
+        .and_then(|folder| run(node.current_dir(folder), input))
+        .or_else(|| skipped("needs node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
+}
+
+fn skipped(needs: &str) -> Option<String> {
+    println!("skipped: {needs}");
+    None
+}
+
+fn run(command: &mut Command, input: &str) -> Option<String> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let (mut stdin, input) = (child.stdin.take()?, input.to_owned());
+    let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("ModuleNotFoundError") || errors.contains("ERR_MODULE_NOT_FOUND") {
+        return None;
+    }
+    assert!(output.status.success(), "{errors}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
