@@ -41,18 +41,20 @@ pub(super) fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     thing.insert("security".into(), security.names.clone());
     let scopes = (!security.scopes.is_empty()).then_some(security);
     let skills = Skills { card, endpoints: &endpoints, of_card: scopes.as_ref() };
-    let found = skills.read(&mut definitions);
+    let mut found = skills.read(&mut definitions);
     thing.insert("securityDefinitions".into(), definitions.finish().into());
+    let warnings = std::mem::take(&mut found.warnings);
     found.put_into(&mut thing, &skills);
     let list = Path::ROOT.member("skills");
-    for (index, rule, message) in found.warnings {
+    for (index, rule, message) in warnings {
         match index {
             Some(index) => findings.add(&list.index(index), rule, || message),
             None => findings.add(&list, rule, || message),
         }
     }
     thing.insert("id".into(), id.as_str().into());
-    let description = Value::Object(thing).to_string();
+    // A value is always JSON; as a text that is formatted it would take three times as long.
+    let description = serde_json::to_string(&thing).unwrap_or_default();
     if description.len() > MAX_DOCUMENT_BYTES {
         return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
     }
@@ -224,8 +226,8 @@ impl Skills<'_> {
     }
 
     fn action(&self, title: Option<&str>, description: Option<&str>, security: Option<&Security>) -> Value {
-        let forms = forms(self.endpoints, Operation::Send, security.or(self.of_card));
-        let mut action = json!({"input": {"type": "object"}, "output": {"type": "object"}, "forms": forms});
+        let mut action = json!({"input": {"type": "object"}, "output": {"type": "object"}});
+        action["forms"] = forms(self.endpoints, Operation::Send, security.or(self.of_card)).into();
         for (name, text) in [("title", title), ("description", description)] {
             if let Some(text) = text {
                 action[name] = text.into();
@@ -245,21 +247,21 @@ impl Found {
         self.warnings.push((index, rule, message));
     }
 
-    fn put_into(&self, thing: &mut Object, skills: &Skills<'_>) {
+    fn put_into(self, thing: &mut Object, skills: &Skills<'_>) {
         if !self.capabilities.is_empty() {
-            thing.insert("lmos:capabilities".into(), self.capabilities.as_slice().into());
+            thing.insert("lmos:capabilities".into(), self.capabilities.into());
         }
         if !self.actions.is_empty() {
-            thing.insert("actions".into(), self.actions.clone().into());
+            thing.insert("actions".into(), self.actions.into());
         }
         if skills.is_streaming() && !skills.endpoints.is_empty() {
-            let event = json!({
+            let mut events = json!({"messageStream": {
                 "title": "What happens after a message",
                 "subscription": {"type": "object"},
                 "data": {"type": "object"},
-                "forms": forms(skills.endpoints, Operation::Stream, skills.of_card),
-            });
-            thing.insert("events".into(), json!({"messageStream": event}));
+            }});
+            events["messageStream"]["forms"] = forms(skills.endpoints, Operation::Stream, skills.of_card).into();
+            thing.insert("events".into(), events);
         }
     }
 }
