@@ -124,6 +124,24 @@ fn what_0_3_cannot_say_is_warned_of() {
 }
 
 #[test]
+fn what_the_first_interface_of_0_3_cannot_keep_is_warned_of() {
+    let with = |interfaces: Value| {
+        let mut new = json(&fixture("and_or_security_1_0"));
+        new["supportedInterfaces"] = interfaces;
+        let rendition = card(&new).as_version(Generation::V0);
+        let warnings = found(&rendition.warnings).into_iter().map(|(rule, at)| format!("{rule} {at}")).collect();
+        (json(&rendition.json), warnings)
+    };
+    let interface = |url: &str| json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "0.3", "x-own": 1});
+    let (old, warnings): (_, Vec<String>) =
+        with(json!([interface("https://a.example"), interface("https://b.example")]));
+    assert_eq!(warnings, ["member-left-out /supportedInterfaces/0/x-own"]);
+    assert_eq!(old["additionalInterfaces"], json!([{"url": "https://b.example", "transport": "GRPC", "x-own": 1}]));
+    let (old, warnings) = with(json!([]));
+    assert_eq!((&old["url"], warnings), (&json!(""), vec!["no-interface /supportedInterfaces".to_owned()]));
+}
+
+#[test]
 fn requirements_written_the_other_way_are_read() {
     let mut odd = json(&fixture("and_or_security_1_0"));
     odd.as_object_mut().unwrap().remove("securityRequirements");

@@ -51,7 +51,7 @@ pub(super) fn convert(card: &Card) -> Rendition {
     conversion.drop_signatures();
     conversion.add_required();
     Rendition {
-        json: Value::Object(conversion.members).to_string().into_bytes(),
+        json: serde_json::to_vec(&conversion.members).unwrap_or_default(),
         warnings: conversion.findings.into_list(),
     }
 }
@@ -119,6 +119,7 @@ impl Conversion<'_> {
         }
         let mut kept = kept.into_iter();
         let Some(main) = kept.next() else {
+            self.warn(&list, "no-interface", "a card of 0.3 has a URL, and no interface has one: it is empty");
             self.members.insert("url".into(), "".into());
             return;
         };
@@ -129,20 +130,33 @@ impl Conversion<'_> {
         self.members.insert("url".into(), main.url.into());
         self.members.insert("preferredTransport".into(), main.binding.name().into());
         self.members.insert("protocolVersion".into(), version.into());
-        self.warn_of_tenant(&main);
-        let rest: Vec<_> = kept.collect();
-        let supported: Vec<_> = self.card.objects("supportedInterfaces").collect();
-        let mut additional = Vec::new();
-        for interface in rest {
-            self.warn_of_tenant(&interface);
+        self.write_additional(&main, kept.collect());
+    }
+
+    /// All but the first interface, which is the card itself and can't keep members of its own.
+    fn write_additional(&mut self, main: &Interface<'_>, rest: Vec<Interface<'_>>) {
+        let card = self.card;
+        let supported: Vec<_> = card.objects("supportedInterfaces").collect();
+        let kept = |interface: &Interface<'_>| {
             let mut written = match interface.place {
                 Place::Supported(index) => supported.get(index).map(|&one| one.clone()),
                 _ => None,
             }
             .unwrap_or_default();
-            for name in ["protocolBinding", "protocolVersion", "tenant"] {
-                written.remove(name);
-            }
+            written.retain(|name, _| !["protocolBinding", "protocolVersion", "tenant"].contains(&name.as_str()));
+            written
+        };
+        self.warn_of_tenant(main);
+        for name in kept(main).keys().filter(|name| *name != "url") {
+            main.place.with_paths(|path, _, _| {
+                let message = "the first interface of a card of 0.3 has no members of its own";
+                self.warn(&path.member(name), "member-left-out", message);
+            });
+        }
+        let mut additional = Vec::new();
+        for interface in rest {
+            self.warn_of_tenant(&interface);
+            let mut written = kept(&interface);
             written.insert("transport".into(), interface.binding.name().into());
             additional.push(Value::Object(written));
         }
