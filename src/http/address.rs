@@ -1,6 +1,6 @@
 //! Addresses: which Thing a path means, and the paths that are handed out.
 //!
-//! An id is everything after `/things/`, percent-decoded once. Clients that join the `Location` of
+//! An id is everything after `/things/` or `/imports/`, percent-decoded once. Clients that join the `Location` of
 //! an anonymous create to `/things/`, instead of resolving it, are understood as well.
 
 use std::borrow::Cow;
@@ -55,24 +55,24 @@ fn path_of(url: &str) -> &str {
     after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or_default().trim_end_matches('/')
 }
 
-/// What the path of a request has after `/things`: empty, or a slash and what it addresses.
-pub(super) fn after_things(request: &HttpRequest) -> &str {
+/// What the path of a request has after `/things`, or `/imports`: empty, or a slash and what it addresses.
+pub(super) fn path_below(request: &HttpRequest) -> &str {
     request.match_info().unprocessed()
 }
 
 /// The id that the path of a request addresses.
 pub(super) fn thing_id(request: &HttpRequest, options: &Options) -> Result<String, Error> {
-    id_of(request, options, after_things(request))
+    id_of(request, options, path_below(request))
 }
 
 /// The id of the Thing that the path of a request addresses something of, such as `/history`.
 pub(super) fn thing_id_before(request: &HttpRequest, options: &Options, end: &str) -> Result<String, Error> {
-    let path = after_things(request);
+    let path = path_below(request);
     id_of(request, options, path.strip_suffix(end).unwrap_or(path))
 }
 
-fn id_of(request: &HttpRequest, options: &Options, after_things: &str) -> Result<String, Error> {
-    let tail = after_things.strip_prefix('/').unwrap_or(after_things);
+fn id_of(request: &HttpRequest, options: &Options, below: &str) -> Result<String, Error> {
+    let tail = below.strip_prefix('/').unwrap_or(below);
     if tail.contains(char::REPLACEMENT_CHARACTER) {
         return Err(not_utf8(tail));
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use actix_web::rt::task::spawn_blocking;
+use actix_web::rt::task::{JoinError, spawn_blocking};
 
 use crate::{Error, Result};
 
@@ -11,7 +11,12 @@ use crate::{Error, Result};
 /// # Errors
 /// Those of the work; [`Error::Io`] where it panicked, [`Error::ShuttingDown`] where it was given up.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match spawn_blocking(work).await {
+    outcome(spawn_blocking(work).await)
+}
+
+/// What became of work on another thread.
+pub(super) fn outcome<T>(joined: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+    match joined {
         Ok(result) => result,
         Err(panicked) if panicked.is_panic() => {
             Err(Error::Io { doing: "answering a request".to_owned(), source: io::Error::other(panicked) })

@@ -115,13 +115,14 @@ pub(super) fn unsupported(detail: String) -> Problem {
 /// accepts none of them gets what there is.
 pub(super) fn negotiate(request: &HttpRequest, offered: &[&'static str]) -> &'static str {
     let first = offered.first().copied().unwrap_or_default();
-    let Some(accept) = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()) else { return first };
-    let named = |offer: &&&str| {
-        accept
-            .split(',')
-            .any(|range| range.split(';').next().is_some_and(|range| range.trim().eq_ignore_ascii_case(offer)))
-    };
-    offered.iter().find(named).copied().unwrap_or(first)
+    offered.iter().find(|offer| accepts(request, offer)).copied().unwrap_or(first)
+}
+
+/// Whether the client names a media type among those that it accepts.
+pub(super) fn accepts(request: &HttpRequest, media_type: &str) -> bool {
+    let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let mut ranges = accept.split(',').filter_map(|range| range.split(';').next());
+    ranges.any(|range| range.trim().eq_ignore_ascii_case(media_type))
 }
 
 /// Whether the client asks for a preference (RFC 7240).

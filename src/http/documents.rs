@@ -1,20 +1,17 @@
 //! What an import is sent: one document as the body, or several as the parts of a multi-part one.
 //!
-//! `multipart/form-data` is what pages of any origin may send without asking first. It is taken from
-//! programs, which name no origin, and from pages of the API's own origin or of one that CORS lets in.
+//! `multipart/form-data` is what pages of any origin may send without asking first, so it is taken only
+//! from those that [`origin`](super::origin) lets in.
 
 use actix_web::{
     HttpRequest,
-    http::{
-        StatusCode,
-        header::{CONTENT_TYPE, ORIGIN},
-    },
+    http::{StatusCode, header::CONTENT_TYPE},
     web::{self, Bytes},
 };
 use futures_util::{FutureExt, stream};
 use multer::{Field, Multipart};
 
-use super::{Options, address::base_url, body, problem::Problem};
+use super::{Options, body, origin, problem::Problem};
 use crate::{Error, convert::Syntax};
 
 /// The part that is the document itself.
@@ -56,7 +53,7 @@ pub(super) async fn read(
         let main = Document { bytes: body::read(request, payload, options.body_limit).await?, syntax };
         return Ok(Documents { main, components: Vec::new() });
     };
-    refuse_foreign_pages(request, options)?;
+    origin::refuse_foreign_pages(request, options)?;
     let bytes = body::read(request, payload, options.body_limit).await?;
     parts(bytes, boundary, types)
 }
@@ -107,20 +104,6 @@ fn syntax_of_part(part: &Field<'_>, name: &str, types: &[(&str, Syntax)]) -> Res
 fn syntax_of_type(given: &str, types: &[(&str, Syntax)]) -> Option<Syntax> {
     let essence = given.split(';').next().unwrap_or_default().trim();
     types.iter().find(|(name, _)| name.eq_ignore_ascii_case(essence)).map(|(_, syntax)| *syntax)
-}
-
-/// Browsers name the origin of the page in every POST to another one (WHATWG Fetch, section 3.2).
-fn refuse_foreign_pages(request: &HttpRequest, options: &Options) -> Result<(), Problem> {
-    let Some(origin) = request.headers().get(ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().unwrap_or_default();
-    let own = base_url(request, options, request.path());
-    let is_own =
-        own.strip_prefix(origin).is_some_and(|rest| !origin.is_empty() && (rest.is_empty() || rest.starts_with('/')));
-    if is_own || options.cors_origins.iter().any(|allowed| allowed == "*" || allowed == origin) {
-        return Ok(());
-    }
-    let detail = format!("pages of {origin:?} may not send forms here; programs send no `Origin`");
-    Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
 }
 
 fn malformed(detail: &str) -> Problem {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    address::{after_things, base_path, thing_id_before, thing_path},
+    address::{base_path, path_below, thing_id_before, thing_path},
     blocking::blocking,
     changes::ENOUGH,
     parameters::Parameters,
@@ -27,13 +27,8 @@ struct Page {
     changes: Vec<Change>,
 }
 
-/// Answers all methods of a history.
-pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    match request.method().as_str() {
-        "GET" | "HEAD" => of_thing(context, request).await,
-        other => Err(Problem::method_not_allowed(other, "GET, HEAD")),
-    }
-}
+/// What comes behind the id of the Thing.
+pub(super) const END: &str = "/history";
 
 /// `GET /things/{id}/history`
 #[utoipa::path(
@@ -57,9 +52,9 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let since = Seq(parameters.number("since", 0)?.unwrap_or_default());
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
-    let id = thing_id_before(&request, &context.options, "/history")?;
+    let id = thing_id_before(&request, &context.options, END)?;
     let registry = context.registry.clone();
-    let tail = format!("/things{}", after_things(&request));
+    let tail = format!("/things{}", path_below(&request));
     let path = thing_path(base_path(&request, &context.options, &tail), &id);
     let read = move || changes(&registry, id, since, limit);
     let (changes, next) = blocking(read).await?;

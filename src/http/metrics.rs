@@ -16,13 +16,20 @@ use super::{Context, parameters::Parameters, problem::Problem};
 use crate::registry::IndexStatus;
 
 /// The paths that are counted apart; everything else is counted under the last.
-const PATHS: [&str; 22] = [
+const PATHS: [&str; 29] = [
     "/things",
     "/things/{id}",
     "/things/{id}/history",
+    "/things/{id}/agent-card",
     "/things/{id}/agent-spec",
+    "/things/{id}/lmos-capabilities",
+    "/things/{id}/refresh",
     "/things/batch",
+    "/import/a2a",
     "/import/agent-spec",
+    "/import/lmos-capabilities",
+    "/imports",
+    "/imports/{id}",
     "/validate",
     "/search",
     "/search/{language}",

@@ -13,20 +13,23 @@ mod compression;
 mod conditions;
 mod documents;
 mod events;
+mod export;
 mod feed;
 mod health;
 mod history;
 mod home;
 mod import;
+mod imports;
 mod listing;
 mod marks;
 mod metrics;
 mod mount;
 #[cfg(feature = "mqtt")]
 mod mqtt;
+mod network;
 mod observe;
 mod openapi;
-mod original;
+mod origin;
 mod own_description;
 mod parameters;
 mod problem;
@@ -48,7 +51,7 @@ use actix_web::{
     web::{self, Data, ServiceConfig},
 };
 
-use self::{feed::Feed, marks::Marks, metrics::Metrics, mount::Mount, problem::Problem};
+use self::{feed::Feed, marks::Marks, metrics::Metrics, mount::Mount, network::Network, problem::Problem};
 pub use self::{openapi::openapi, server::Server, stop::Stop};
 use crate::{Error, Registry, td};
 
@@ -129,6 +132,7 @@ struct Context {
     feed: Feed,
     marks: Marks,
     metrics: Metrics,
+    network: Network,
 }
 
 impl Context {
@@ -139,6 +143,7 @@ impl Context {
             feed: Feed::new(registry.clone()),
             marks: Marks::default(),
             metrics: Metrics::new(),
+            network: Network::default(),
         })
     }
 }

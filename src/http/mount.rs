@@ -2,15 +2,23 @@
 
 use actix_cors::Cors;
 use actix_web::{
-    FromRequest, Handler, HttpRequest, Resource, Responder, Route, guard,
+    FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route, guard,
     http::Method,
     web::{self, Data, ServiceConfig},
 };
 
+#[cfg(feature = "mqtt")]
+use super::mqtt;
 use super::{
-    Context, batch, changes, compression::CompressIfAsked, events, health, history, home, import, metrics,
-    observe::Observe, openapi, original, own_description, problem::Problem, query_languages, search, thing, things,
-    validate,
+    Context, batch, changes,
+    compression::CompressIfAsked,
+    events,
+    export::{agent_card, agent_spec, lmos_capabilities},
+    health, history, home, import, imports, metrics,
+    observe::Observe,
+    openapi, own_description,
+    problem::Problem,
+    query_languages, search, thing, things, validate,
 };
 
 /// A method of a resource and what answers it.
@@ -38,6 +46,22 @@ where
     (method, web::method(only.clone()).to(handler))
 }
 
+/// Answers the methods that are allowed, where no [`Resource`] refuses all others.
+fn alone<F, Answer>(allowed: &'static str, handler: F) -> Route
+where
+    F: Fn(Data<Context>, HttpRequest) -> Answer + Clone + 'static,
+    Answer: Future<Output = Result<HttpResponse, Problem>> + 'static,
+{
+    web::to(move |context: Data<Context>, request: HttpRequest| {
+        let method = request.method().as_str();
+        let answer = match allowed.split(", ").any(|allowed| allowed == method) {
+            true => Ok(handler(context, request)),
+            false => Err(Problem::method_not_allowed(method, allowed)),
+        };
+        async move { answer?.await }
+    })
+}
+
 const POST: &[Method; 1] = &[Method::POST];
 
 /// Registers resources. What is asked for most comes first, since the router tries one after the other.
@@ -55,15 +79,30 @@ impl Mount<'_> {
 
     fn things(&self, config: &mut ServiceConfig) {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
-        self.below_things(config, "/things/{id}", is_thing, web::to(thing::any));
-        self.below_things(config, "/things/{id}/history", is_history, web::to(history::any));
-        self.below_things(config, "/things/{id}/agent-spec", is_agent_spec, web::to(original::any_agent_spec));
-        self.below_things(config, "/things/batch", is_batch, web::to(batch::any));
-        self.resource(config, "/import/agent-spec", "/import/agent-spec", vec![on(POST, import::agent_spec)]);
+        self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
+        self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
+        self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
+        self.formats(config);
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
         self.resource(config, "/search/{language}", "/search/{language:jsonpath|xpath|sparql}", unoffered());
+    }
+
+    /// Other formats, in and out, and what is followed.
+    fn formats(&self, config: &mut ServiceConfig) {
+        let (spec, card) = (alone("GET, HEAD", agent_spec::as_agent_spec), alone("GET, HEAD", agent_card::agent_card));
+        let file = alone("GET, HEAD", lmos_capabilities::capability_file);
+        self.of_thing(config, "/things/{id}/agent-card", agent_card::END, card);
+        self.of_thing(config, "/things/{id}/agent-spec", agent_spec::END, spec);
+        self.of_thing(config, "/things/{id}/lmos-capabilities", lmos_capabilities::END, file);
+        self.of_thing(config, "/things/{id}/refresh", imports::REFRESH, alone("POST", imports::refresh));
+        let lmos_capabilities = vec![on(POST, import::lmos_capabilities::import)];
+        self.resource(config, "/import/a2a", "/import/a2a", vec![on(POST, import::a2a::import)]);
+        self.resource(config, "/import/agent-spec", "/import/agent-spec", vec![on(POST, import::agent_spec::import)]);
+        self.resource(config, "/import/lmos-capabilities", "/import/lmos-capabilities", lmos_capabilities);
+        self.resource(config, "/imports", "/imports", vec![read(imports::list)]);
+        self.below(config, "/imports", "/imports/{id}", |_| true, web::to(imports::any));
     }
 
     fn events(&self, config: &mut ServiceConfig) {
@@ -98,15 +137,27 @@ impl Mount<'_> {
         };
     }
 
-    /// One resource below `/things`, for the paths that are its own.
+    /// What a Thing has besides its description, at its path with `end` behind it.
+    fn of_thing(&self, config: &mut ServiceConfig, path: &'static str, end: &'static str, route: Route) {
+        self.below(config, "/things", path, move |path| end_of(path) == Some(end), route);
+    }
+
+    /// One resource below `/things` or `/imports`, for the paths that are its own.
     ///
     /// An id is the rest of the path, whatever it is made of. A pattern for that would be a regular
     /// expression, which costs as much as the read behind it; so the prefix is compared as text, what
     /// the rest is for is told by its end, and `route` answers all methods.
-    fn below_things(&self, config: &mut ServiceConfig, path: &'static str, is_own: fn(&str) -> bool, route: Route) {
+    fn below(
+        &self,
+        config: &mut ServiceConfig,
+        prefix: &str,
+        path: &'static str,
+        is_own: impl Fn(&str) -> bool + 'static,
+        route: Route,
+    ) {
         let (compress, cors, observe) = self.middleware(path);
         let own = guard::fn_guard(move |context| is_own(context.head().uri.path()));
-        let scope = web::scope("/things").guard(own).default_service(route).wrap(compress);
+        let scope = web::scope(prefix).guard(own).default_service(route).wrap(compress);
         match cors {
             Some(cors) => config.service(scope.wrap(cors).wrap(observe)),
             None => config.service(scope.wrap(observe)),
@@ -127,22 +178,17 @@ fn is_batch(path: &str) -> bool {
     path.ends_with("/things/batch")
 }
 
-fn is_history(path: &str) -> bool {
-    is_of_thing(path, "/history")
-}
-
-fn is_agent_spec(path: &str) -> bool {
-    is_of_thing(path, "/agent-spec")
-}
-
-/// Whether a path is that of something of a Thing. The slash of an id that ends like it is escaped.
-fn is_of_thing(path: &str, end: &str) -> bool {
-    path.strip_suffix(end).is_some_and(|thing| !thing.ends_with("/things"))
-}
-
 /// Whether a path is that of a Thing itself.
 fn is_thing(path: &str) -> bool {
-    !is_batch(path) && !is_history(path) && !is_agent_spec(path)
+    !is_batch(path) && end_of(path).is_none()
+}
+
+/// What a Thing has besides its description.
+const ENDS: [&str; 5] = [history::END, agent_card::END, agent_spec::END, lmos_capabilities::END, imports::REFRESH];
+
+/// What the path of something of a Thing ends with. The slash of an id that ends like it is escaped.
+fn end_of(path: &str) -> Option<&'static str> {
+    ENDS.into_iter().find(|end| path.strip_suffix(end).is_some_and(|thing| !thing.ends_with("/things")))
 }
 
 /// A resource with what answers its methods, and what refuses all others.
@@ -178,10 +224,11 @@ mod tests {
 
     #[test]
     fn a_thing_may_be_called_history() {
-        assert!(is_history("/things/urn:x:a/history"));
-        assert!(is_history("/registry/things/http://example.org/a/history"));
-        assert!(!is_history("/things/history"));
-        assert!(!is_history("/things/http:%2F%2Fexample.org%2Fhistory"));
-        assert!(is_thing("/things/agent-spec") && !is_thing("/things/urn:x:a/agent-spec"));
+        assert_eq!(end_of("/things/urn:x:a/history"), Some("/history"));
+        assert_eq!(end_of("/registry/things/http://example.org/a/history"), Some("/history"));
+        assert_eq!(end_of("/things/history"), None);
+        assert_eq!(end_of("/things/http:%2F%2Fexample.org%2Fhistory"), None);
+        assert_eq!(end_of("/things/urn:x:a/agent-card"), Some("/agent-card"));
+        assert!(is_thing("/things/refresh") && !is_thing("/things/urn:x:a/refresh"));
     }
 }

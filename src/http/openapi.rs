@@ -7,8 +7,8 @@ use utoipa::OpenApi;
 use utoipa_swagger_ui::Config;
 
 use super::{
-    batch, changes, events, health, history, home, import, metrics, original, own_description, parameters::Parameters,
-    problem::Problem, query_languages, search, thing, things, validate,
+    batch, changes, events, export, health, history, home, import, imports, metrics, own_description,
+    parameters::Parameters, problem::Problem, query_languages, search, thing, things, validate,
 };
 use crate::Error;
 
@@ -23,12 +23,14 @@ use crate::Error;
     ),
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
-        batch::write, import::agent_spec, original::as_agent_spec, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
+        batch::write, import::a2a::import, import::agent_spec::import, import::lmos_capabilities::import,
+        export::agent_card::agent_card, export::agent_spec::as_agent_spec, export::lmos_capabilities::capability_file,
+        imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
         events::of_type, health::live, health::ready, metrics::exposition, own_description::page, home::page, document,
     ),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
-        (name = "import", description = "Descriptions in other formats, in and out"),
+        (name = "import", description = "Descriptions in other formats, in and out, and the URLs that are followed"),
         (name = "search", description = "Who can do what"),
         (name = "changes", description = "What happened, as a log and as events"),
         (name = "about", description = "The registry itself"),

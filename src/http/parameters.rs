@@ -86,12 +86,20 @@ impl Parameters {
 
     /// One of several words.
     pub(super) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, Problem> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        let chosen = choices.iter().find(|(word, _)| *word == text).map(|(_, value)| Some(*value));
-        chosen.ok_or_else(|| {
-            let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
-            Problem::invalid_parameter(name, format!("`{name}` is {text:?}, but must be one of {}", words.join(", ")))
-        })
+        Ok(self.choices(name, choices)?.first().copied())
+    }
+
+    /// Some of several words.
+    pub(super) fn choices<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Vec<T>, Problem> {
+        let choose = |text: &str| {
+            let chosen = choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+            chosen.ok_or_else(|| {
+                let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
+                let detail = format!("`{name}` is {text:?}, but must be one of {}", words.join(", "));
+                Problem::invalid_parameter(name, detail)
+            })
+        };
+        self.values(name).map(choose).collect()
     }
 
     /// The search filters among the parameters; `format` is what the one for source formats is called.

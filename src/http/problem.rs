@@ -80,6 +80,15 @@ impl Problem {
         Problem::new(status, "", title, "")
     }
 
+    /// The problem of a document that was fetched: the request was right, what came of it isn't.
+    pub(super) fn of_fetched(error: Error) -> Problem {
+        let mut problem = Problem::from(error);
+        if matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
+            problem.status = StatusCode::UNPROCESSABLE_ENTITY;
+        }
+        problem
+    }
+
     /// Says what is wrong in other words.
     pub(super) fn with_detail(mut self, detail: impl Into<String>) -> Problem {
         self.detail = detail.into();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     Context,
-    address::{after_things, base_path, thing_id, thing_path},
+    address::{base_path, path_below, thing_id, thing_path},
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
@@ -35,7 +35,7 @@ pub(super) async fn any(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    if after_things(&request) == "/" {
+    if path_below(&request) == "/" {
         let detail = "the collection is /things without a slash at the end, a Thing is /things/{id}";
         return Err(Problem::unknown_path(request.path()).with_detail(detail));
     }
@@ -230,7 +230,7 @@ pub(super) fn answer(
     let etag = (ETAG, format!("\"{}\"", written.seq));
     match written.effect {
         Effect::Created => {
-            let path = format!("/things{}", after_things(request));
+            let path = format!("/things{}", path_below(request));
             let location = thing_path(base_path(request, &context.options, &path), &written.id);
             let answer = json!({"id": written.id, "warnings": written.warnings});
             let headers = (warnings, etag, (LOCATION, location));

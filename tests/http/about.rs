@@ -47,7 +47,7 @@ fn home_links_lead_somewhere() {
     let home = registry.get("/").expect(200).json();
     assert_eq!(home["name"], "agentdex");
     for (name, path) in home["links"].as_object().unwrap() {
-        let path = path.as_str().unwrap().replace("{words}", "weather");
+        let path = path.as_str().unwrap().replace("{words}", "weather").replace("{format}", "a2a");
         let status = registry.head(&path).status;
         assert!(
             status == 200 || (["validate", "import"].contains(&name.as_str()) && status == 405),

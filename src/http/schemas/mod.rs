@@ -1,7 +1,12 @@
 //! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
-use utoipa::{IntoResponses, ToSchema};
+mod formats;
+mod refusals;
+
+use utoipa::ToSchema;
+
+pub(super) use self::{formats::*, refusals::*};
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are kept as they are.
 #[derive(ToSchema)]
@@ -59,52 +64,6 @@ pub(super) struct Violation {
     /// A stable code.
     rule: String,
     message: String,
-}
-
-/// An Open Agent Spec configuration. Other members are kept as they are.
-#[derive(ToSchema)]
-#[schema(example = json!({
-    "agentspec_version": "25.4.1",
-    "component_type": "Agent",
-    "id": "weather",
-    "name": "Weather agent",
-    "description": "Answers questions about the weather",
-    "llm_config": {"component_type": "OpenAiConfig", "id": "llm", "name": "llm", "model_id": "gpt-5"},
-    "system_prompt": "Answer in one sentence.",
-}))]
-pub(super) struct AgentSpec {
-    component_type: Option<String>,
-    agentspec_version: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    description: Option<String>,
-}
-
-/// The parts of a multi-part import, each JSON or YAML by its type or the name of its file.
-#[derive(ToSchema)]
-pub(super) struct ImportParts {
-    /// The configuration itself.
-    #[schema(value_type = String, format = Binary)]
-    document: (),
-    /// Configurations that it refers to.
-    #[schema(value_type = Vec<String>)]
-    component: (),
-}
-
-/// What became of an import.
-#[derive(ToSchema)]
-pub(super) struct Imported {
-    /// All Things of the document; its own first.
-    ids: Vec<String>,
-    /// Those that are new.
-    created: Vec<String>,
-    /// Those that were there and changed.
-    updated: Vec<String>,
-    /// What is odd about the document, or didn't survive.
-    warnings: Vec<Violation>,
-    /// `true` in a dry run.
-    #[schema(rename = "dryRun")]
-    dry_run: Option<bool>,
 }
 
 /// One line for each line of the batch, in its order.
@@ -254,51 +213,4 @@ pub(super) struct ValidationError {
     description: String,
     pointer: String,
     rule: String,
-}
-
-/// What every operation may answer instead.
-#[derive(IntoResponses)]
-pub(super) enum Refusals {
-    /// The request isn't understood: a parameter, a header, the body.
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// The registry failed; its log says why.
-    #[response(status = 500, content_type = "application/problem+json")]
-    Failed(Problem),
-    /// Not now: the search index is being rebuilt, writes are closed, or the server stops.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
-}
-
-/// What operations on one Thing may answer instead.
-#[derive(IntoResponses)]
-pub(super) enum ThingRefusals {
-    /// There is no such Thing, or it has expired.
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `If-Match` or `If-None-Match` doesn't hold.
-    #[response(status = 412, content_type = "application/problem+json")]
-    PreconditionFailed(Problem),
-}
-
-/// What imports may answer instead.
-#[derive(IntoResponses)]
-pub(super) enum ImportRefusals {
-    /// A form of a page that may not send one.
-    #[response(status = 403, content_type = "application/problem+json")]
-    ForeignOrigin(Problem),
-    /// One of the Things is there already.
-    #[response(status = 409, content_type = "application/problem+json")]
-    AlreadyExists(Problem),
-}
-
-/// What operations that take a body may answer instead.
-#[derive(IntoResponses)]
-pub(super) enum BodyRefusals {
-    /// The body is larger than the limit.
-    #[response(status = 413, content_type = "application/problem+json")]
-    TooLarge(Problem),
-    /// The body is of a type, or in a content coding, that isn't taken.
-    #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(Problem),
 }

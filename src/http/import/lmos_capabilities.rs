@@ -1,0 +1,67 @@
+//! `POST /import/lmos-capabilities`: an LMOS capability file, or the URL of one or of its agent.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{self, Data},
+};
+
+use super::{Sent, Terms, answer, convert, follow, given_id, register};
+use crate::{
+    convert::{
+        Format,
+        lmos_capabilities::{Options, to_thing},
+    },
+    http::{Context, parameters::Parameters, problem::Problem},
+};
+
+const PATH: &str = "/import/lmos-capabilities";
+const PARAMETERS: [&str; 5] = ["id", "base", "if_exists", "ttl", "dry_run"];
+
+/// `POST /import/lmos-capabilities`
+#[utoipa::path(
+    post,
+    path = "/import/lmos-capabilities",
+    operation_id = "import_lmos_capabilities",
+    tag = "import",
+    summary = "Register the agent of an LMOS capability file, and follow the file's URL",
+    description = "The file comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and looks \
+        again from time to time whether it changed. The URL is that of the file, or that of an agent: then \
+        `/.well-known/capabilities.json` is tried.",
+    params(
+        ("id" = Option<String>, Query, description = "The id of the Thing, instead of that of the file"),
+        ("base" = Option<String>, Query, description = "The URL that the file in the body is from; the id is made of it where the file has none"),
+        ("if_exists" = Option<String>, Query, description = "`replace` or `refuse`: 409 if the Thing is there"),
+        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed is renewed in time"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything, write nothing and follow nothing"),
+    ),
+    request_body(content((crate::http::schemas::CapabilityFileOrUrl = "application/json"))),
+    responses(
+        (status = 201, description = "Registered anew", body = crate::http::schemas::Imported, headers(("Location" = String, description = "The path of the Thing"), ("Agentdex-Warnings" = u64, description = "How much is odd or didn't survive"), ("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 200, description = "Registered, not anew; or what a dry run would do", body = crate::http::schemas::Imported),
+        crate::http::schemas::Refusals,
+        crate::http::schemas::ConflictRefusals,
+        crate::http::schemas::BodyRefusals,
+        crate::http::schemas::FetchRefusals,
+    )
+)]
+pub(in crate::http) async fn import(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &PARAMETERS)?;
+    let (terms, id) = (Terms::of(&parameters)?, given_id(&parameters)?);
+    let base = parameters.text("base").map(str::to_owned);
+    let imported = match Sent::read(&context, &request, payload, &["application/json"]).await? {
+        Sent::Url(_) if base.is_some() => {
+            let detail = "`base` says where a file in the body is from; a file that is fetched is from its URL";
+            return Err(Problem::invalid_parameter("base", detail));
+        }
+        Sent::Url(url) => follow(&context, terms.follow(&url, Format::LmosCapabilities).id(id)).await?,
+        Sent::Document(bytes) => {
+            let conversion = convert(move || to_thing(&bytes, &Options { id, base })).await?;
+            register(&context, terms.import(conversion)).await?
+        }
+    };
+    Ok(answer(&context, &request, PATH, &imported, terms))
+}

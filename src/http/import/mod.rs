@@ -1,0 +1,174 @@
+//! `/import/{format}`: descriptions in other formats, converted and registered as a whole or not at all.
+//!
+//! Each format has a file with its parameters, its media types and how its documents become Things.
+//! Formats that agents serve themselves may come as a URL, which is then fetched and followed.
+
+pub(super) mod a2a;
+pub(super) mod agent_spec;
+pub(super) mod lmos_capabilities;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        StatusCode,
+        header::{ETAG, LOCATION},
+    },
+    web,
+};
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Context,
+    address::{base_path, thing_path},
+    blocking::blocking,
+    body,
+    parameters::Parameters,
+    problem::Problem,
+    thing::WARNINGS,
+};
+use crate::{
+    convert::{Conversion, Format},
+    registry::{Effect, IfExists, Import, Imported, imports::Follow},
+    td,
+};
+
+/// What an import may say in any format.
+#[derive(Debug, Clone, Copy)]
+struct Terms {
+    if_exists: IfExists,
+    ttl: Option<u64>,
+    dry_run: bool,
+}
+
+impl Terms {
+    fn of(parameters: &Parameters) -> Result<Terms, Problem> {
+        let choices = [("replace", IfExists::Replace), ("refuse", IfExists::Refuse)];
+        Ok(Terms {
+            if_exists: parameters.choice("if_exists", &choices)?.unwrap_or_default(),
+            ttl: parameters.number("ttl", 0)?,
+            dry_run: parameters.flag("dry_run")?,
+        })
+    }
+
+    fn import(self, conversion: Conversion) -> Import {
+        Import::new(conversion).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
+    }
+
+    fn follow(self, url: &str, format: Format) -> Follow {
+        Follow::new(url, format).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
+    }
+}
+
+/// What was sent: a document, or where one is.
+#[derive(Debug)]
+enum Sent {
+    Document(Vec<u8>),
+    Url(String),
+}
+
+impl Sent {
+    /// Reads the body of a request, which has one of these types.
+    async fn read(
+        context: &Context,
+        request: &HttpRequest,
+        payload: web::Payload,
+        types: &[&str],
+    ) -> Result<Sent, Problem> {
+        body::check_type(request, types)?;
+        Sent::of(body::read(request, payload, context.options.body_limit).await?)
+    }
+
+    /// An object whose only member is `url` is no document of any format.
+    fn of(bytes: Vec<u8>) -> Result<Sent, Problem> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Elsewhere {
+            url: Value,
+        }
+        let Ok(Elsewhere { url }) = serde_json::from_slice(&bytes) else { return Ok(Sent::Document(bytes)) };
+        let Some(text) = url.as_str() else { return Err(invalid_url("`url` must be a text")) };
+        match Url::parse(text) {
+            Ok(_) => Ok(Sent::Url(text.to_owned())),
+            Err(error) => {
+                let shown: String = text.chars().take(200).collect();
+                Err(invalid_url(&format!("{shown:?} is no absolute URL: {error}")))
+            }
+        }
+    }
+}
+
+fn invalid_url(detail: &str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "invalid-url", "Invalid URL", detail)
+}
+
+/// The id that a Thing is to have, if one is given.
+fn given_id(parameters: &Parameters) -> Result<Option<String>, Problem> {
+    let id = parameters.text("id").map(td::normalize_id).transpose()?;
+    Ok(id.map(|id| id.into_owned()))
+}
+
+/// Converts on a thread that may block.
+async fn convert<T: Send + 'static>(
+    conversion: impl FnOnce() -> crate::Result<T> + Send + 'static,
+) -> Result<T, Problem> {
+    Ok(blocking(conversion).await?)
+}
+
+/// Registers what was converted, or nothing of it.
+async fn register(context: &Context, import: Import) -> Result<Imported, Problem> {
+    let registry = context.registry.clone();
+    Ok(blocking(move || pollster::block_on(registry.import(import))).await?)
+}
+
+/// Fetches a document, registers it, and follows it from now on.
+async fn follow(context: &Context, follow: Follow) -> Result<Imported, Problem> {
+    let registry = context.registry.clone();
+    let following = context.network.run(async move { registry.follow(follow).await });
+    following.await.map_err(Problem::of_fetched)
+}
+
+/// What a client is told of an import; `path` is that of the format.
+fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Imported, terms: Terms) -> HttpResponse {
+    let of = |effect| imported.ids_with(effect).collect::<Vec<_>>();
+    let ids: Vec<&str> = imported.things.iter().map(|thing| thing.id.as_str()).collect();
+    let warnings: Vec<_> =
+        imported.warnings.iter().chain(imported.things.iter().flat_map(|thing| &thing.warnings)).collect();
+    let mut body =
+        json!({"ids": ids, "created": of(Effect::Created), "updated": of(Effect::Updated), "warnings": warnings});
+    let is_new = !terms.dry_run && !of(Effect::Created).is_empty();
+    let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
+    response.insert_header((WARNINGS, warnings.len()));
+    if terms.dry_run {
+        body["dryRun"] = true.into();
+    } else if let [thing] = imported.things.as_slice() {
+        let base = base_path(request, &context.options, path);
+        response.insert_header((LOCATION, thing_path(base, &thing.id)));
+        response.insert_header((ETAG, format!("\"{}\"", thing.seq)));
+    }
+    response.json(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_object_of_a_url_alone_is_a_url() {
+        let sent = |text: &str| match Sent::of(text.into()) {
+            Ok(Sent::Url(url)) => url,
+            Ok(Sent::Document(bytes)) => format!("document of {} bytes", bytes.len()),
+            Err(problem) => problem.to_string(),
+        };
+        assert_eq!(sent(r#" {"url": "https://a.example"} "#), "https://a.example");
+        for other in ["", "{}", "[]", "\"https://a.example\"", r#"{"url": "https://a.example", "name": ""}"#] {
+            assert_eq!(sent(other), format!("document of {} bytes", other.len()));
+        }
+        assert_eq!(sent(r#"{"url": null}"#), "Invalid URL: `url` must be a text");
+        for broken in ["", "agents.example", "/card.json", "https://"] {
+            let problem = sent(&json!({"url": broken}).to_string());
+            assert!(problem.starts_with("Invalid URL: ") && problem.contains("is no absolute URL"), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `/imports`: which URLs are followed, and how their documents are.
+
+use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
+use serde_json::json;
+
+use super::{
+    Context,
+    address::{base_path, path_below, thing_id, thing_id_before},
+    blocking::blocking,
+    origin,
+    parameters::Parameters,
+    problem::Problem,
+    things::page_url,
+};
+use crate::{
+    Error,
+    registry::imports::{FollowedImport, ImportStatus, Refreshed},
+    search::MAX_LIMIT,
+    td,
+};
+
+/// What comes behind the id of a Thing that is to be looked after.
+pub(super) const REFRESH: &str = "/refresh";
+
+/// `GET /imports`
+#[utoipa::path(
+    get,
+    path = "/imports",
+    tag = "import",
+    operation_id = "list_imports",
+    summary = "List the URLs that are followed",
+    params(
+        ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; repeated: one of them"),
+        ("limit" = Option<u64>, Query, description = "At most so many; over 1,000 is served as 1,000; without it everything is sent"),
+        ("offset" = Option<u64>, Query, description = "Pass so many over"),
+    ),
+    responses(
+        (status = 200, description = "In ascending order of the Thing's id", body = Vec<super::schemas::FollowedImport>, headers(("Link" = String, description = "`next`"))),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["status", "limit", "offset"])?;
+    let statuses = [ImportStatus::Current, ImportStatus::Stale].map(|status| (status.name(), status));
+    let wanted = parameters.choices("status", &statuses)?;
+    let number = |name, minimum| {
+        let number = parameters.number(name, minimum)?;
+        Ok::<_, Problem>(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
+    };
+    let (limit, offset) = (number("limit", 1)?.map(|limit| limit.min(MAX_LIMIT)), number("offset", 0)?.unwrap_or(0));
+
+    let registry = context.registry.clone();
+    let mut imports = blocking(move || registry.imports()).await?;
+    imports.retain(|import| wanted.is_empty() || wanted.contains(&import.status));
+    let mut response = HttpResponse::Ok();
+    if let Some(end) = limit.map(|limit| offset.saturating_add(limit)).filter(|end| *end < imports.len()) {
+        let path = format!("{}/imports", base_path(&request, &context.options, "/imports"));
+        let next = page_url(&path, &parameters, end, limit);
+        response.insert_header((LINK, format!("<{next}>; rel=\"next\"")));
+    }
+    let page: Vec<FollowedImport> = imports.into_iter().skip(offset).take(limit.unwrap_or(usize::MAX)).collect();
+    Ok(response.json(page))
+}
+
+/// Answers all methods of a followed import.
+pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    if path_below(&request) == "/" {
+        let detail = "the collection is /imports without a slash at the end, an import is /imports/{id}";
+        return Err(Problem::unknown_path(request.path()).with_detail(detail));
+    }
+    match request.method().as_str() {
+        "GET" | "HEAD" => retrieve(context, request).await,
+        "DELETE" => stop(context, request).await,
+        other => Err(Problem::method_not_allowed(other, "GET, HEAD, DELETE")),
+    }
+}
+
+/// `GET /imports/{id}`
+#[utoipa::path(
+    get,
+    path = "/imports/{id}",
+    tag = "import",
+    operation_id = "retrieve_import",
+    summary = "Say how the URL of a Thing is followed",
+    params(
+        ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
+    ),
+    responses(
+        (status = 200, description = "What is known of its source", body = super::schemas::FollowedImport),
+        super::schemas::Refusals,
+        super::schemas::ImportRefusals,
+    )
+)]
+pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let id = thing_id(&request, &context.options)?;
+    match context.registry.find_import(&id)? {
+        Some(import) => Ok(HttpResponse::Ok().json(import)),
+        None => Err(Error::NotFollowed { id }.into()),
+    }
+}
+
+/// `DELETE /imports/{id}`
+#[utoipa::path(
+    delete,
+    path = "/imports/{id}",
+    tag = "import",
+    operation_id = "stop_import",
+    summary = "Follow the URL of a Thing no longer; the Thing stays",
+    params(
+        ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
+    ),
+    responses(
+        (status = 204, description = "No longer followed"),
+        super::schemas::Refusals,
+        super::schemas::ImportRefusals,
+    )
+)]
+pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let id = thing_id(&request, &context.options)?;
+    context.registry.unfollow(&id).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `POST /things/{id}/refresh`
+#[utoipa::path(
+    post,
+    path = "/things/{id}/refresh",
+    tag = "import",
+    operation_id = "refresh_import",
+    summary = "Look now whether the document of a Thing changed at its URL",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+    ),
+    responses(
+        (status = 200, description = "What it came to", body = super::schemas::RefreshedImport),
+        super::schemas::Refusals,
+        super::schemas::FormRefusals,
+        super::schemas::ImportRefusals,
+        super::schemas::FetchRefusals,
+    )
+)]
+pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    // There is no body whose type would have to be asked for first.
+    origin::refuse_foreign_pages(&request, &context.options)?;
+    let id = td::normalize_id(&thing_id_before(&request, &context.options, REFRESH)?)?.into_owned();
+    let registry = context.registry.clone();
+    let look = async move { Ok((registry.refresh_import(&id).await?, registry.find_import(&id)?)) };
+    let (refreshed, import) = context.network.run(look).await.map_err(Problem::of_fetched)?;
+    let result = match refreshed {
+        Refreshed::Unchanged => "unchanged",
+        Refreshed::Updated => "updated",
+        Refreshed::Stopped => "stopped",
+    };
+    Ok(HttpResponse::Ok().json(json!({"result": result, "import": import})))
+}

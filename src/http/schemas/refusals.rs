@@ -1,0 +1,79 @@
+//! What operations answer instead of success.
+
+use utoipa::IntoResponses;
+
+use super::Problem;
+
+/// What every operation may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum Refusals {
+    /// The request isn't understood: a parameter, a header, the body.
+    #[response(status = 400, content_type = "application/problem+json")]
+    BadRequest(Problem),
+    /// The registry failed; its log says why.
+    #[response(status = 500, content_type = "application/problem+json")]
+    Failed(Problem),
+    /// Not now: the search index is being rebuilt, writes are closed, or the server stops.
+    #[response(status = 503, content_type = "application/problem+json")]
+    Unavailable(Problem),
+}
+
+/// What operations on one Thing may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum ThingRefusals {
+    /// There is no such Thing, or it has expired.
+    #[response(status = 404, content_type = "application/problem+json")]
+    NotFound(Problem),
+    /// `If-Match` or `If-None-Match` doesn't hold.
+    #[response(status = 412, content_type = "application/problem+json")]
+    PreconditionFailed(Problem),
+}
+
+/// What imports may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum ConflictRefusals {
+    /// One of the Things is there already.
+    #[response(status = 409, content_type = "application/problem+json")]
+    AlreadyExists(Problem),
+}
+
+/// What operations may answer instead that pages of any origin could ask for.
+#[derive(IntoResponses)]
+pub(in crate::http) enum FormRefusals {
+    /// It was sent by a page that may not.
+    #[response(status = 403, content_type = "application/problem+json")]
+    ForeignOrigin(Problem),
+}
+
+/// What operations on a followed URL may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum ImportRefusals {
+    /// Nothing is followed for a Thing of this id.
+    #[response(status = 404, content_type = "application/problem+json")]
+    NotFollowed(Problem),
+}
+
+/// What operations that fetch may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum FetchRefusals {
+    /// The URL isn't one that is fetched, what came isn't the document, or the card has no valid signature where one is required.
+    #[response(status = 422, content_type = "application/problem+json")]
+    Refused(Problem),
+    /// No document came back.
+    #[response(status = 502, content_type = "application/problem+json")]
+    FetchFailed(Problem),
+    /// It took too long.
+    #[response(status = 504, content_type = "application/problem+json")]
+    FetchTimedOut(Problem),
+}
+
+/// What operations that take a body may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum BodyRefusals {
+    /// The body is larger than the limit.
+    #[response(status = 413, content_type = "application/problem+json")]
+    TooLarge(Problem),
+    /// The body is of a type, or in a content coding, that isn't taken.
+    #[response(status = 415, content_type = "application/problem+json")]
+    UnsupportedMediaType(Problem),
+}
