@@ -120,7 +120,10 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
     }
     match &options.base {
         Some(url) => Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, url.as_bytes()).urn().to_string()),
-        None => Err(invalid("no-identity", "the file has no `id`; give one")),
+        None => Err(invalid(
+            "no-identity",
+            "the file has no `id`: give an `id` for its Thing, or as `base` the URL that the file is from",
+        )),
     }
 }
 

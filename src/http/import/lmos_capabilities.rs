@@ -4,6 +4,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     web::{self, Data},
 };
+use reqwest::Url;
 
 use super::{Sent, Terms, answer, convert, follow, given_id, register};
 use crate::{
@@ -51,7 +52,7 @@ pub(in crate::http) async fn import(
 ) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &PARAMETERS)?;
     let (terms, id) = (Terms::of(&parameters)?, given_id(&parameters)?);
-    let base = parameters.text("base").map(str::to_owned);
+    let base = base(&parameters)?;
     let imported = match Sent::read(&context, &request, payload, &["application/json"]).await? {
         Sent::Url(_) if base.is_some() => {
             let detail = "`base` says where a file in the body is from; a file that is fetched is from its URL";
@@ -64,4 +65,16 @@ pub(in crate::http) async fn import(
         }
     };
     Ok(answer(&context, &request, PATH, &imported, terms))
+}
+
+/// Where the file is from, which everybody will read.
+fn base(parameters: &Parameters) -> Result<Option<String>, Problem> {
+    let Some(text) = parameters.text("base") else { return Ok(None) };
+    let is_public =
+        |url: Url| matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
+    if Url::parse(text).is_ok_and(is_public) {
+        return Ok(Some(text.to_owned()));
+    }
+    let detail = "`base` must be an absolute URL with http or https, and without credentials";
+    Err(Problem::invalid_parameter("base", detail))
 }
