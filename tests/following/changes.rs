@@ -12,7 +12,7 @@ use super::*;
 
 #[test]
 fn import_is_remembered_with_where_it_came_from() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     let before = Timestamp::now();
     let follow = Follow::new(source.url(), Format::A2a).actor(Some("eve".into()));
@@ -37,7 +37,7 @@ fn import_is_remembered_with_where_it_came_from() {
 
 #[test]
 fn unchanged_document_changes_nothing() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     let before = fixture.import("urn:card:a");
@@ -53,7 +53,7 @@ fn unchanged_document_changes_nothing() {
 #[test]
 fn server_that_can_tell_sends_the_document_once() {
     let text = card("a", "first").to_string();
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let headers =
         [("content-type", "application/json"), ("etag", "\"1\""), ("last-modified", "Sun, 22 Nov 2026 00:00:00 GMT")];
     source.answer(Reply::new("200 OK", &headers, &text));
@@ -72,7 +72,7 @@ fn server_that_can_tell_sends_the_document_once() {
 
 #[test]
 fn changed_document_is_an_update_and_another_revision() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     // Its name is another, but it is the same Thing.
@@ -96,7 +96,7 @@ fn changed_document_is_an_update_and_another_revision() {
 
 #[test]
 fn source_can_be_looked_at_before_its_time() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Unchanged);
@@ -112,7 +112,7 @@ fn source_can_be_looked_at_before_its_time() {
 
 #[test]
 fn what_is_followed_survives_a_restart() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let Fixture { registry, directory } = Fixture::start();
     block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
     let before = registry.imports().unwrap();
@@ -126,7 +126,7 @@ fn what_is_followed_survives_a_restart() {
 
 #[test]
 fn following_again_goes_on_with_what_was_seen() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     let since = fixture.import("urn:card:a").followed_since;
@@ -142,7 +142,7 @@ fn following_again_goes_on_with_what_was_seen() {
 
 #[test]
 fn existing_things_and_dry_runs_are_left_alone() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     let dry = Follow::new(source.url(), Format::A2a).dry_run(true);
     assert_eq!(block_on(fixture.registry.follow(dry)).unwrap().things[0].effect, Effect::Created);
@@ -160,7 +160,7 @@ fn existing_things_and_dry_runs_are_left_alone() {
 
 #[test]
 fn what_would_expire_is_renewed_in_time() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     let follow = Follow::new(source.url(), Format::A2a).ttl(Some(600));
     block_on(fixture.registry.follow(follow)).unwrap();
@@ -184,7 +184,7 @@ fn registry_that_lets_everything_expire_renews_what_it_follows() {
     for options in
         [Options { default_ttl: Some(600), ..Options::default() }, Options { max_ttl: Some(600), ..Options::default() }]
     {
-        let source = Card::start(&card("a", "first"));
+        let source = Page::start(&card("a", "first"));
         let directory = TempDir::new().unwrap();
         let registry = Registry::builder(directory.path()).options(options).following(following()).open().unwrap();
         let fixture = Fixture { registry, directory };

@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn source_that_fails_again_and_again_is_stale() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     source.break_down();
@@ -44,7 +44,7 @@ fn source_that_fails_again_and_again_is_stale() {
 #[test]
 fn stale_source_that_returns_is_current() {
     for (description, changed) in [("first", false), ("second", true)] {
-        let source = Card::start(&card("a", "first"));
+        let source = Page::start(&card("a", "first"));
         let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
         fixture.follow(&source);
         let before = fixture.thing("urn:card:a");
@@ -65,7 +65,7 @@ fn stale_source_that_returns_is_current() {
 
 #[test]
 fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     for (reply, reason) in [
@@ -98,7 +98,7 @@ fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
 
 #[test]
 fn document_about_another_thing_is_not_taken_for_this_one() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let stubborn = |arrived: &Arrived<'_>| convert(&Arrived { id: None, ..*arrived });
     let fixture = Fixture::with(|following| Following { convert: Arc::new(stubborn), ..following });
     fixture.follow(&source);
@@ -111,7 +111,7 @@ fn document_about_another_thing_is_not_taken_for_this_one() {
 #[test]
 fn nothing_is_imported_where_fetching_fails() {
     let fixture = Fixture::start();
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     source.break_down();
     let error = block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
     assert!(matches!(error, Error::FetchFailed { status: Some(500), .. }), "{error}");
@@ -126,7 +126,7 @@ fn nothing_is_imported_where_fetching_fails() {
 #[test]
 fn registry_without_a_fetcher_fetches_nothing() {
     let directory = TempDir::new().unwrap();
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let registry = Registry::builder(directory.path()).open().unwrap();
     let error = block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
     assert!(matches!(&error, Error::FetchRefused { reason, .. } if reason.contains("without a fetcher")), "{error}");

@@ -44,7 +44,7 @@ fn nobody_vouches_for_a_description_by_hand() {
 
 #[test]
 fn description_that_is_put_back_as_it_is_keeps_its_marks() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     let served = fixture.thing("urn:card:a");
@@ -70,7 +70,7 @@ fn description_that_is_put_back_as_it_is_keeps_its_marks() {
 
 #[test]
 fn description_that_is_changed_by_hand_loses_its_marks() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
     fixture.follow(&source);
     source.break_down();
@@ -82,7 +82,7 @@ fn description_that_is_changed_by_hand_loses_its_marks() {
 
 #[test]
 fn card_cannot_speak_for_the_registry() {
-    let source = Card::start(&json!({
+    let source = Page::start(&json!({
         "name": "a", "description": "d", "url": "https://agents.example/a2a", "version": "1", "skills": [],
         "capabilities": {}, "defaultInputModes": [], "defaultOutputModes": [],
         "agentdex:signature": {"status": "valid"}, "agentdex:status": "stale"

@@ -8,10 +8,7 @@ mod signatures;
 mod stopping;
 mod worker;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use agentdex::{
     ChangeKind, Error, Registry, Timestamp,
@@ -27,39 +24,7 @@ use agentdex::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Answers, Reply, Site};
-
-/// A site whose document can be changed, with an entity tag and conditional answers.
-struct Card {
-    site: Site,
-    reply: Arc<Mutex<Reply>>,
-}
-
-impl Card {
-    fn start(document: &Value) -> Card {
-        let reply = Arc::new(Mutex::new(Reply::json("")));
-        let told = reply.clone();
-        let source = Card { site: Site::start(move |_| told.lock().unwrap().clone()), reply };
-        source.serve(document);
-        source
-    }
-
-    fn serve(&self, document: &Value) {
-        self.answer(Reply::json(&document.to_string()));
-    }
-
-    fn answer(&self, reply: Reply) {
-        *self.reply.lock().unwrap() = reply;
-    }
-
-    fn break_down(&self) {
-        self.answer(Reply::new("500 Internal Server Error", &[], ""));
-    }
-
-    fn url(&self) -> String {
-        self.site.url("/card.json")
-    }
-}
+use crate::support::{Answers, Page, Reply, Site};
 
 /// A registry that follows, and looks only when it is told to.
 struct Fixture {
@@ -78,7 +43,7 @@ impl Fixture {
         Fixture { registry, directory }
     }
 
-    fn follow(&self, source: &Card) -> Imported {
+    fn follow(&self, source: &Page) -> Imported {
         block_on(self.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap()
     }
 

@@ -1,6 +1,6 @@
 //! Signed cards: keys of the operator and of the card's domain, and what becomes of a card when they change.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Mutex};
 
 use agentdex::{
     ChangeKind::{Created, Updated},

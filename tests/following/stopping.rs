@@ -23,7 +23,7 @@ fn rules(written: &Written) -> Vec<&str> {
 
 #[test]
 fn change_by_hand_stops_it_with_a_warning() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     // What says the same changes nothing.
@@ -53,7 +53,7 @@ fn change_by_hand_stops_it_with_a_warning() {
 
 #[test]
 fn import_by_hand_stops_it_too() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     let import = |description: &str| {
@@ -73,7 +73,7 @@ fn import_by_hand_stops_it_too() {
 
 #[test]
 fn removal_stops_it() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     fixture.registry.remove("urn:card:a").unwrap();
@@ -85,7 +85,7 @@ fn removal_stops_it() {
 
 #[test]
 fn unfollowed_thing_stays_as_it_is() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.follow(&source);
     block_on(fixture.registry.unfollow("urn:card:a")).unwrap();

@@ -19,7 +19,7 @@ fn in_background(following: Following) -> Following {
 
 #[test]
 fn changes_are_noticed_by_themselves() {
-    let (one, other) = (Card::start(&card("a", "first")), Card::start(&card("b", "first")));
+    let (one, other) = (Page::start(&card("a", "first")), Page::start(&card("b", "first")));
     let fixture = Fixture::with(in_background);
     fixture.follow(&one);
     fixture.follow(&other);
@@ -31,7 +31,7 @@ fn changes_are_noticed_by_themselves() {
 
 #[test]
 fn what_was_followed_before_a_restart_is_looked_at_after_it() {
-    let source = Card::start(&card("a", "first"));
+    let source = Page::start(&card("a", "first"));
     let Fixture { registry, directory } =
         Fixture::with(|following| Following { interval: Duration::from_secs(1), ..following });
     block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
@@ -44,7 +44,7 @@ fn what_was_followed_before_a_restart_is_looked_at_after_it() {
 #[test]
 fn registry_closes_while_a_source_keeps_it_waiting() {
     for close in [false, true] {
-        let source = Card::start(&card("a", "first"));
+        let source = Page::start(&card("a", "first"));
         let Fixture { registry, directory } = Fixture::with(in_background);
         block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
         source.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));

@@ -1,14 +1,18 @@
 //! The REST API, one module a resource.
 
 mod about;
+mod agent_cards;
 mod batch;
+mod capability_files;
 mod changes;
 mod corpus;
 mod events;
 mod import;
+mod imports;
 mod list;
 mod problems;
 mod search;
 mod server;
+mod signed_cards;
 mod thing;
 mod validate;

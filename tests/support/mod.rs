@@ -6,9 +6,14 @@ mod resolver;
 mod sdk;
 mod site;
 
-use std::{net::SocketAddr, sync::Once, thread::JoinHandle};
+use std::{net::SocketAddr, sync::Once, thread::JoinHandle, time::Duration};
 
-use agentdex::{Registry, http, registry};
+use agentdex::{
+    Registry,
+    fetch::{self, AllowList, Fetcher},
+    http,
+    registry::{self, imports::Following},
+};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -18,7 +23,7 @@ pub use self::{
     events::{Event, EventStream},
     resolver::Answers,
     sdk::{run_javascript, run_python},
-    site::{Reply, Site, certified},
+    site::{Page, Reply, Site, certified},
 };
 
 /// A registry in a directory of its own, served over HTTP until it is dropped.
@@ -41,9 +46,34 @@ impl TestRegistry {
         TestRegistry::start_in(tempfile::tempdir().unwrap(), options, http_options)
     }
 
+    /// Starts an empty one that fetches from loopback, whatever the name of the host. It looks again only
+    /// where it is told to.
+    pub fn following() -> TestRegistry {
+        TestRegistry::following_with(|following| following, http::Options::default())
+    }
+
+    /// The same with changes.
+    pub fn following_with(change: impl FnOnce(Following) -> Following, http_options: http::Options) -> TestRegistry {
+        let options = fetch::Options {
+            allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
+            timeout: Duration::from_secs(20),
+            phase_timeout: Duration::from_secs(10),
+            ..fetch::Options::default()
+        };
+        let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
+        let following = change(Following { in_background: false, ..Following::new(fetcher) });
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::builder(directory.path()).following(following).open().unwrap();
+        TestRegistry::serve(registry, directory, http_options)
+    }
+
     /// Starts one on what a directory has already.
     pub fn start_in(directory: TempDir, options: registry::Options, http_options: http::Options) -> TestRegistry {
         let registry = Registry::builder(directory.path()).options(options).open().unwrap();
+        TestRegistry::serve(registry, directory, http_options)
+    }
+
+    fn serve(registry: Registry, directory: TempDir, http_options: http::Options) -> TestRegistry {
         let server = http::Server::bind("127.0.0.1:0", &registry, http_options).unwrap();
         let address = server.local_addr();
         await_index(&registry);

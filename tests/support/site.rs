@@ -16,6 +16,7 @@ use rustls::{
     crypto::ring,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
+use serde_json::Value;
 
 /// A server that runs until the process ends.
 pub struct Site {
@@ -101,6 +102,38 @@ impl Site {
     /// The heads of the requests so far.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
+    }
+}
+
+/// A site with one document, at every path, that can be changed.
+pub struct Page {
+    pub site: Site,
+    reply: Arc<Mutex<Reply>>,
+}
+
+impl Page {
+    pub fn start(document: &Value) -> Page {
+        let reply = Arc::new(Mutex::new(Reply::json("")));
+        let told = reply.clone();
+        let page = Page { site: Site::start(move |_| told.lock().unwrap().clone()), reply };
+        page.serve(document);
+        page
+    }
+
+    pub fn serve(&self, document: &Value) {
+        self.answer(Reply::json(&document.to_string()));
+    }
+
+    pub fn answer(&self, reply: Reply) {
+        *self.reply.lock().unwrap() = reply;
+    }
+
+    pub fn break_down(&self) {
+        self.answer(Reply::new("500 Internal Server Error", &[], ""));
+    }
+
+    pub fn url(&self) -> String {
+        self.site.url("/card.json")
     }
 }
 
