@@ -114,9 +114,10 @@ impl Problem {
         self.status
     }
 
-    /// The error inside, if it is the server's and not the client's.
+    /// The error inside, if it is the server's: not the client's, nor that of somebody who was asked.
     pub(super) fn internal(&self) -> Option<&Error> {
-        self.source.as_deref().filter(|_| self.status.is_server_error())
+        let is_of_others = matches!(self.status, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT);
+        self.source.as_deref().filter(|_| self.status.is_server_error() && !is_of_others)
     }
 
     /// The problem document.
@@ -311,6 +312,18 @@ mod tests {
         assert!(problem.internal().is_some());
         let closed = Problem::from(Error::WritesClosed { reason: "secret disk".into() });
         assert!(!closed.document().to_string().contains("secret"));
+    }
+
+    #[test]
+    fn failures_of_other_servers_are_none_of_this_one() {
+        let url = "https://agents.example/card.json".to_owned();
+        let failed = Error::FetchFailed { url: url.clone(), status: Some(500), reason: String::new(), source: None };
+        for (error, status) in [(failed, 502), (Error::FetchTimedOut { url, doing: "connecting" }, 504)] {
+            let problem = Problem::of_fetched(error);
+            assert_eq!((problem.status().as_u16(), problem.internal().is_none()), (status, true));
+        }
+        let busy = Problem::of_fetched(Error::FetchBusy { host: "agents.example".into() });
+        assert!(busy.headers.iter().any(|(name, _)| name == header::RETRY_AFTER), "{busy:?}");
     }
 
     #[test]

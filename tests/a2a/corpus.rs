@@ -9,7 +9,8 @@ use super::{json, rendition, thing, thing_with};
 /// Documents that are no cards, with what they are told. There are none.
 const REFUSED: &[(&str, &str)] = &[];
 
-fn cards() -> Option<Vec<(String, Vec<u8>)>> {
+/// Their file names and bytes.
+pub fn cards() -> Option<Vec<(String, Vec<u8>)>> {
     let shared = std::env::var_os("AGENTDEX_SHARED").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus/a2a");

@@ -1,6 +1,6 @@
 //! A2A agent cards: read, turned into Things, from one generation to the other, and back.
 
-mod corpus;
+pub mod corpus;
 mod exporting;
 mod hostile;
 mod mapping;

@@ -1,12 +1,15 @@
-//! Thing Descriptions that other people wrote, through the registry and back. The documents aren't
-//! part of the project; without them this test says so and ends.
+//! Thing Descriptions and agent cards that other people wrote, through the registry and back. The documents
+//! aren't part of the project; without them these tests say so and end.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use agentdex::td::{Document, Layers, validate};
+use agentdex::{
+    convert::a2a::{Card, Generation},
+    td::{Document, Layers, validate},
+};
 use serde_json::Value;
 
-use crate::support::TestRegistry;
+use crate::{a2a::corpus::cards, support::TestRegistry};
 
 /// The documents that the W3C schema and the playground call valid.
 fn valid_documents() -> Option<Vec<Value>> {
@@ -56,4 +59,23 @@ fn real_documents_come_back_valid_and_whole() {
             assert!(is_ours || thing[name] == *value, "{name} of {}", thing["id"]);
         }
     }
+}
+
+#[test]
+fn real_cards_come_back_byte_for_byte_and_in_the_other_version() {
+    let Some(cards) = cards() else { return };
+    let registry = TestRegistry::start();
+    for (number, (file, bytes)) in cards.iter().enumerate() {
+        let path = format!("/import/a2a?id=urn:card:{number}");
+        let imported = registry.call("POST", &path).body("application/json", bytes.clone()).send().expect(201);
+        let thing = registry.get(&imported.header("location")).expect(200);
+        let report = validate(&Document::parse(&thing.body).unwrap(), Layers::All);
+        assert!(report.is_valid(), "{file}: {report}");
+        let path = format!("/things/urn:card:{number}/agent-card");
+        assert_eq!(&registry.get(&path).expect(200).body, bytes, "{file}");
+        let new = Card::parse(&registry.get(&format!("{path}?version=1.0")).expect(200).body).unwrap();
+        assert_eq!(new.generation(), Generation::V1, "{file}");
+    }
+    let found = registry.get("/search?format=a2a&signature=unsigned&consistent=true&limit=1").json();
+    assert_eq!(found["total"], cards.len());
 }
