@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, TestRegistry, agent, run_python};
 
+const PLAIN: &str = include_str!("../fixtures/a2a/plain_0_2.json");
 const OLD: &str = include_str!("../fixtures/a2a/every_scheme_0_3.json");
 const NEW: &str = include_str!("../fixtures/a2a/several_interfaces_1_0.json");
 const EXTENDED: &str = include_str!("../fixtures/a2a/extensions_1_0.json");
@@ -224,21 +225,12 @@ asyncio.run(main())
 #[test]
 fn python_sdk_resolves_cards_from_the_registry() {
     let registry = TestRegistry::start();
-    for (id, card) in [("urn:old", OLD), ("urn:new", NEW)] {
-        import(&registry, &format!("?id={id}"), card).expect(201);
+    for (id, card) in [("plain", PLAIN), ("old", OLD), ("new", NEW)] {
+        import(&registry, &format!("?id=urn:{id}"), card).expect(201);
     }
-    let paths = ["old/agent-card", "new/agent-card", "old/agent-card?version=1.0", "new/agent-card?version=0.3"];
+    // The SDK can't read several flows in one scheme of 0.3; as 1.0 they are several schemes.
+    let paths = ["plain/agent-card", "new/agent-card", "old/agent-card?version=1.0", "new/agent-card?version=0.3"];
     let lines: String = paths.iter().map(|path| format!("{} /things/urn:{path}\n", registry.url(""))).collect();
     let Some(read) = run_python(RESOLVER, &lines) else { return };
-    let expected = |text: &str| {
-        let card: Value = serde_json::from_str(text).unwrap();
-        (card["name"].as_str().unwrap().to_owned(), card["skills"].as_array().unwrap().len().to_string())
-    };
-    let read: Vec<_> = read.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect();
-    assert_eq!(read.len(), 4);
-    for (line, text) in read.iter().zip([OLD, NEW, OLD, NEW]) {
-        let (name, skills) = expected(text);
-        let [.., interfaces, read_skills] = line.as_slice() else { panic!("{line:?}") };
-        assert!(line.join(" ").starts_with(&name) && *read_skills == skills && *interfaces != "0", "{line:?}");
-    }
+    assert_eq!(read, "Echo 1 1\nFerry 6 2\nVault 3 1\nFerry 2 2\n");
 }
