@@ -82,11 +82,11 @@ impl Mount<'_> {
         self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
         self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
-        self.formats(config);
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
         self.resource(config, "/search/{language}", "/search/{language:jsonpath|xpath|sparql}", unoffered());
+        self.formats(config);
     }
 
     /// Other formats, in and out, and what is followed.
