@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod following;
 mod import;
 
 use std::{pin::Pin, time::Duration};
@@ -19,6 +20,7 @@ use crate::change::{Change, Epoch, Seq};
 pub use self::{
     error::{Error, Problem, ValidationError},
     events::{Event, EventFilter, Events},
+    following::{FollowedImport, RefreshResult, Refreshed, Revision},
     import::Imported,
 };
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{RegistryClient, Result, read, text, thing_path};
 use crate::{
     client::Error,
-    convert::{Format, Source},
+    convert::{Format, Source, a2a::Generation},
     td::Violation,
 };
 
@@ -48,13 +48,55 @@ impl RegistryClient {
         read(&text, "what became of an import")
     }
 
+    /// Has the registry fetch a document, register its Things, and follow it from now on. The URL is that
+    /// of the document, or of the agent that it is about. `parameters` are those of `POST /import/{format}`.
+    ///
+    /// ```no_run
+    /// # async fn example() -> agentdex::client::Result<()> {
+    /// use agentdex::{client::RegistryClient, convert::Format};
+    ///
+    /// let registry = RegistryClient::new("http://127.0.0.1:8080")?;
+    /// let imported = registry.import_url(Format::A2a, "https://agents.example", &[("ttl", "86400")]).await?;
+    /// for warning in imported.warnings {
+    ///     println!("{warning}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], also where the document can't be fetched; [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
+    pub async fn import_url(&self, format: Format, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
+        let request = self.request(Method::POST, &format!("import/{format}"), parameters);
+        let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
+        read(&text, "what became of an import")
+    }
+
     /// A Thing in another format: what it was imported from, else what the registry makes of its
     /// description; none if there is no such Thing.
     ///
     /// # Errors
     /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
     pub async fn find_in_format(&self, id: &str, format: Format) -> Result<Option<Source>> {
-        let request = self.request(Method::GET, &format!("{}/{format}", thing_path(id)), &[]);
+        self.find_source(id, format, &[]).await
+    }
+
+    /// A Thing as an agent card of a version: the card that it was imported from if it has that version,
+    /// else one that is converted; none if there is no such Thing.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::find_in_format`].
+    pub async fn find_agent_card(&self, id: &str, version: Generation) -> Result<Option<Source>> {
+        self.find_source(id, Format::A2a, &[("version", version.name())]).await
+    }
+
+    async fn find_source(&self, id: &str, format: Format, parameters: &[(&str, &str)]) -> Result<Option<Source>> {
+        let name = match format {
+            Format::A2a => "agent-card",
+            other => other.name(),
+        };
+        let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
         let response = match self.send(request).await {
             Ok(response) => response,
             Err(error) if error.is_not_found() => return Ok(None),
