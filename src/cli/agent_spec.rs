@@ -5,12 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::document::FileDocument;
-use crate::{
-    convert::{
-        Syntax,
-        agent_spec::{self, Configuration},
-    },
-    td,
+use crate::convert::{
+    Syntax,
+    agent_spec::{self, Configuration},
 };
 
 /// Whose rules a configuration has to keep.
@@ -47,12 +44,9 @@ pub(super) struct Reading {
 /// What is made of a configuration.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Open Agent Spec")]
-pub(super) struct Mapping {
+pub(super) struct AgentSpecMapping {
     #[command(flatten)]
     pub reading: Reading,
-    /// Where the agent is deployed: its forms are made of it
-    #[arg(long, value_name = "URL")]
-    pub base: Option<String>,
     /// The namespace of ids that are no UUID: urn:agentspec:NAME:ID
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub publisher: String,
@@ -67,12 +61,12 @@ pub(super) struct Mapping {
     pub publish_prompts: bool,
 }
 
-impl Mapping {
+impl AgentSpecMapping {
     /// The same as options of the converter.
-    pub(super) fn options(&self, thing_model: bool) -> agent_spec::Options {
+    pub(super) fn options(&self, base: Option<String>, thing_model: bool) -> agent_spec::Options {
         agent_spec::Options {
             profile: self.reading.profile.into(),
-            base: self.base.clone(),
+            base,
             publisher: self.publisher.clone(),
             nested: self.nested,
             tools: self.tools,
@@ -89,8 +83,7 @@ impl Mapping {
         };
         let flags = [("nested", self.nested), ("tools", self.tools), ("publish_prompts", self.publish_prompts)];
         let flags = flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| (name, "true"));
-        let base = self.base.as_deref().map(|base| ("base", base));
-        [("profile", profile), ("publisher", &self.publisher)].into_iter().chain(base).chain(flags).collect()
+        [("profile", profile), ("publisher", &self.publisher)].into_iter().chain(flags).collect()
     }
 }
 
@@ -107,13 +100,4 @@ pub(super) fn parse(document: &FileDocument, components: &[FileDocument]) -> cra
     let components: Vec<(&[u8], Syntax)> =
         components.iter().map(|component| (component.bytes.as_slice(), component.syntax)).collect();
     Configuration::parse(&document.bytes, document.syntax, &components)
-}
-
-/// What is wrong with a configuration.
-pub(super) fn check(
-    document: &FileDocument,
-    components: &[FileDocument],
-    profile: Profile,
-) -> crate::Result<td::Report> {
-    Ok(parse(document, components)?.validate(profile.into()))
 }

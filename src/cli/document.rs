@@ -91,9 +91,13 @@ impl FileDocument {
         }
     }
 
-    /// The document as it is sent to a registry.
-    pub(super) fn into_source(self, format: Format) -> Source {
-        Source { format, media_type: self.syntax.media_type().to_owned(), bytes: self.bytes }
+    /// The document as it is sent to a registry: a configuration also in YAML, everything else as JSON.
+    pub(super) fn into_source(self, format: Format) -> Result<Source, Error> {
+        let (syntax, bytes) = match (format, self.syntax) {
+            (Format::AgentSpec, _) | (_, Syntax::Json) => (self.syntax, self.bytes),
+            (_, Syntax::Yaml) => (Syntax::Json, self.json()?.into_owned().into_bytes()),
+        };
+        Ok(Source { format, media_type: syntax.media_type().to_owned(), bytes })
     }
 }
 

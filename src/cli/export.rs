@@ -11,15 +11,18 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::remote::{self, Remote};
-use crate::convert::Format;
+use crate::convert::{Format, a2a::Generation};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Its id
     id: String,
-    /// Which format: agent-spec
+    /// Which format: agent-spec, a2a or lmos-capabilities
     #[arg(long)]
     format: Format,
+    /// Which version of an agent card; without it that of the card it was imported from, else 1.0
+    #[arg(long, value_name = "0.3|1.0")]
+    version: Option<Generation>,
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -28,14 +31,16 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    match arguments.format {
-        Format::AgentSpec => {}
-        Format::ThingDescription => bail!("`agentdex get {}` prints the Thing Description", arguments.id),
-        other => bail!("{other} documents can't be exported yet"),
-    }
     let client = arguments.remote.client()?;
-    let find = client.find_in_format(&arguments.id, arguments.format);
-    let found = remote::block_on(async { find.await.map_err(remote::explain) })?;
+    let id = &arguments.id;
+    let found = remote::block_on(async {
+        match (arguments.format, arguments.version) {
+            (Format::ThingDescription, _) => bail!("`agentdex get {id}` prints the Thing Description"),
+            (Format::A2a, Some(version)) => client.find_agent_card(id, version).await.map_err(remote::explain),
+            (format, None) => client.find_in_format(id, format).await.map_err(remote::explain),
+            (format, Some(_)) => bail!("--version is for agent cards (--format a2a), not for {format}"),
+        }
+    })?;
     let Some(document) = found else {
         bail!("there is no agent {:?} at {}\n  `agentdex list` shows what there is", arguments.id, client.url());
     };

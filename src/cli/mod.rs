@@ -7,6 +7,7 @@ mod examples;
 mod export;
 mod get;
 mod list;
+mod mapping;
 mod mqtt;
 mod openapi;
 mod output;

@@ -3,10 +3,12 @@
 use std::{
     borrow::Cow,
     env,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
 };
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+
+use crate::td::Violation;
 
 /// Colours and bold type, or the bare text where nobody would see them.
 #[derive(Debug, Clone, Copy)]
@@ -61,8 +63,18 @@ pub(super) fn red_on_stderr(text: &str) -> String {
 }
 
 /// Yellow where standard error is a terminal.
-pub(super) fn yellow_on_stderr(text: &str) -> String {
+fn yellow_on_stderr(text: &str) -> String {
     Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.yellow(text)
+}
+
+/// Tells on standard error what is odd about a document, a place a line.
+pub(super) fn warn(document: &str, warnings: &[Violation]) -> io::Result<()> {
+    let kind = yellow_on_stderr("warning:");
+    for warning in warnings {
+        let (document, rule) = (visible(document), visible(&warning.rule));
+        writeln!(io::stderr(), "{kind} {document}: {} [{rule}]", visible(&warning.to_string()))?;
+    }
+    Ok(())
 }
 
 /// See <https://no-color.org>.

@@ -1,12 +1,16 @@
 //! `agentdex register`: creates agents or replaces them, and keeps them alive if asked to.
 //!
-//! Thing Descriptions are put as they are, documents in other formats are imported by the registry.
+//! Thing Descriptions are put as they are, documents in other formats are imported by the registry, and
+//! what agents serve themselves the registry fetches.
+
+mod answer;
+mod keep_alive;
 
 use std::{
+    fmt,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Duration,
 };
 
 use anyhow::bail;
@@ -14,30 +18,34 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
+use self::answer::Answer;
 use super::{
-    agent_spec::{self, Mapping},
+    agent_spec,
     document::{self, FileDocument},
-    output::{causes, red_on_stderr},
+    mapping::Mapping,
+    output::{causes, red_on_stderr, visible, warn},
     remote::{self, Remote},
-    stop,
 };
 use crate::{
-    client::{self, Imported, RegistryClient, Written},
+    client::{self, Imported, RegistryClient},
     convert::{Format, Source},
     td,
 };
 
-/// As many files as get a progress bar.
+/// As many agents as get a progress bar.
 const MANY: usize = 20;
-/// How long to wait before a renewal that failed is tried again.
-const RETRY: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: td or agent-spec; each tells its own unless given
+    /// URL of an agent, or of its card or capability file, that the registry fetches and follows from
+    /// then on; can be repeated
+    #[arg(long = "url-of-agent", value_name = "URL")]
+    urls_of_agents: Vec<String>,
+    /// The format of all documents: td, agent-spec, a2a or lmos-capabilities; unless given, each file
+    /// tells its own, and what is fetched is a2a
     #[arg(long)]
     format: Option<Format>,
     /// Let the agents expire this many seconds after their last renewal
@@ -46,7 +54,7 @@ pub(super) struct Arguments {
     /// Stay, and renew the agents at half their time to live until interrupted
     #[arg(long)]
     keep_alive: bool,
-    /// Print one JSON object a file
+    /// Print one JSON object a file or URL
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -55,56 +63,62 @@ pub(super) struct Arguments {
     mapping: Mapping,
 }
 
+/// Where a description is.
+enum Place {
+    File(PathBuf),
+    /// At a URL, for the registry to fetch.
+    Agent(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(path) => path.display().fmt(f),
+            Place::Agent(url) => f.write_str(url),
+        }
+    }
+}
+
 /// What is registered, and what it was registered with.
 enum Registered {
     Thing { id: String, document: String },
     Import { ids: Vec<String>, document: Source },
+    Followed { ids: Vec<String>, url: String },
 }
 
 impl Registered {
     fn ids(&self) -> &[String] {
         match self {
             Registered::Thing { id, .. } => std::slice::from_ref(id),
-            Registered::Import { ids, .. } => ids,
+            Registered::Import { ids, .. } | Registered::Followed { ids, .. } => ids,
         }
     }
 }
 
-/// What the registry said to one file.
-enum Answer {
-    Written(Written),
-    Imported(Imported),
-}
-
-impl Answer {
-    fn is_new(&self) -> bool {
-        match self {
-            Answer::Written(written) => written.created,
-            Answer::Imported(imported) => !imported.created.is_empty(),
-        }
-    }
-}
-
-/// The registry, and what all files are registered with.
+/// The registry, and what everything is registered with.
 struct Registration<'a> {
     client: RegistryClient,
     arguments: &'a Arguments,
     components: Vec<Source>,
+    /// The format of what is fetched.
+    fetched: Format,
     /// The time to live as a parameter has it.
     ttl: Option<String>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let components = agent_spec::read_components(&arguments.mapping.reading.components)?;
+    let components = agent_spec::read_components(&arguments.mapping.agent_spec.reading.components)?;
+    let components = components.into_iter().map(|component| component.into_source(Format::AgentSpec));
     let registration = Registration {
         client: arguments.remote.client()?,
         arguments,
-        components: components.into_iter().map(|component| component.into_source(Format::AgentSpec)).collect(),
+        components: components.collect::<Result<_, _>>()?,
+        fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
-    let files = document::files(&arguments.files)?;
+    let places = places(arguments)?;
     remote::block_on(async {
-        let (registered, failed) = registration.register_all(&files).await?;
+        let (registered, failed) = registration.register_all(&places).await?;
         if arguments.keep_alive && !registered.is_empty() {
             registration.keep_alive(&registered).await?;
         }
@@ -112,7 +126,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// No other file would fare better.
+fn places(arguments: &Arguments) -> anyhow::Result<Vec<Place>> {
+    let files = match arguments.files.as_slice() {
+        [] => Vec::new(),
+        files => document::files(files)?,
+    };
+    let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
+    let places: Vec<Place> = files.into_iter().map(Place::File).chain(agents).collect();
+    arguments.mapping.check_number(places.len())?;
+    Ok(places)
+}
+
+/// No other description would fare better.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Unreachable(String);
@@ -125,24 +150,15 @@ fn refusal(error: client::Error) -> anyhow::Error {
 }
 
 impl Registration<'_> {
-    /// Registers one file after the other: of files with the same id the last one stays.
-    async fn register_all(&self, files: &[PathBuf]) -> anyhow::Result<(Vec<Registered>, usize)> {
+    /// Registers one description after the other: of those with the same id the last one stays.
+    async fn register_all(&self, places: &[Place]) -> anyhow::Result<(Vec<Registered>, usize)> {
         let as_json = self.arguments.json;
-        let bar = progress_bar(files.len());
+        let bar = progress_bar(places.len());
         let mut registered = Vec::new();
         let (mut created, mut failed) = (0, 0);
-        for file in files {
-            let outcome = self.register_file(file).await;
-            let name = file.display().to_string();
-            let line = match &outcome {
-                Ok((_, answer)) => describe(as_json, &name, answer),
-                Err(error) if as_json => serde_json::json!({"file": name, "error": causes(error)}).to_string(),
-                Err(error) => format!("{} {name}: {}", red_on_stderr("error:"), causes(error)),
-            };
-            let to_stderr = outcome.is_err() && !as_json;
-            bar.suspend(
-                || if to_stderr { writeln!(io::stderr(), "{line}") } else { writeln!(io::stdout(), "{line}") },
-            )?;
+        for place in places {
+            let outcome = self.register(place).await;
+            bar.suspend(|| tell(as_json, place, &outcome))?;
             bar.inc(1);
             match outcome {
                 Ok((agent, answer)) => {
@@ -158,24 +174,32 @@ impl Registration<'_> {
             }
         }
         bar.finish_and_clear();
-        if !as_json && files.len() > 1 {
-            let (replaced, left) = (registered.len() - created, files.len() - registered.len() - failed);
+        if !as_json && places.len() > 1 {
+            let (replaced, left) = (registered.len() - created, places.len() - registered.len() - failed);
             let left = if left > 0 { format!(", {left} not tried") } else { String::new() };
             writeln!(io::stdout(), "{created} created, {replaced} replaced or renewed, {failed} failed{left}")?;
         }
         Ok((registered, failed))
     }
 
+    async fn register(&self, place: &Place) -> anyhow::Result<(Registered, Answer)> {
+        match place {
+            Place::File(path) => self.register_file(path).await,
+            Place::Agent(url) => self.register_agent(url).await,
+        }
+    }
+
     async fn register_file(&self, path: &Path) -> anyhow::Result<(Registered, Answer)> {
         let document = FileDocument::read(path)?;
-        match document.format(self.arguments.format)? {
+        let format = document.format(self.arguments.format)?;
+        self.arguments.mapping.check_format(format)?;
+        match format {
             Format::ThingDescription => self.register_thing(&document.thing_description()?).await,
-            format @ Format::AgentSpec => {
-                let document = document.into_source(format);
+            Format::AgentSpec | Format::A2a | Format::LmosCapabilities => {
+                let document = document.into_source(format)?;
                 let imported = self.import(&document).await.map_err(refusal)?;
                 Ok((Registered::Import { ids: imported.ids.clone(), document }, Answer::Imported(imported)))
             }
-            other => bail!("{other} documents can't be registered yet"),
         }
     }
 
@@ -195,119 +219,66 @@ impl Registration<'_> {
         Ok((Registered::Thing { id: written.id.clone(), document }, Answer::Written(written)))
     }
 
+    async fn register_agent(&self, url: &str) -> anyhow::Result<(Registered, Answer)> {
+        match self.fetched {
+            Format::A2a | Format::LmosCapabilities => {}
+            format @ (Format::ThingDescription | Format::AgentSpec) => bail!(
+                "documents of the format {format} are registered from files; what a registry fetches and follows is \
+                 a2a or lmos-capabilities"
+            ),
+        }
+        let imported = self.import_url(url).await.map_err(refusal)?;
+        Ok((Registered::Followed { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
+    }
+
     async fn import(&self, document: &Source) -> client::Result<Imported> {
-        let mut parameters = self.arguments.mapping.parameters();
+        let components = match document.format {
+            Format::AgentSpec => self.components.as_slice(),
+            _ => &[],
+        };
+        let parameters = self.with_ttl(self.arguments.mapping.parameters(document.format));
+        self.client.import(document, components, &parameters).await
+    }
+
+    async fn import_url(&self, url: &str) -> client::Result<Imported> {
+        let parameters = self.with_ttl(self.arguments.mapping.parameters_of_url());
+        self.client.import_url(self.fetched, url, &parameters).await
+    }
+
+    fn with_ttl<'s>(&'s self, mut parameters: Vec<(&'static str, &'s str)>) -> Vec<(&'static str, &'s str)> {
         parameters.extend(self.ttl.as_deref().map(|ttl| ("ttl", ttl)));
-        self.client.import(document, &self.components, &parameters).await
+        parameters
     }
 }
 
-fn describe(as_json: bool, file: &str, answer: &Answer) -> String {
-    match answer {
-        Answer::Written(written) => describe_written(as_json, file, written),
-        Answer::Imported(imported) => describe_imported(as_json, file, imported),
-    }
-}
-
-fn describe_written(as_json: bool, file: &str, written: &Written) -> String {
-    let Written { id, created, warnings } = written;
+/// Says what became of one description: results to standard output, what is wrong or odd to standard error.
+fn tell(as_json: bool, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
+    let name = place.to_string();
     if as_json {
-        return serde_json::json!({"file": file, "id": id, "created": created, "warnings": warnings}).to_string();
+        let mut line = match outcome {
+            Ok((_, answer)) => answer.to_json(),
+            Err(error) => serde_json::json!({"error": causes(error)}),
+        };
+        let kind = match place {
+            Place::File(_) => "file",
+            Place::Agent(_) => "url",
+        };
+        line[kind] = name.into();
+        return writeln!(io::stdout(), "{line}");
     }
-    let verb = if *created { "created" } else { "replaced" };
-    format!("{verb} {id}{}", hint("validate", file, *warnings))
-}
-
-fn describe_imported(as_json: bool, file: &str, imported: &Imported) -> String {
-    let Imported { ids, created, updated, warnings } = imported;
-    if as_json {
-        let line =
-            serde_json::json!({"file": file, "ids": ids, "created": created, "updated": updated, "warnings": warnings});
-        return line.to_string();
-    }
-    let verb = |id: &String| match (created.contains(id), updated.contains(id)) {
-        (true, _) => "created",
-        (_, true) => "replaced",
-        _ => "unchanged",
-    };
-    let lines: Vec<String> = ids.iter().map(|id| format!("{} {id}", verb(id))).collect();
-    format!("{}{}", lines.join("\n"), hint("td", file, warnings.len()))
-}
-
-/// Which command tells the warnings.
-fn hint(command: &str, file: &str, warnings: usize) -> String {
-    match warnings {
-        0 => String::new(),
-        1 => format!(" (1 warning: `agentdex {command} {file}` shows it)"),
-        count => format!(" ({count} warnings: `agentdex {command} {file}` shows them)"),
+    match outcome {
+        Ok((_, answer)) => {
+            writeln!(io::stdout(), "{}", answer.to_text(&name))?;
+            warn(&name, answer.warnings())
+        }
+        Err(error) => writeln!(io::stderr(), "{} {}: {}", red_on_stderr("error:"), visible(&name), causes(error)),
     }
 }
 
-fn progress_bar(files: usize) -> ProgressBar {
-    if files < MANY || !io::stderr().is_terminal() {
+fn progress_bar(places: usize) -> ProgressBar {
+    if places < MANY || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {per_sec} {eta} left");
-    ProgressBar::new(files as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// The time to live that the registry granted.
-async fn granted_ttl(client: &RegistryClient, id: &str) -> anyhow::Result<Option<u64>> {
-    let Some(thing) = client.find_by_id(id).await.map_err(remote::explain)? else { return Ok(None) };
-    let thing: Value = serde_json::from_str(&thing)?;
-    Ok(thing.pointer("/registration/ttl").and_then(Value::as_u64))
-}
-
-impl Registration<'_> {
-    /// Renews all agents at half the shortest time to live, until Ctrl-C or SIGTERM.
-    async fn keep_alive(&self, agents: &[Registered]) -> anyhow::Result<()> {
-        let mut shortest = u64::MAX;
-        for id in agents.iter().flat_map(Registered::ids) {
-            shortest = shortest.min(granted_ttl(&self.client, id).await?.unwrap_or(u64::MAX));
-        }
-        if shortest == u64::MAX {
-            bail!(
-                "none of the agents expires, so there is nothing to keep alive: give a time to live with --ttl SECONDS"
-            );
-        }
-        let pause = Duration::from_millis(shortest.saturating_mul(500).max(100));
-        if !self.arguments.json {
-            let count = agents.iter().flat_map(Registered::ids).count();
-            writeln!(io::stdout(), "renewing {count} every {} s until interrupted", pause.as_secs_f32())?;
-        }
-        let mut interrupted = std::pin::pin!(stop::signal()?);
-        let mut wait = pause;
-        loop {
-            tokio::select! {
-                () = &mut interrupted => return Ok(()),
-                () = tokio::time::sleep(wait) => {}
-            }
-            wait = if self.renew_all(agents).await? { pause } else { RETRY.min(pause) };
-        }
-    }
-
-    /// Renews; an agent that expired meanwhile is registered anew. False if some must be tried again soon.
-    async fn renew_all(&self, agents: &[Registered]) -> io::Result<bool> {
-        let mut complete = true;
-        for agent in agents {
-            for id in agent.ids() {
-                let renewed = match self.client.patch(id, "{}").await {
-                    Err(error) if error.is_not_found() => self.register_anew(agent).await,
-                    renewed => renewed.map(drop),
-                };
-                if let Err(error) = renewed {
-                    complete = false;
-                    writeln!(io::stderr(), "{} {id} could not be renewed: {error}", red_on_stderr("error:"))?;
-                }
-            }
-        }
-        Ok(complete)
-    }
-
-    async fn register_anew(&self, agent: &Registered) -> client::Result<()> {
-        match agent {
-            Registered::Thing { id, document } => self.client.put(id, document.as_str()).await.map(drop),
-            Registered::Import { document, .. } => self.import(document).await.map(drop),
-        }
-    }
+    ProgressBar::new(places as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -16,13 +16,14 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::{
-    agent_spec::{self, Mapping},
+    agent_spec,
     document::{self, FileDocument},
-    output::{causes, indented, red_on_stderr, visible, yellow_on_stderr},
+    mapping::Mapping,
+    output::{causes, indented, red_on_stderr, visible, warn},
 };
 use crate::{
     Error,
-    convert::{Conversion, ConvertedThing, Format},
+    convert::{Conversion, ConvertedThing, Format, a2a::Card, lmos_capabilities},
 };
 
 #[derive(Debug, Args)]
@@ -30,13 +31,13 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: agent-spec; each tells its own unless given
+    /// The format of all files: agent-spec, a2a or lmos-capabilities; each tells its own unless given
     #[arg(long)]
     format: Option<Format>,
     /// Write a file for each Thing into this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Make Thing Models of agents whose address isn't known
+    /// Make Thing Models of agents in Open Agent Spec whose address isn't known
     #[arg(long)]
     thing_model: bool,
     #[command(flatten)]
@@ -44,24 +45,17 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let components = agent_spec::read_components(&arguments.mapping.reading.components)?;
+    let components = agent_spec::read_components(&arguments.mapping.agent_spec.reading.components)?;
     let mut target = match &arguments.out {
         Some(folder) => Target::Folder { folder, written: HashSet::new() },
         None => Target::StandardOutput(Vec::new()),
     };
+    let files = document::files(&arguments.files)?;
+    arguments.mapping.check_number(files.len())?;
     let mut failed = false;
-    for path in document::files(&arguments.files)? {
+    for path in files {
         let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {
-            let kind = yellow_on_stderr("warning:");
-            for warning in warnings {
-                writeln!(
-                    io::stderr(),
-                    "{kind} {}: {} [{}]",
-                    path.display(),
-                    visible(&warning.to_string()),
-                    warning.rule
-                )?;
-            }
+            warn(&path.to_string_lossy(), &warnings)?;
             target.take(&path, things)
         });
         if let Err(error) = made {
@@ -75,14 +69,19 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn convert(arguments: &Arguments, components: &[FileDocument], path: &Path) -> anyhow::Result<Conversion> {
     let document = FileDocument::read(path)?;
-    match document.format(arguments.format)? {
-        Format::AgentSpec => {
-            let configuration = agent_spec::parse(&document, components)?;
-            configuration.to_things(&arguments.mapping.options(arguments.thing_model)).map_err(all_violations)
-        }
+    let (format, mapping) = (document.format(arguments.format)?, &arguments.mapping);
+    mapping.check_format(format)?;
+    let converted = match format {
         Format::ThingDescription => bail!("it is a Thing Description already"),
-        other => bail!("{other} documents can't be converted yet"),
-    }
+        Format::AgentSpec => {
+            agent_spec::parse(&document, components)?.to_things(&mapping.agent_spec(arguments.thing_model))
+        }
+        Format::A2a => Card::parse(document.json()?.as_bytes()).and_then(|card| card.to_thing(&mapping.a2a())),
+        Format::LmosCapabilities => {
+            lmos_capabilities::to_thing(document.json()?.as_bytes(), &mapping.lmos_capabilities())
+        }
+    };
+    converted.map_err(all_violations)
 }
 
 /// An error with everything that is wrong, one place a line.

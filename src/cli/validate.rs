@@ -2,7 +2,7 @@
 //!
 //! Without flags the question is what a registry with `--validation lenient` would do: what it would
 //! mend is a warning. `--strict` mends nothing. `--schema-only` mends nothing either and runs the
-//! JSON Schemas alone. Configurations in Open Agent Spec are checked by their own rules.
+//! JSON Schemas alone. Documents in other formats are checked by their own rules.
 
 use std::{
     borrow::Cow,
@@ -21,16 +21,24 @@ use super::{
 };
 use crate::{
     Error,
-    convert::Format,
+    convert::{
+        Conversion, Format,
+        a2a::{self, Card},
+        lmos_capabilities,
+    },
     td::{self, Layers, Report, Strictness, Version, Violation},
 };
+
+/// The id of Things that are made to see whether they can be: a document may be given one when it is
+/// registered, so that one without is valid.
+const SOME_ID: &str = "urn:agentdex:validated";
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: td or agent-spec; each tells its own unless given
+    /// The format of all files: td, agent-spec, a2a or lmos-capabilities; each tells its own unless given
     #[arg(long)]
     format: Option<Format>,
     /// Refuse what a lenient registry would mend in Thing Descriptions
@@ -116,8 +124,10 @@ fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Op
     };
     let checked = match format {
         Format::ThingDescription => document.thing_description().map(|thing| check_thing(arguments, thing)),
-        Format::AgentSpec => agent_spec::check(&document, components, arguments.reading.profile),
-        other => Ok(refused("unknown-format", format!("{other} documents can't be checked yet"))),
+        Format::AgentSpec => agent_spec::parse(&document, components)
+            .map(|configuration| configuration.validate(arguments.reading.profile.into())),
+        Format::A2a => check_card(&document),
+        Format::LmosCapabilities => check_capability_file(&document),
     };
     let mut report = checked.unwrap_or_else(report_of);
     let Some(departure) = document.not_json else { return (Some(format), report) };
@@ -134,6 +144,20 @@ fn check_thing(arguments: &Arguments, thing: td::Document) -> Report {
         return td::validate(&thing, Layers::Schema);
     }
     td::assess(thing, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
+}
+
+fn check_card(document: &FileDocument) -> Result<Report, Error> {
+    let options = a2a::Options { id: Some(SOME_ID.to_owned()), base: None };
+    Ok(report_on(Card::parse(document.json()?.as_bytes())?.to_thing(&options)?))
+}
+
+fn check_capability_file(document: &FileDocument) -> Result<Report, Error> {
+    let options = lmos_capabilities::Options { id: Some(SOME_ID.to_owned()), base: None };
+    Ok(report_on(lmos_capabilities::to_thing(document.json()?.as_bytes(), &options)?))
+}
+
+fn report_on(conversion: Conversion) -> Report {
+    Report { warnings: conversion.warnings, ..Report::default() }
 }
 
 fn report_of(error: Error) -> Report {

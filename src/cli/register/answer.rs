@@ -1,0 +1,68 @@
+//! What the registry said to one description, for people and for programs.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Imported, Written},
+    td::Violation,
+};
+
+pub(super) enum Answer {
+    Written(Written),
+    Imported(Imported),
+}
+
+impl Answer {
+    pub(super) fn is_new(&self) -> bool {
+        match self {
+            Answer::Written(written) => written.created,
+            Answer::Imported(imported) => !imported.created.is_empty(),
+        }
+    }
+
+    /// What is odd about the document, as far as the registry said more than how much there is.
+    pub(super) fn warnings(&self) -> &[Violation] {
+        match self {
+            Answer::Written(_) => &[],
+            Answer::Imported(imported) => &imported.warnings,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Answer::Written(Written { id, created, warnings }) => {
+                json!({"id": id, "created": created, "warnings": warnings})
+            }
+            Answer::Imported(Imported { ids, created, updated, warnings }) => {
+                json!({"ids": ids, "created": created, "updated": updated, "warnings": warnings})
+            }
+        }
+    }
+
+    /// A line an agent. `file` is what the description is in.
+    pub(super) fn to_text(&self, file: &str) -> String {
+        match self {
+            Answer::Written(Written { id, created, warnings }) => {
+                let verb = if *created { "created" } else { "replaced" };
+                format!("{verb} {id}{}", hint(file, *warnings))
+            }
+            Answer::Imported(Imported { ids, created, updated, .. }) => {
+                let verb = |id: &String| match (created.contains(id), updated.contains(id)) {
+                    (true, _) => "created",
+                    (_, true) => "replaced",
+                    _ => "unchanged",
+                };
+                ids.iter().map(|id| format!("{} {id}", verb(id))).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+/// Which command tells the warnings.
+fn hint(file: &str, warnings: usize) -> String {
+    match warnings {
+        0 => String::new(),
+        1 => format!(" (1 warning: `agentdex validate {file}` shows it)"),
+        count => format!(" ({count} warnings: `agentdex validate {file}` shows them)"),
+    }
+}

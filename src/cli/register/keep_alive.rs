@@ -1,0 +1,80 @@
+//! `--keep-alive`: renews what was registered, and registers anew what expired all the same.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use anyhow::bail;
+use serde_json::Value;
+
+use super::{Registered, Registration};
+use crate::{
+    cli::{output::red_on_stderr, remote, stop},
+    client::{self, RegistryClient},
+};
+
+/// How long to wait before a renewal that failed is tried again.
+const RETRY: Duration = Duration::from_secs(2);
+
+impl Registration<'_> {
+    /// Renews all agents at half the shortest time to live, until Ctrl-C or SIGTERM.
+    pub(super) async fn keep_alive(&self, agents: &[Registered]) -> anyhow::Result<()> {
+        let mut shortest = u64::MAX;
+        for id in agents.iter().flat_map(Registered::ids) {
+            shortest = shortest.min(granted_ttl(&self.client, id).await?.unwrap_or(u64::MAX));
+        }
+        if shortest == u64::MAX {
+            bail!(
+                "none of the agents expires, so there is nothing to keep alive: give a time to live with --ttl SECONDS"
+            );
+        }
+        let pause = Duration::from_millis(shortest.saturating_mul(500).max(100));
+        if !self.arguments.json {
+            let count = agents.iter().flat_map(Registered::ids).count();
+            writeln!(io::stdout(), "renewing {count} every {} s until interrupted", pause.as_secs_f32())?;
+        }
+        let mut interrupted = std::pin::pin!(stop::signal()?);
+        let mut wait = pause;
+        loop {
+            tokio::select! {
+                () = &mut interrupted => return Ok(()),
+                () = tokio::time::sleep(wait) => {}
+            }
+            wait = if self.renew_all(agents).await? { pause } else { RETRY.min(pause) };
+        }
+    }
+
+    /// Renews; an agent that expired meanwhile is registered anew. False if some must be tried again soon.
+    async fn renew_all(&self, agents: &[Registered]) -> io::Result<bool> {
+        let mut complete = true;
+        for agent in agents {
+            for id in agent.ids() {
+                let renewed = match self.client.patch(id, "{}").await {
+                    Err(error) if error.is_not_found() => self.register_anew(agent).await,
+                    renewed => renewed.map(drop),
+                };
+                if let Err(error) = renewed {
+                    complete = false;
+                    writeln!(io::stderr(), "{} {id} could not be renewed: {error}", red_on_stderr("error:"))?;
+                }
+            }
+        }
+        Ok(complete)
+    }
+
+    async fn register_anew(&self, agent: &Registered) -> client::Result<()> {
+        match agent {
+            Registered::Thing { id, document } => self.client.put(id, document.as_str()).await.map(drop),
+            Registered::Import { document, .. } => self.import(document).await.map(drop),
+            Registered::Followed { url, .. } => self.import_url(url).await.map(drop),
+        }
+    }
+}
+
+/// The time to live that the registry granted.
+async fn granted_ttl(client: &RegistryClient, id: &str) -> anyhow::Result<Option<u64>> {
+    let Some(thing) = client.find_by_id(id).await.map_err(remote::explain)? else { return Ok(None) };
+    let thing: Value = serde_json::from_str(&thing)?;
+    Ok(thing.pointer("/registration/ttl").and_then(Value::as_u64))
+}
