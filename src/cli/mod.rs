@@ -6,11 +6,13 @@ mod document;
 mod examples;
 mod export;
 mod get;
+mod imports;
 mod list;
 mod mapping;
 mod mqtt;
 mod openapi;
 mod output;
+mod refresh;
 mod register;
 mod remote;
 mod remove;
@@ -18,6 +20,7 @@ mod search;
 mod serve;
 mod stop;
 mod td;
+mod unfollow;
 mod validate;
 mod watch;
 
@@ -56,6 +59,12 @@ enum Command {
     Search(search::Arguments),
     /// Remove agents.
     Remove(remove::Arguments),
+    /// List what the registry fetched and looks at again from time to time.
+    Imports(imports::Arguments),
+    /// Have the registry look at the sources of agents now.
+    Refresh(refresh::Arguments),
+    /// End the following of sources; the agents stay.
+    Unfollow(unfollow::Arguments),
     /// Print what changes, as it changes.
     Watch(watch::Arguments),
     /// Look after the topics on an existing MQTT broker.
@@ -78,6 +87,9 @@ pub fn run() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
         Command::Remove(arguments) => remove::run(&arguments),
+        Command::Imports(arguments) => imports::run(&arguments),
+        Command::Refresh(arguments) => refresh::run(&arguments),
+        Command::Unfollow(arguments) => unfollow::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Openapi => openapi::run(),

@@ -1,10 +1,15 @@
 //! Commands that talk to a running registry: where it is, and what to say when it isn't there.
 
-use std::future::Future;
+use std::{
+    future::Future,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use clap::Args;
 
+use super::output::red_on_stderr;
 use crate::client::{self, RegistryClient};
 
 #[derive(Debug, Args)]
@@ -17,6 +22,30 @@ pub(super) struct Remote {
 impl Remote {
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
         Ok(RegistryClient::new(&self.url)?)
+    }
+
+    /// Does something with one agent after the other, and says of each what became of it. What fails with
+    /// one doesn't stop the others.
+    pub(super) fn for_each(
+        &self,
+        ids: &[String],
+        act: impl AsyncFn(&RegistryClient, &str) -> client::Result<String>,
+    ) -> anyhow::Result<ExitCode> {
+        let client = self.client()?;
+        let mut failed = false;
+        block_on(async {
+            for id in ids {
+                match act(&client, id).await {
+                    Ok(done) => writeln!(io::stdout(), "{done}")?,
+                    Err(error) => {
+                        failed = true;
+                        writeln!(io::stderr(), "{} {id}: {:#}", red_on_stderr("error:"), explain(error))?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
 
@@ -36,6 +65,7 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
             401 | 403 => {
                 Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
             }
+            404 if problem.code == "not-followed" => Some("`agentdex imports` shows what is followed"),
             404 => Some("`agentdex list` shows what there is"),
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,

@@ -1,16 +1,10 @@
 //! `agentdex remove`: removes agents.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{
-    output::red_on_stderr,
-    remote::{self, Remote},
-};
+use super::remote::Remote;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -22,19 +16,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
-    let mut failed = false;
-    remote::block_on(async {
-        for id in &arguments.ids {
-            match client.remove(id).await {
-                Ok(()) => writeln!(io::stdout(), "removed {id}")?,
-                Err(error) => {
-                    failed = true;
-                    writeln!(io::stderr(), "{} {id}: {:#}", red_on_stderr("error:"), remote::explain(error))?;
-                }
-            }
-        }
-        Ok(())
-    })?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    arguments.remote.for_each(&arguments.ids, async |client, id| {
+        client.remove(id).await?;
+        Ok(format!("removed {id}"))
+    })
 }

@@ -1,0 +1,23 @@
+//! `agentdex unfollow`: ends the following of sources; their agents stay as they are.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::remote::Remote;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The agents' ids
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    arguments.remote.for_each(&arguments.ids, async |client, id| {
+        client.unfollow(id).await?;
+        Ok(format!("no longer followed: {id}"))
+    })
+}
