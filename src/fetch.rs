@@ -20,7 +20,7 @@ mod turns;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use reqwest::{Client, Response, StatusCode, header, redirect};
+use reqwest::{Client, Response, StatusCode, Url, header, redirect};
 use rustls::ClientConfig;
 use tokio::time::Instant;
 
@@ -98,11 +98,15 @@ impl Fetcher {
         };
         let tls = tls::configuration(options.ca.as_deref())?;
         let inner = Inner { options, tls, resolver: Box::new(resolver), turns: Turns::new(pace) };
-        // A proxy that can't be used is noticed now.
-        inner.client(Vec::new()).map_err(|_| Error::InvalidSetting {
-            origin: "fetch_proxy".into(),
-            message: "it is no URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
-        })?;
+        // A proxy that can't be used is noticed now. Of another kind, or without one, it would be passed
+        // over in silence, and connections would go where nobody checked.
+        let is_usable = |proxy: &str| Url::parse(proxy).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if !inner.options.proxy.as_deref().is_none_or(is_usable) || inner.client(Vec::new()).is_err() {
+            return Err(Error::InvalidSetting {
+                origin: "fetch_proxy".into(),
+                message: "it is no URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
+            });
+        }
         Ok(Fetcher(Arc::new(inner)))
     }
 

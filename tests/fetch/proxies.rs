@@ -58,7 +58,8 @@ fn proxy_does_not_open_what_is_closed() {
 
 #[test]
 fn unusable_proxy_is_an_error_at_the_start_that_keeps_its_password() {
-    for proxy in ["http://user:secret@[", "not a url secret"] {
+    // A proxy of another kind, too: whoever asks for one wants nothing to go past it.
+    for proxy in ["http://user:secret@[", "not a url secret", "secret:3128", "socks5://user:secret@a", "ftp://secret"] {
         let error = Fetcher::new(Options { proxy: Some(proxy.into()), ..Options::default() }).unwrap_err();
         assert!(matches!(error, Error::InvalidSetting { .. }) && !format!("{error:?}").contains("secret"), "{error:?}");
     }
