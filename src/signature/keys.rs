@@ -36,7 +36,7 @@ impl TrustedKeys {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::InvalidSetting`] for a file that is none, has a private key or shared
-    /// secret in it, or no key that signatures can be checked with.
+    /// secret in it, or no key that signatures can be checked with, and for a folder without such files.
     pub fn read(path: &Path) -> Result<TrustedKeys> {
         let mut keys = Vec::new();
         for file in files(path)? {
@@ -45,6 +45,10 @@ impl TrustedKeys {
                 read_file(&text, &file)
                     .map_err(|message| Error::InvalidSetting { origin: file.display().to_string(), message })?,
             );
+        }
+        if keys.is_empty() {
+            let message = "the folder has no *.json file with public keys in it".into();
+            return Err(Error::InvalidSetting { origin: path.display().to_string(), message });
         }
         Ok(TrustedKeys(keys))
     }

@@ -86,6 +86,9 @@ fn file_that_must_not_be_trusted_is_refused_and_named() {
     fs::write(&file, "no JSON").unwrap();
     assert!(matches!(TrustedKeys::read(&file), Err(Error::InvalidSetting { .. })));
     assert!(matches!(TrustedKeys::read(&folder.path().join("missing")), Err(Error::Io { .. })));
+    fs::remove_file(&file).unwrap();
+    let empty = TrustedKeys::read(folder.path()).unwrap_err().to_string();
+    assert!(empty.contains("no *.json file"), "{empty}");
 }
 
 #[test]
