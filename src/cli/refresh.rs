@@ -18,8 +18,10 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.remote.for_each(&arguments.ids, async |client, id| {
-        let refreshed = client.refresh(id).await?;
-        let verb = if refreshed.result == RefreshResult::Updated { "updated" } else { "unchanged" };
-        Ok(format!("{verb} {id}"))
+        Ok(match client.refresh(id).await?.result {
+            RefreshResult::Updated => format!("updated {id}"),
+            RefreshResult::Unchanged => format!("unchanged {id}"),
+            RefreshResult::Stopped => format!("no longer followed: {id}"),
+        })
     })
 }

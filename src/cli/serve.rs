@@ -87,7 +87,7 @@ pub(super) struct Arguments {
     /// be repeated
     #[arg(long, value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
-    /// HTTP proxy to fetch through [default: none, whatever the environment says]
+    /// HTTP proxy to fetch through: http://HOST:PORT [default: none, whatever the environment says]
     #[arg(long, value_name = "URL")]
     fetch_proxy: Option<String>,
     /// PEM file with certificates to trust in fetching, beside those of the system
@@ -261,8 +261,12 @@ fn following(settings: &Settings) -> anyhow::Result<Following> {
         phase_timeout: defaults.phase_timeout.min(timeout),
         ..defaults
     })?;
+    let trusted_keys = match &settings.trusted_keys {
+        Some(path) => TrustedKeys::read(path).context("no trusted keys")?,
+        None => TrustedKeys::none(),
+    };
     Ok(Following {
-        trusted_keys: settings.trusted_keys.as_deref().map_or_else(|| Ok(TrustedKeys::none()), TrustedKeys::read)?,
+        trusted_keys,
         require_signature: settings.require_signature,
         interval: Duration::from_secs(settings.refresh_interval),
         stale_after: settings.stale_after,

@@ -58,8 +58,8 @@ pub struct Revision {
 pub struct Refreshed {
     /// Whether the description changed.
     pub result: RefreshResult,
-    /// How the source is followed from now on.
-    pub import: FollowedImport,
+    /// How the source is followed from now on; none where it no longer is.
+    pub import: Option<FollowedImport>,
 }
 
 /// Whether a look at a source changed something.
@@ -71,6 +71,8 @@ pub enum RefreshResult {
     Updated,
     /// The description is what it was.
     Unchanged,
+    /// It is no longer followed: the Thing was removed, or changed by hand, while the source was asked.
+    Stopped,
 }
 
 impl RegistryClient {
