@@ -1,7 +1,9 @@
 //! The command line, run as users run it: in processes of its own.
 
+mod agent_cards;
 mod agent_spec;
 mod errors;
+mod following;
 mod remote;
 mod resync;
 mod serve;

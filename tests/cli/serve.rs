@@ -110,3 +110,31 @@ fn settings_come_from_file_and_variables() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("`lisen`") && stderr(&output).contains("`listen`"), "{}", stderr(&output));
 }
+
+#[test]
+fn settings_of_fetching_that_can_not_be_right_end_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let empty = directory.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let private = directory.path().join("private.json");
+    fs::write(&private, r#"{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "d": "AA"}"#).unwrap();
+    for (flag, value, words) in [
+        ("--allow-fetch", "10.0.0.0/33", "allow_fetch: \"10.0.0.0/33\" is neither a network such as"),
+        ("--fetch-proxy", "proxy.internal:3128", "fetch_proxy: it is no URL of an HTTP proxy, such as http://"),
+        ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: it is no URL of an HTTP proxy, such as http://"),
+        ("--fetch-ca", private.to_str().unwrap(), "it has no certificate in PEM"),
+        ("--fetch-timeout", "0", "fetch_timeout (0) is not between 1 and"),
+        ("--trusted-keys", "/there/is/none.json", "no trusted keys: reading /there/is/none.json"),
+        ("--trusted-keys", empty.to_str().unwrap(), "the folder has no *.json file"),
+        ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 has its private part"),
+        ("--refresh-interval", "0", "refresh_interval (0) is not between 1 and"),
+        ("--stale-after", "0", "stale_after (0) is not between 1 and"),
+    ] {
+        let fixed = ["serve", "--data", data.to_str().unwrap(), "--no-mqtt", "--listen", "127.0.0.1:0"];
+        let output = run(&[&fixed[..], &[flag, value]].concat());
+        assert_eq!(output.status.code(), Some(1), "{flag} {value}");
+        assert!(stderr(&output).contains(words), "{flag} {value}: {}", stderr(&output));
+        assert!(!data.exists(), "{flag} {value} left something behind");
+    }
+}

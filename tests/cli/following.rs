@@ -1,0 +1,223 @@
+//! Agents that the registry fetches and follows: register --url-of-agent, imports, refresh, unfollow.
+
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
+
+use agentdex::signature::{Algorithm, Form};
+use serde_json::{Value, json};
+
+use super::{json_lines, run, run_with_input, stderr, stdout};
+use crate::{
+    process::ServerProcess,
+    signature::signer::Signer,
+    support::{Reply, Site},
+};
+
+const CARD: &str = "/.well-known/agent-card.json";
+const CAPABILITY_FILE: &str = "/.well-known/capabilities.json";
+const ID: &str = "urn:test:greeter";
+
+/// An agent that serves a document at one place.
+struct Agent {
+    site: Site,
+    reply: Arc<Mutex<Reply>>,
+}
+
+impl Agent {
+    fn start(path: &'static str, document: &Value) -> Agent {
+        let reply = Arc::new(Mutex::new(Reply::json(&document.to_string())));
+        let told = reply.clone();
+        let site = Site::start(move |head| match head.split(' ').nth(1) {
+            Some(asked) if asked == path => told.lock().unwrap().clone(),
+            _ => Reply::new("404 Not Found", &[], ""),
+        });
+        Agent { site, reply }
+    }
+
+    fn url(&self) -> String {
+        self.site.url("")
+    }
+
+    fn serve(&self, document: &Value) {
+        *self.reply.lock().unwrap() = Reply::json(&document.to_string());
+    }
+
+    fn break_down(&self) {
+        *self.reply.lock().unwrap() = Reply::new("500 Internal Server Error", &[], "");
+    }
+}
+
+/// A registry that may fetch from loopback.
+fn server(flags: &[&str]) -> (tempfile::TempDir, ServerProcess) {
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &[&["--allow-fetch", "127.0.0.0/8"], flags].concat());
+    (data, server)
+}
+
+fn card(description: &str) -> Value {
+    json!({
+        "protocolVersion": "0.3.0",
+        "name": "Greeter",
+        "description": description,
+        "version": "1.0.0",
+        "url": "https://greeter.example/a2a",
+        "capabilities": {},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "greet", "name": "Greet", "description": "Says hello", "tags": []}],
+    })
+}
+
+/// The followed imports with a status.
+fn imports(server: &ServerProcess, status: &str) -> Vec<Value> {
+    let output = run(&["imports", "--json", "--status", status, "--url", server.url()]);
+    serde_json::from_str(&stdout(&output)).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[test]
+fn agent_is_fetched_followed_and_looked_at_again_when_asked() {
+    let (_data, server) = server(&[]);
+    let agent = Agent::start(CARD, &card("Greets"));
+    let register = ["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()];
+    let registered = run(&register);
+    assert_eq!(stdout(&registered), format!("created {ID}\n"), "{}", stderr(&registered));
+    let again = json_lines(&run(&[&register[..], &["--json"]].concat())).remove(0);
+    assert_eq!((&again["url"], &again["ids"], &again["updated"]), (&json!(agent.url()), &json!([ID]), &json!([])));
+
+    let import = imports(&server, "current").remove(0);
+    assert_eq!((&import["id"], &import["source"]), (&json!(ID), &json!(agent.site.url(CARD))));
+    assert_eq!((&import["format"], &import["failures"]), (&json!("a2a"), &json!(0)));
+    assert_eq!(import["revisions"].as_array().unwrap().len(), 1, "{import}");
+    let table = stdout(&run(&["imports", "--url", server.url()]));
+    assert!(
+        table.contains(ID) && table.contains(" ago") && table.contains("in 5") && table.ends_with("1 import\n"),
+        "{table}"
+    );
+
+    let refresh = || run(&["refresh", ID, "--url", server.url()]);
+    assert_eq!(stdout(&refresh()), format!("unchanged {ID}\n"));
+    agent.serve(&card("Greets in verse"));
+    assert_eq!(stdout(&refresh()), format!("updated {ID}\n"));
+    let thing = stdout(&run(&["get", ID, "--url", server.url()]));
+    assert!(thing.contains("\"Greets in verse\""), "{thing}");
+}
+
+#[test]
+fn source_that_fails_becomes_stale_and_is_found_by_that() {
+    let (_data, server) = server(&["--stale-after", "2"]);
+    let agent = Agent::start(CARD, &card("Greets"));
+    assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
+    agent.break_down();
+    for left in [true, false] {
+        let failed = run(&["refresh", ID, "--url", server.url()]);
+        assert_eq!(failed.status.code(), Some(1));
+        assert!(
+            stderr(&failed).starts_with(&format!("error: {ID}: ")) && stderr(&failed).contains("500"),
+            "{failed:?}"
+        );
+        assert_eq!(imports(&server, "stale").is_empty(), left);
+    }
+    let table = stdout(&run(&["imports", "--status", "stale", "--url", server.url()]));
+    assert!(table.contains("stale") && table.contains("2: ") && table.contains("500"), "{table}");
+    let found = run(&["search", "--status", "stale", "--consistent", "--json", "--url", server.url()]);
+    assert_eq!(json_lines(&found)[0]["hits"][0]["id"], ID);
+    let none = run(&["imports", "--status", "current", "--url", server.url()]);
+    assert_eq!(stdout(&none), "No import matches.\n");
+    let unknown = run(&["imports", "--status", "rotten", "--url", server.url()]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(stderr(&unknown).contains("stale"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn following_ends_when_asked_and_the_agent_stays() {
+    let (_data, server) = server(&[]);
+    let agent = Agent::start(CARD, &card("Greets"));
+    assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
+    let unfollow = || run(&["unfollow", ID, "--url", server.url()]);
+    assert_eq!(stdout(&unfollow()), format!("no longer followed: {ID}\n"));
+    for output in [unfollow(), run(&["refresh", ID, "--url", server.url()])] {
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+        assert!(stderr(&output).contains("`agentdex imports`"), "{}", stderr(&output));
+    }
+    assert!(run(&["get", ID, "--url", server.url()]).status.success());
+    let none = stdout(&run(&["imports", "--url", server.url()]));
+    assert!(none.starts_with("Nothing is followed.") && none.contains("--url-of-agent"), "{none}");
+}
+
+#[test]
+fn several_agents_are_registered_and_a_failed_one_does_not_stop_the_rest() {
+    let (_data, server) = server(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.json");
+    fs::write(&file, super::agent("urn:test:file", "File")).unwrap();
+    let mut other = card("Greets too");
+    other["name"] = json!("Other");
+    let (one, two, none) =
+        (Agent::start(CARD, &card("Greets")), Agent::start(CARD, &other), Agent::start("/", &json!([])));
+    let urls = [none.url(), one.url(), two.url()];
+    let flags = urls.iter().flat_map(|url| ["--url-of-agent", url]);
+    let arguments: Vec<&str> =
+        ["register", file.to_str().unwrap(), "--ttl", "3600", "--url", server.url()].into_iter().chain(flags).collect();
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).ends_with("3 created, 0 replaced or renewed, 1 failed\n"), "{}", stdout(&output));
+    assert!(stderr(&output).starts_with(&format!("error: {}: ", none.url())), "{}", stderr(&output));
+    let list: Vec<Value> = serde_json::from_str(&stdout(&run(&["list", "--json", "--url", server.url()]))).unwrap();
+    let ttls: Vec<_> = list.iter().map(|thing| &thing["registration"]["ttl"]).collect();
+    assert_eq!(ttls, [3600, 3600, 3600]);
+}
+
+#[test]
+fn capability_file_is_found_at_its_place() {
+    let (_data, server) = server(&[]);
+    let file = json!({"id": ID, "capabilities": [{"name": "greet", "version": "1.0.0"}]});
+    let agent = Agent::start(CAPABILITY_FILE, &file);
+    let register = ["register", "--url-of-agent", &agent.url(), "--url", server.url(), "--format"];
+    let registered = run(&[&register[..], &["lmos-capabilities"]].concat());
+    assert_eq!(stdout(&registered), format!("created {ID}\n"), "{}", stderr(&registered));
+    assert_eq!(imports(&server, "current")[0]["source"], agent.site.url(CAPABILITY_FILE));
+    let wrong = run(&[&register[..], &["agent-spec"]].concat());
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains("a2a or lmos-capabilities"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn place_that_is_not_public_is_refused_with_what_would_allow_it() {
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &[]);
+    let agent = Agent::start(CARD, &card("Greets"));
+    let output = run(&["register", "--url-of-agent", &agent.url(), "--url", server.url()]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    let remedy = format!("--allow-fetch {}", agent.site.address());
+    assert!(stderr(&output).contains("loopback") && stderr(&output).contains(&remedy), "{}", stderr(&output));
+    assert!(agent.site.heads().is_empty());
+}
+
+#[test]
+fn signature_that_is_required_must_be_by_a_trusted_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let signer = Signer::new("greeter-1", Algorithm::Es256);
+    fs::write(directory.path().join("keys.json"), json!({"keys": [signer.jwk()]}).to_string()).unwrap();
+    let (_data, server) = server(&["--trusted-keys", directory.path().to_str().unwrap(), "--require-signature"]);
+    let register =
+        |card: &Value| run_with_input(&["register", "-", "--id", ID, "--url", server.url()], &card.to_string());
+    let mut card = card("Greets");
+    let unsigned = register(&card);
+    assert_eq!(unsigned.status.code(), Some(1));
+    assert!(stderr(&unsigned).contains("unsigned"), "{}", stderr(&unsigned));
+    signer.sign(&mut card, Form::Specification);
+    assert_eq!(stdout(&register(&card)), format!("created {ID}\n"));
+    let found = run(&["search", "--signature", "valid", "--consistent", "--json", "--url", server.url()]);
+    assert_eq!(json_lines(&found)[0]["hits"][0]["id"], ID);
+    card["description"] = json!("Greets, and takes your money");
+    assert_eq!(register(&card).status.code(), Some(1));
+}
+
+#[test]
+fn something_must_be_registered() {
+    let output = run(&["register", "--ttl", "60"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("<FILE>") || stderr(&output).contains("[FILE]"), "{}", stderr(&output));
+}
