@@ -83,13 +83,8 @@ impl RegistryClient {
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn imports(&self, parameters: &[(&str, &str)]) -> Result<Vec<FollowedImport>> {
-        #[derive(Deserialize)]
-        struct Listed {
-            imports: Vec<FollowedImport>,
-        }
         let text = text(self.send(self.request(Method::GET, "imports", parameters)).await?).await?;
-        let listed: Listed = read(&text, "a list of followed imports")?;
-        Ok(listed.imports)
+        read(&text, "a list of followed imports")
     }
 
     /// How the source of a Thing is followed; none if it isn't.

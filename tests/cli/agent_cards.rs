@@ -124,7 +124,7 @@ fn id_is_given_to_one_document_that_has_a_place_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "a.json", capability_file());
     let without = run(&["td", &file]);
-    assert!(stderr(&without).contains("no `id`; give one"), "{}", stderr(&without));
+    assert!(stderr(&without).contains("[no-identity]"), "{}", stderr(&without));
     let thing: Value = serde_json::from_str(&stdout(&run(&["td", &file, "--id", "my agent"]))).unwrap();
     assert_eq!(thing["id"], "urn:agentdex:my%20agent");
     for (arguments, words) in [
@@ -153,7 +153,7 @@ fn documents_of_all_formats_are_registered_side_by_side() {
     assert!(again.iter().filter(|line| line["ids"].is_array()).all(|line| line["updated"] == json!([])), "{again:#?}");
     for (filters, count) in [
         (["--format", "a2a"], 2),
-        (["--tenant", "at"], 1),
+        (["--channel", "app"], 1),
         (["--capability", "compare-tariffs@^1.2"], 1),
         (["--capability", "compare-tariffs@^2"], 0),
     ] {

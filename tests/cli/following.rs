@@ -91,10 +91,9 @@ fn agent_is_fetched_followed_and_looked_at_again_when_asked() {
     assert_eq!((&import["format"], &import["failures"]), (&json!("a2a"), &json!(0)));
     assert_eq!(import["revisions"].as_array().unwrap().len(), 1, "{import}");
     let table = stdout(&run(&["imports", "--url", server.url()]));
-    assert!(
-        table.contains(ID) && table.contains(" ago") && table.contains("in 5") && table.ends_with("1 import\n"),
-        "{table}"
-    );
+    // An hour, a tenth more or less.
+    assert!([ID, &agent.site.url(CARD), "current", " min"].iter().all(|words| table.contains(words)), "{table}");
+    assert!(table.ends_with("1 import\n"), "{table}");
 
     let refresh = || run(&["refresh", ID, "--url", server.url()]);
     assert_eq!(stdout(&refresh()), format!("unchanged {ID}\n"));
