@@ -55,11 +55,11 @@ layer! {
     /// Whether documents are mended or refused.
     validation: Validation = parse,
     /// Time to live in seconds of Things that ask for none.
-    default_ttl: u64 = parse,
+    default_ttl: u64 = number,
     /// The shortest time to live in seconds.
-    min_ttl: u64 = parse,
+    min_ttl: u64 = number,
     /// The longest time to live in seconds.
-    max_ttl: u64 = parse,
+    max_ttl: u64 = number,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// How log lines look.
@@ -73,15 +73,15 @@ layer! {
     /// A PEM file with certificates that are trusted in fetching, beside those of the system.
     fetch_ca: PathBuf = parse,
     /// How many seconds a fetch may take.
-    fetch_timeout: u64 = parse,
+    fetch_timeout: u64 = number,
     /// A file or folder with the public keys that agent cards are trusted by.
     trusted_keys: PathBuf = parse,
     /// Whether agent cards without a valid signature are refused.
     require_signature: bool = switch,
     /// How many seconds pass between two looks at the source of an import.
-    refresh_interval: u64 = parse,
+    refresh_interval: u64 = number,
     /// How many failures in a row make an import stale.
-    stale_after: u32 = parse,
+    stale_after: u32 = number,
 }
 
 impl Layer {
@@ -127,6 +127,12 @@ impl Variables<'_> {
         value.parse().map(Some).map_err(invalid)
     }
 
+    fn number<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
+        let Some((origin, value)) = self.find(key) else { return Ok(None) };
+        let message = || format!("{value:?} is no whole number, such as 60");
+        value.parse().map(Some).map_err(|_| Error::InvalidSetting { origin, message: message() })
+    }
+
     /// Entries with commas between them.
     fn list(&self, key: &str) -> Result<Option<Vec<String>>> {
         let entries = |text: String| {
@@ -146,5 +152,42 @@ impl Variables<'_> {
                 Err(Error::InvalidSetting { origin, message })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_fetching_are_read_from_file_and_variables() {
+        let pairs = [
+            ("allow_fetch", "a:1, b", r#"["a:1", "b"]"#),
+            ("fetch_proxy", "http://proxy", r#""http://proxy""#),
+            ("fetch_ca", "ca.pem", r#""ca.pem""#),
+            ("fetch_timeout", "3", "3"),
+            ("trusted_keys", "keys", r#""keys""#),
+            ("require_signature", "true", "true"),
+            ("refresh_interval", "60", "60"),
+            ("stale_after", "2", "2"),
+        ];
+        let variable = |name: &str| {
+            let key = name.strip_prefix("AGENTDEX_")?.to_lowercase();
+            pairs.iter().find(|(name, ..)| *name == key).map(|(_, value, _)| (*value).to_owned())
+        };
+        let toml: String = pairs.iter().map(|(key, _, value)| format!("{key} = {value}\n")).collect();
+        let expected = Layer {
+            allow_fetch: Some(vec!["a:1".into(), "b".into()]),
+            fetch_proxy: Some("http://proxy".into()),
+            fetch_ca: Some("ca.pem".into()),
+            fetch_timeout: Some(3),
+            trusted_keys: Some("keys".into()),
+            require_signature: Some(true),
+            refresh_interval: Some(60),
+            stale_after: Some(2),
+            ..Layer::default()
+        };
+        assert_eq!(Layer::from_variables(&variable).unwrap(), expected);
+        assert_eq!(Layer::from_toml(&toml, "file").unwrap(), expected);
     }
 }
