@@ -79,6 +79,17 @@ impl RegistryClient {
     /// The followed imports in ascending order of id. `parameters` are those of `GET /imports`:
     /// `status`, `limit`, `offset`.
     ///
+    /// ```no_run
+    /// # async fn example() -> agentdex::client::Result<()> {
+    /// let registry = agentdex::client::RegistryClient::new("http://127.0.0.1:8080")?;
+    /// for import in registry.imports(&[("status", "stale")]).await? {
+    ///     println!("{} failed {} times: {}", import.source, import.failures, import.last_error.unwrap_or_default());
+    ///     registry.refresh(&import.id).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
