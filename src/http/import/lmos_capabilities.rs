@@ -4,7 +4,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     web::{self, Data},
 };
-use reqwest::Url;
+use fluent_uri::Iri;
 
 use super::{Sent, Terms, answer, convert, follow, given_id, register};
 use crate::{
@@ -70,9 +70,11 @@ pub(in crate::http) async fn import(
 /// Where the file is from, which everybody will read.
 fn base(parameters: &Parameters) -> Result<Option<String>, Problem> {
     let Some(text) = parameters.text("base") else { return Ok(None) };
-    let is_public =
-        |url: Url| matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
-    if Url::parse(text).is_ok_and(is_public) {
+    let is_public = |url: Iri<&str>| {
+        let is_web = ["http", "https"].iter().any(|scheme| url.scheme().as_str().eq_ignore_ascii_case(scheme));
+        is_web && url.authority().is_some_and(|authority| !authority.host().is_empty() && !authority.has_userinfo())
+    };
+    if Iri::parse(text).is_ok_and(is_public) {
         return Ok(Some(text.to_owned()));
     }
     let detail = "`base` must be an absolute URL with http or https, and without credentials";

@@ -15,7 +15,7 @@ use actix_web::{
     },
     web,
 };
-use reqwest::Url;
+use fluent_uri::Iri;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ impl Sent {
         }
         let Ok(Elsewhere { url }) = serde_json::from_slice(&bytes) else { return Ok(Sent::Document(bytes)) };
         let Some(text) = url.as_str() else { return Err(invalid_url("`url` must be a text")) };
-        match Url::parse(text) {
+        match Iri::parse(text) {
             Ok(_) => Ok(Sent::Url(text.to_owned())),
             Err(error) => {
                 let shown: String = text.chars().take(200).collect();
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(sent(other), format!("document of {} bytes", other.len()));
         }
         assert_eq!(sent(r#"{"url": null}"#), "Invalid URL: `url` must be a text");
-        for broken in ["", "agents.example", "/card.json", "https://"] {
+        for broken in ["", "agents.example", "/card.json", "https://a.example/a b"] {
             let problem = sent(&json!({"url": broken}).to_string());
             assert!(problem.starts_with("Invalid URL: ") && problem.contains("is no absolute URL"), "{problem}");
         }
