@@ -262,6 +262,34 @@ fn security_that_is_not_said_is_left_open_and_reported() {
 }
 
 #[test]
+fn an_api_key_without_a_name_is_reported() {
+    let mut odd = json(&fixture("every_scheme_0_3"));
+    odd["securitySchemes"]["key"].as_object_mut().unwrap().remove("name");
+    let (thing, warnings) = thing_with(&card(&odd), &Options::default());
+    assert_eq!(found(&warnings), [("scheme-name", "/securitySchemes/key")]);
+    assert_eq!(thing["securityDefinitions"]["key"]["in"], "header");
+}
+
+#[test]
+fn only_schemes_of_oauth_have_flows() {
+    let mut odd = json(&fixture("every_scheme_0_3"));
+    odd["securitySchemes"]["key"]["flows"] = odd["securitySchemes"]["oauth"]["flows"].clone();
+    assert_eq!(thing(&card(&odd))["securityDefinitions"]["key"]["scheme"], "apikey");
+    let new = super::rendition(&card(&odd), Generation::V1);
+    assert_eq!(new["securitySchemes"]["key"]["apiKeySecurityScheme"]["name"], "X-Vault-Key");
+    assert!(new["securitySchemes"].get("key_clientCredentials").is_none());
+}
+
+#[test]
+fn what_only_looks_like_a_grpc_target_has_no_form() {
+    let mut odd = json(&fixture("every_scheme_0_3"));
+    odd["additionalInterfaces"][2]["url"] = "vault]example:50051".into();
+    let (thing, warnings) = thing_with(&card(&odd), &Options::default());
+    assert_eq!(found(&warnings), [("url-broken", "/additionalInterfaces/2/url")]);
+    assert_eq!(forms(&thing, "fetch-document").len(), 2);
+}
+
+#[test]
 fn unsafe_urls_become_neither_forms_nor_links() {
     let mut odd = json(&fixture("every_scheme_0_3"));
     odd["url"] = "javascript:alert(1)".into();

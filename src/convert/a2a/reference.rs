@@ -80,7 +80,8 @@ pub(super) fn grpc_target(text: &str) -> Option<String> {
         && host
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'[' | b']' | b':'));
-    (is_port && is_host).then(|| format!("grpc://{}", text.trim()))
+    let url = (is_port && is_host).then(|| format!("grpc://{}", text.trim()))?;
+    Iri::parse(url.as_str()).is_ok().then_some(url)
 }
 
 #[cfg(test)]
@@ -121,7 +122,8 @@ mod tests {
     fn a_grpc_target_is_no_scheme() {
         assert_eq!(grpc_target("localhost:50051").as_deref(), Some("grpc://localhost:50051"));
         assert_eq!(grpc_target("[::1]:443").as_deref(), Some("grpc://[::1]:443"));
-        assert_eq!(grpc_target("javascript:alert(1)"), None);
-        assert_eq!(grpc_target("https://a.example"), None);
+        for text in ["javascript:alert(1)", "https://a.example", "a]b:1", "[a.example:1", "::1:443"] {
+            assert_eq!(grpc_target(text), None, "{text}");
+        }
     }
 }

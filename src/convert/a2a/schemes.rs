@@ -100,9 +100,9 @@ impl Scheme {
         self.members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// The flows of OAuth 2.0 that the scheme has.
+    /// The flows of OAuth 2.0 that the scheme has; of another kind, it has none.
     pub(super) fn flows(&self) -> impl Iterator<Item = (&'static str, &Object)> {
-        let flows = self.members.get("flows").and_then(Value::as_object);
+        let flows = self.members.get("flows").filter(|_| self.kind == SchemeKind::OAuth2).and_then(Value::as_object);
         FLOWS.into_iter().filter_map(move |name| Some((name, flows?.get(name)?.as_object()?)))
     }
 }

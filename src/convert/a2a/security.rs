@@ -240,6 +240,9 @@ impl<'f> Definitions<'f> {
         definition.insert("in".into(), place.into());
         if let Some(name) = scheme.text("name") {
             definition.insert("name".into(), name.into());
+        } else {
+            let message = "an API key is sent under a name; the definition leaves it open";
+            self.findings.add(path, "scheme-name", || message.into());
         }
     }
 
