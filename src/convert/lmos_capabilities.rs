@@ -5,7 +5,6 @@
 //! doesn't say where. So its Thing has capabilities, but no actions, and leaves security open. Tenants
 //! and channels are `lmos:supportedTenants` and `lmos:supportedChannels`, which search filters by.
 
-use nodejs_semver::Version;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,7 +15,7 @@ use crate::{
     Error, Result,
     td::{
         CONTEXT_1_1, Document, LMOS_NAMESPACE, MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, Path, Report, Violation,
-        capabilities, declared_capabilities, normalize_id,
+        capabilities, declared_capabilities, normalize_id, semantic_version,
     },
 };
 
@@ -152,7 +151,7 @@ fn description(id: &str, file: &Object, options: &Options, findings: &mut Findin
     let list = Path::ROOT.member("capabilities");
     for (index, capability) in file.get("capabilities").and_then(Value::as_array).into_iter().flatten().enumerate() {
         if let Some(version) = capability.get("version").and_then(Value::as_str)
-            && Version::parse(version).is_err()
+            && semantic_version(version).is_none()
         {
             let message = || format!("{version:?} is no semantic version, and no range is satisfied by it");
             findings.add(&list.index(index).member("version"), "version", message);

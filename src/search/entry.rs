@@ -201,7 +201,7 @@ impl EntryWriter<'_> {
         for language in languages(thing) {
             self.add_terms(ExactField::Language, language);
         }
-        self.add_versions(thing);
+        self.add_versions(thing, capabilities);
         let mut names_tenants = false;
         for tenant in supported(thing, "Tenants").filter(|tenant| !tenant.is_empty()) {
             self.add_terms(ExactField::Tenant, tenant);
@@ -215,14 +215,27 @@ impl EntryWriter<'_> {
         }
     }
 
-    fn add_versions(&mut self, thing: &Map<String, Value>) {
+    /// What is declared in its own version or that of the Thing, and actions in that of the Thing.
+    fn add_versions(&mut self, thing: &Map<String, Value>, capabilities: &[td::Capability<'_>]) {
+        let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
+        let mut added = HashSet::new();
         for capability in declared_capabilities(thing).take(MOST_VALUES) {
             let text = |name: &str, prefixed: &str| capability.get(name).or_else(|| capability.get(prefixed))?.as_str();
-            let Some(version) = text("version", "lmos:version") else { continue };
-            for name in [text("id", "lmos:id"), text("name", "lmos:name")].into_iter().flatten() {
-                self.add_terms(ExactField::CapabilityVersion, &versions::term(name, version));
+            let names = [text("id", "lmos:id"), text("name", "lmos:name")];
+            let version = text("version", "lmos:version").or(whole);
+            for name in names.into_iter().flatten() {
+                added.insert(name);
+                version.into_iter().for_each(|version| self.add_version(name, version));
             }
         }
+        let undeclared = capabilities.iter().map(td::Capability::key).filter(|key| !added.contains(key));
+        if let Some(version) = whole {
+            undeclared.take(MOST_VALUES).for_each(|name| self.add_version(name, version));
+        }
+    }
+
+    fn add_version(&mut self, name: &str, version: &str) {
+        self.add_terms(ExactField::CapabilityVersion, &versions::term(name, version));
     }
 
     /// Values of a facet, each counted once.

@@ -35,6 +35,7 @@ mod suggest;
 mod summary;
 mod text;
 mod union;
+mod version_range;
 mod versions;
 mod writer;
 

@@ -19,9 +19,9 @@ use tantivy::{
 
 use super::{FacetField, text};
 
-/// Changes with every change of fields, tokenizers or stored summary: an index of another version
+/// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built anew.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,16 +1,19 @@
-//! Capabilities in a range of versions: `name@range`, where the range is written as npm does (`^1.2`,
-//! `>=1 <3 || 5.x`, `1.0.0 - 2.0.0`) and begins after the last `@`.
+//! Capabilities in a range of versions: `name@range`, where the range (`version_range`) begins after the
+//! last `@`.
 //!
-//! Each name and id of a capability is indexed with its version as one term. A range is looked up by
-//! going through the versions that the index has of that name.
+//! Each name and id of a capability is indexed as one term with its version, or with that of the Thing.
+//! A range is looked up by going through the versions that the index has of that name.
 
 use std::collections::BTreeMap;
 
-use nodejs_semver::{Range, Version};
+use semver::Version;
 use tantivy::{
     DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term,
     schema::{Field, IndexRecordOption},
 };
+
+use super::version_range::Range;
+use crate::{Error, Result, td::semantic_version};
 
 /// The tenant of a Thing that names none.
 pub(super) const ANY_TENANT: &str = "*";
@@ -32,10 +35,21 @@ pub(super) struct Ranged<'a> {
 
 impl<'a> Ranged<'a> {
     /// Reads `name@range`; none where nothing after an `@` is a range.
-    pub fn read(value: &'a str) -> Option<Ranged<'a>> {
-        let (name, range) = value.rsplit_once('@')?;
-        let range = Range::parse(range).ok().filter(|_| !name.is_empty())?;
-        Some(Ranged { name, range })
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where it is meant as one, but can't be read.
+    pub fn read(value: &'a str) -> Result<Option<Ranged<'a>>> {
+        let Some((name, text)) = value.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else { return Ok(None) };
+        match Range::parse(text) {
+            Ok(range) => Ok(Some(Ranged { name, range })),
+            Err(reason) if is_meant_as_range(text) => Err(Error::InvalidQuery {
+                message: format!(
+                    "what follows the last @ of a capability is a range of versions as npm writes it (^1.2, >=1 <3, \
+                     1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
+                ),
+            }),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Adds the terms of the versions that satisfy.
@@ -49,14 +63,25 @@ impl<'a> Ranged<'a> {
                 let Some(version) = terms.key().strip_prefix(from.as_bytes()) else { break };
                 looked_at += 1;
                 let Ok(text) = std::str::from_utf8(version) else { continue };
-                let Ok(version) = Version::parse(text) else { continue };
-                if version.satisfies(&self.range) {
+                let Some(version) = semantic_version(text) else { continue };
+                if self.range.contains(&version) {
                     found.add(version, Term::from_field_text(field, &term(self.name, text)));
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Whether text begins as a range does and not as the domain of an address may, such as 163.com.
+fn is_meant_as_range(text: &str) -> bool {
+    let text = text.trim();
+    let is_letters = |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_domain =
+        text.rsplit_once('.').is_some_and(|(rest, top)| !rest.contains(char::is_whitespace) && is_letters(top));
+    let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+    text.starts_with(['<', '>', '=', '~', '^', '*', '|'])
+        || (!is_domain && is_number(text.strip_prefix('v').unwrap_or(text)))
 }
 
 /// Versions that satisfy what is asked for, each with its terms.
@@ -101,13 +126,30 @@ impl Versions {
 mod tests {
     use super::*;
 
+    fn read(value: &str) -> Option<(&str, Range)> {
+        Ranged::read(value).unwrap().map(|ranged| (ranged.name, ranged.range))
+    }
+
     #[test]
     fn a_range_begins_after_the_last_at() {
-        let read = |value| Ranged::read(value).map(|ranged| (ranged.name.to_owned(), ranged.range.to_string()));
-        assert_eq!(read("billing@^1.2"), Some(("billing".into(), ">=1.2.0 <2.0.0-0".into())));
-        assert_eq!(read("@scope/billing@>=1 <2 || 3.x").map(|(name, _)| name), Some("@scope/billing".into()));
-        for literal in ["billing", "me@example.com", "billing@latest", "@^1", "@scope/billing"] {
+        assert_eq!(read("billing@^1.2"), Some(("billing", Range::parse("^1.2").unwrap())));
+        assert_eq!(read("@scope/billing@>=1 <2 || 3.x").map(|(name, _)| name), Some("@scope/billing"));
+        for literal in
+            ["billing", "me@example.com", "me@163.com", "me@1und1.de", "billing@latest", "@^1", "@", "@scope/billing"]
+        {
             assert_eq!(read(literal), None, "{literal}");
         }
+    }
+
+    #[test]
+    fn what_is_meant_as_a_range_and_is_none_is_refused() {
+        for range in [">=1.2.0,<2", ">=1, <3", "1.0.0, 2.5.0", ">1 <", "^1 beta", "^^1", "1.2.3.4", "01.2.3", "||foo"] {
+            let Err(Error::InvalidQuery { message }) = Ranged::read(&format!("billing@{range}")) else {
+                panic!("{range} is read");
+            };
+            assert!(message.contains(">=1 <3"), "{message}");
+        }
+        let long = format!("billing@{}", ">=1 ".repeat(20_000));
+        assert!(matches!(Ranged::read(&long), Err(Error::InvalidQuery { .. })));
     }
 }

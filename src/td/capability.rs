@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use semver::{BuildMetadata, Version};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -37,6 +38,14 @@ impl<'a> Capability<'a> {
             description: text("description", "lmos:description"),
         }
     }
+}
+
+/// The version of a capability, if it is a semantic one: to the letter of that specification, but for
+/// white space around it and a `v` before it. Without its build metadata, which doesn't order versions.
+pub(crate) fn semantic_version(text: &str) -> Option<Version> {
+    let text = text.trim();
+    let version = Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()?;
+    Some(Version { build: BuildMetadata::EMPTY, ..version })
 }
 
 /// The entries of `lmos:capabilities` by the key of their capability; of a repeated key the first.

@@ -26,8 +26,8 @@ mod version;
 
 pub use admission::{Admission, admit};
 pub use assess::assess;
-pub(crate) use capability::declared_capabilities;
 pub use capability::{Capability, capabilities};
+pub(crate) use capability::{declared_capabilities, semantic_version};
 pub use check::{Layers, Strictness, validate};
 pub use document::Document;
 pub(crate) use document::{malformed_json, parse_json, text_of};

@@ -22,7 +22,7 @@ pub use self::{
     call::{Answer, Call},
     events::{Event, EventStream},
     resolver::Answers,
-    sdk::{run_javascript, run_python},
+    sdk::{run_javascript, run_node, run_python},
     site::{Page, Reply, Site, certified},
 };
 

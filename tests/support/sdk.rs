@@ -15,13 +15,22 @@ pub fn run_python(program: &str, input: &str) -> Option<String> {
         .or_else(|| skipped("needs a python3 (or AGENTDEX_PYTHON) with a2a-sdk, cryptography and pyjwt"))
 }
 
-/// What a JavaScript module writes that reads `input`.
+/// What a JavaScript module writes that reads `input`, beside the SDK.
 pub fn run_javascript(program: &str, input: &str) -> Option<String> {
+    env::var_os("AGENTDEX_A2A_JS")
+        .and_then(|folder| run(node(program).current_dir(folder), input))
+        .or_else(|| skipped("needs node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
+}
+
+/// What a JavaScript module writes that reads `input` and needs npm only.
+pub fn run_node(program: &str, input: &str) -> Option<String> {
+    run(&mut node(program), input).or_else(|| skipped("needs node and npm"))
+}
+
+fn node(program: &str) -> Command {
     let mut node = Command::new("node");
     node.args(["--input-type=module", "--eval", program]);
-    env::var_os("AGENTDEX_A2A_JS")
-        .and_then(|folder| run(node.current_dir(folder), input))
-        .or_else(|| skipped("needs node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
+    node
 }
 
 fn skipped(needs: &str) -> Option<String> {

@@ -176,7 +176,7 @@ impl<'a> Compiler<'a> {
     /// Capabilities by name or id, or in a range of versions.
     fn restrict_capability(&mut self, values: &[String]) -> Result<()> {
         let field = ExactField::Facet(FacetField::Capability);
-        let ranged: Vec<Ranged<'_>> = values.iter().filter_map(|value| Ranged::read(value)).collect();
+        let ranged = values.iter().filter_map(|value| Ranged::read(value).transpose()).collect::<Result<Vec<_>>>()?;
         if ranged.is_empty() {
             self.restrict(field, values);
             return Ok(());

@@ -11,7 +11,8 @@
 //! | `vendor:acme`, `-tag:beta`, `type:lmos:*` | as the filter of that name; `id` and `language` besides |
 //!
 //! A field of exact values restricts, as its filter does: one of those named within a field, and of
-//! each field. Words beside it stay required. Whatever isn't one of these forms is text, a quote
+//! each field. Words beside it stay required. Ranges of versions (`billing@^1.2`) are for the filter
+//! `capability` alone: one that can't be read is refused, as a query never is. Whatever isn't one of these forms is text, a quote
 //! that isn't closed included.
 
 mod compile;
