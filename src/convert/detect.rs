@@ -3,39 +3,10 @@
 use std::collections::HashMap;
 
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value, value::RawValue};
 
-use super::Format;
+use super::{Format, signs};
 use crate::{Error, Result, td};
-
-/// What tells a format: a member that no other format has, alone or together with one of others.
-struct Mark {
-    format: Format,
-    member: &'static str,
-    with: &'static [&'static str],
-}
-
-impl Mark {
-    const fn new(format: Format, member: &'static str) -> Mark {
-        Mark { format, member, with: &[] }
-    }
-}
-
-/// What cards have beside their skills, in the generations of A2A.
-const BESIDE_SKILLS: &[&str] = &["url", "capabilities", "protocolVersion", "defaultInputModes", "securitySchemes"];
-
-const MARKS: [Mark; 11] = [
-    Mark::new(Format::ThingDescription, "@context"),
-    Mark::new(Format::ThingDescription, "securityDefinitions"),
-    Mark::new(Format::AgentSpec, "component_type"),
-    Mark::new(Format::AgentSpec, "agentspec_version"),
-    Mark::new(Format::AgentSpec, "air_version"),
-    Mark::new(Format::AgentSpec, "$referenced_components"),
-    Mark::new(Format::AgentSpec, "$component_ref"),
-    Mark::new(Format::A2a, "supportedInterfaces"),
-    Mark { format: Format::A2a, member: "skills", with: BESIDE_SKILLS },
-    Mark::new(Format::LmosCapabilities, "supportedTenants"),
-    Mark::new(Format::LmosCapabilities, "supportedChannels"),
-];
 
 /// The format of a document, given as JSON text. Says nothing about its validity.
 ///
@@ -50,39 +21,35 @@ const MARKS: [Mark; 11] = [
 /// # Errors
 /// [`Error::UnclearFormat`] says what was looked for, or what contradicts itself; [`Error::MalformedJson`].
 pub fn detect(json: &str) -> Result<Format> {
+    let malformed = |error| signs::explain(td::malformed_json(&error), json);
     if !json.trim_start().starts_with('{') {
-        serde_json::from_str::<IgnoredAny>(json).map_err(|error| td::malformed_json(&error))?;
+        serde_json::from_str::<IgnoredAny>(json).map_err(malformed)?;
         return Err(unclear("it is no JSON object, which it is in every format".into()));
     }
-    let members: HashMap<String, IgnoredAny> =
-        serde_json::from_str(json).map_err(|error| td::malformed_json(&error))?;
-    let has = |name: &&str| members.contains_key(*name);
-    let is_there = |mark: &&Mark| has(&mark.member) && (mark.with.is_empty() || mark.with.iter().any(has));
-    let found: Vec<&Mark> = MARKS.iter().filter(is_there).collect();
-    let Some(first) = found.first() else { return Err(unclear(format!("it has {}", looked_for()))) };
-    match found.iter().find(|mark| mark.format != first.format) {
-        None => Ok(first.format),
-        Some(other) => Err(unclear(format!(
-            "`{}` is a member of {}, but `{}` one of {}",
-            first.member, first.format, other.member, other.format
-        ))),
+    let members: HashMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
+    // What is nested too deeply to be read tells nothing but by its name.
+    let read = |value: &RawValue| serde_json::from_str(value.get()).unwrap_or(Value::Null);
+    let members: Map<String, Value> = members.into_iter().map(|(name, value)| (name, read(value))).collect();
+    format_of(&members)
+}
+
+fn format_of(members: &Map<String, Value>) -> Result<Format> {
+    if signs::is_card(members) {
+        return Ok(Format::A2a);
     }
+    let mut certain = signs::certain_signs(members);
+    if let (Some(one), Some(other)) = (certain.next(), certain.next()) {
+        return Err(unclear(format!("it looks like {}, but also like {}", one.words(members), other.words(members))));
+    }
+    let sign = signs::sign_of(members);
+    sign.and_then(|sign| sign.format).ok_or_else(|| match sign {
+        Some(sign) => unclear(format!("it looks like {}; it has none of {}", sign.words(members), signs::TOLD_BY)),
+        None => unclear(format!("it has none of {}", signs::TOLD_BY)),
+    })
 }
 
 fn unclear(message: String) -> Error {
     Error::UnclearFormat { message }
-}
-
-/// None of the members that were looked for, in words.
-fn looked_for() -> String {
-    let marks_of = |format: Format| {
-        let marks = MARKS.iter().filter(move |mark| mark.format == format).map(|mark| match mark.with {
-            [] => format!("`{}`", mark.member),
-            with => format!("`{}` beside `{}`", mark.member, with.join("` or `")),
-        });
-        format!("{} ({format})", marks.collect::<Vec<_>>().join(", "))
-    };
-    format!("none of {}", Format::ALL.map(marks_of).join("; "))
 }
 
 #[cfg(test)]
@@ -102,7 +69,11 @@ mod tests {
             (r#"{"$component_ref": "a", "$referenced_components": {}}"#, Format::AgentSpec),
             (r#"{"name": "A", "url": "https://a.example", "skills": []}"#, Format::A2a),
             (r#"{"name": "A", "supportedInterfaces": []}"#, Format::A2a),
+            (r#"{"name": "A", "description": "B", "supported_interfaces": []}"#, Format::A2a),
+            (r#"{"@context": "https://schema.org", "url": "https://a.example", "skills": [{}]}"#, Format::A2a),
+            (r#"{"openapi": "https://a.example", "url": "https://a.example", "skills": [{}]}"#, Format::A2a),
             (r#"{"id": "a", "supportedChannels": [], "capabilities": []}"#, Format::LmosCapabilities),
+            (r#"{"id": "a", "capabilities": [{"name": "b", "version": "1.0.0"}]}"#, Format::LmosCapabilities),
         ] {
             assert_eq!(detect(json).unwrap(), format, "{json}");
         }
@@ -112,20 +83,28 @@ mod tests {
     fn unknown_documents_hear_what_was_looked_for() {
         for json in ["{}", r#"{"skills": []}"#, r#"{"a": {"component_type": "Agent"}}"#] {
             let refusal = refusal(json);
-            for mark in MARKS {
-                assert!(refusal.contains(&format!("`{}`", mark.member)), "{refusal}");
+            for word in ["`securityDefinitions`", "`component_type`", "`supportedInterfaces`", "`supportedTenants`"] {
+                assert!(refusal.contains(word), "{refusal}");
             }
-            assert!(refusal.contains("(agent-spec)") && refusal.contains("(td)") && refusal.contains("(a2a)"));
+            assert!(Format::ALL.iter().all(|format| refusal.contains(&format!("({format})"))), "{refusal}");
         }
         for json in ["[]", "1", "null", "\"component_type\""] {
             assert!(refusal(json).contains("no JSON object"), "{json}");
+        }
+        for (json, name) in [
+            (r#"{"@context": "https://schema.org", "@type": "Organization"}"#, "a schema.org Organization"),
+            (r#"{"name": "a", "url": "https://a.example", "tools": []}"#, "an MCP server"),
+            ("<!DOCTYPE html><p>", "web page"),
+            (" ", "empty"),
+        ] {
+            assert!(refusal(json).contains(name), "{}", refusal(json));
         }
     }
 
     #[test]
     fn documents_of_two_formats_hear_what_contradicts_itself() {
-        let refusal = refusal(r#"{"component_type": "Agent", "@context": []}"#);
-        assert!(refusal.contains("`@context` is a member of td, but `component_type` one of agent-spec"), "{refusal}");
+        let refusal = refusal(r#"{"component_type": "Agent", "@context": "https://www.w3.org/2022/wot/td/v1.1"}"#);
+        assert!(refusal.contains("looks like a W3C Thing Description, but also like an Open Agent Spec"), "{refusal}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod detect;
 mod json_text;
 pub mod lmos_capabilities;
 mod shape;
+mod signs;
 mod syntax;
 mod yaml;
 

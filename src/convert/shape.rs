@@ -68,7 +68,8 @@ pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, 
     }
 }
 
-fn snake_case(name: &str) -> String {
+/// How readers of protocol buffers spell a member too.
+pub(super) fn snake_case(name: &str) -> String {
     // A word that Python keeps for itself.
     if name == "in" {
         return "in_".into();

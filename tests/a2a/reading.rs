@@ -181,6 +181,17 @@ fn what_is_no_card_is_told_what_it_looks_like() {
         (json!({"agents": [plain()]}), "list of agent cards"),
         (json!({"name": "x", "short_name": "x", "icons": [], "start_url": "/"}), "web application"),
         (json!({"error": "not found"}), "error"),
+        (json!({"detail": "Not Found"}), "error"),
+        (json!({"message": "Not Found", "statusCode": 404}), "error"),
+        (json!({"name": "p", "version": "1.0.0", "dependencies": {}}), "package.json"),
+        (json!({"agentCard": plain()}), "card in `agentCard`"),
+        (json!({"card": plain(), "ok": true}), "card in `card`"),
+        (json!({"data": plain()}), "card in `data`"),
+        (
+            json!({"name": "x", "url": "https://x.example/mcp", "transport": "streamable-http",
+                "tools": [{"name": "t"}], "capabilities": {"tools": true}}),
+            "MCP server",
+        ),
     ];
     for (document, name) in lookalikes {
         let message = refusal(document.to_string().as_bytes());
@@ -190,6 +201,48 @@ fn what_is_no_card_is_told_what_it_looks_like() {
     assert_eq!(found(&report.violations)[0], ("not-a-card", ""));
     assert_eq!(report.violations.len(), 5);
     assert!(matches!(Card::parse(b"{"), Err(Error::MalformedJson { .. })));
+}
+
+#[test]
+fn what_only_has_some_members_of_cards_is_none() {
+    for (document, message) in [
+        (json!({"name": "J", "url": "https://j.example", "skills": ["js", "py"]}), "its `skills` are no objects"),
+        (json!({"name": "x", "url": "https://x.example", "capabilities": ["a"]}), "has no `skills`"),
+        (json!({"name": "x", "url": "https://x.example", "protocolVersion": "2025-06-18"}), "has a URL, but no"),
+    ] {
+        let refusal = refusal(document.to_string().as_bytes());
+        assert!(refusal.starts_with(&format!("not an A2A card: {message}")), "{refusal}");
+    }
+    let known = json!({"name": "x", "url": "https://x.example", "protocolVersion": "0.3.0"});
+    for typical in [json!({"capabilities": {"streaming": true}}), json!({"defaultInputModes": ["text/plain"]})] {
+        let mut document = known.clone();
+        document.as_object_mut().unwrap().extend(typical.as_object().unwrap().clone());
+        card(&document);
+    }
+}
+
+#[test]
+fn a_card_may_say_where_its_openapi_document_is_and_have_a_context_of_schema_org() {
+    card(&with(json!({"openapi": "https://echo.example/openapi.json"})));
+    card(&with(json!({"@context": "https://schema.org"})));
+}
+
+#[test]
+fn what_is_no_json_is_told_what_it_looks_like() {
+    for (text, name) in [
+        ("<!doctype html><html></html>", "a web page (HTML)"),
+        ("\n <HTML>", "a web page (HTML)"),
+        ("", "empty"),
+        (" \n", "empty"),
+        ("<feed/>", "XML"),
+        ("# agent\nname: x\nurl: https://x.example", "YAML"),
+        ("// a card\n{}", "comment"),
+    ] {
+        let Err(Error::MalformedJson { message, .. }) = Card::parse(text.as_bytes()) else { panic!("read") };
+        assert!(message.contains(name), "{text:?}: {message}");
+    }
+    let Err(Error::MalformedJson { message, .. }) = Card::parse(br#"{"name": "x",}"#) else { panic!("read") };
+    assert!(!message.contains("the document"), "{message}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::{
     convert::{
         Conversion,
         shape::{self, Findings},
+        signs,
     },
     td::{Document, Path, Violation},
 };
@@ -45,7 +46,7 @@ impl Card {
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no card, with a diagnosis; and
     /// those of [`Document::parse`]: 1 MiB and 64 levels of nesting are the limits.
     pub fn parse(json: &[u8]) -> Result<Card> {
-        let document = Document::parse(json)?;
+        let document = signs::parse(json)?;
         let redacted = redaction::redact(document.text());
         let (value, duplicates) = match &redacted {
             Some(redacted) => Document::parse(redacted.text.as_bytes())?,
