@@ -74,6 +74,53 @@ fn the_id_is_that_of_the_file_the_one_given_or_made_of_the_address() {
 }
 
 #[test]
+fn what_only_the_file_has_is_kept_and_comes_back() {
+    let own = json!({
+        "id": "billing agent", "x": {"y": [1]}, "version": "5",
+        "capabilities": [
+            {"name": "a", "version": "1.0.0", "x": 1, "tags": ["b"]},
+            {"name": "a", "version": "2.0.0"},
+            {"id": "urn:i", "name": "b", "version": "1.0.0"},
+            {"id": "urn:i", "name": "c", "version": "1.0.0"},
+        ],
+    });
+    let (thing_of_own, _) = thing(&own, &Options::default());
+    assert_eq!(thing_of_own["id"], "urn:agentdex:billing%20agent");
+    assert_eq!(thing_of_own["@context"][1]["lmos-file"], "urn:agentdex:lmos-file:");
+    assert_eq!(thing_of_own["lmos-file:x"], own["x"]);
+    let empty = json!({"id": "urn:x", "capabilities": []});
+    for file in [own, empty] {
+        let (thing, _) = thing(&file, &Options::default());
+        assert_eq!(serde_json::from_str::<Value>(&from_thing(&thing).unwrap()).unwrap(), file);
+    }
+    let (plain, _) = thing(&file(), &Options::default());
+    assert!(plain["@context"][1].get("lmos-file").is_none());
+}
+
+#[test]
+fn of_the_address_nothing_is_kept_but_the_place() {
+    let mut anonymous = file();
+    anonymous.as_object_mut().unwrap().remove("id");
+    let from = |url: &str| thing(&anonymous, &Options { id: None, base: Some(url.into()) }).0;
+    let secret = from("https://user:word@billing.example/capabilities.json?key=secret#part");
+    assert_eq!(secret["links"][0]["href"], "https://billing.example/capabilities.json");
+    assert_eq!(secret["id"], from("https://billing.example/capabilities.json")["id"]);
+}
+
+#[test]
+fn a_capability_and_the_action_of_its_name_are_one() {
+    let thing = json!({
+        "title": "x", "id": "urn:x", "version": {"instance": "3.0.0"},
+        "lmos:capabilities": [{"id": "urn:cap:view", "name": "view", "version": "1.0.0"}],
+        "actions": {"view": {"description": "acts"}, "pay": {}},
+    });
+    let file: Value = serde_json::from_str(&from_thing(&thing).unwrap()).unwrap();
+    let listed =
+        json!([{"id": "urn:cap:view", "name": "view", "version": "1.0.0"}, {"name": "pay", "version": "3.0.0"}]);
+    assert_eq!(file["capabilities"], listed);
+}
+
+#[test]
 fn what_is_odd_is_mended_and_reported() {
     let odd = json!({
         "id": "urn:x", "supported_tenants": "de", "supportedChannels": null,
@@ -102,8 +149,34 @@ fn other_documents_are_told_what_they_look_like() {
     assert_eq!(refusal(&json!({"capabilities": {}})), plain);
     assert_eq!(
         refusal(&json!({"skills": [], "capabilities": []})),
-        format!("{plain}; it looks like an A2A agent card")
+        "not an LMOS capability file: it looks like an A2A agent card"
     );
+    let listed = json!([{"name": "a", "version": "1.0.0"}]);
+    for (document, name) in [
+        (
+            json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": "x", "capabilities": listed}),
+            "Thing Description",
+        ),
+        (
+            json!({"name": "x", "url": "https://x.example", "skills": [{"id": "a"}], "capabilities": listed}),
+            "A2A agent card",
+        ),
+        (
+            json!({"name": "x", "url": "https://x.example", "protocolVersion": "0.3.0", "capabilities": ["streaming"]}),
+            "A2A agent card",
+        ),
+    ] {
+        let refusal = refusal(&document);
+        assert!(
+            refusal.ends_with(&format!("it looks like a{} {name}", if name.starts_with('A') { "n" } else { " W3C" })),
+            "{refusal}"
+        );
+    }
+    assert_eq!(refusal(&json!({"capabilities": ["a", "b"]})), plain);
+    let Err(Error::MalformedJson { message, .. }) = to_thing(b"<html></html>", &Options::default()) else {
+        panic!("read")
+    };
+    assert!(message.contains("web page"), "{message}");
     assert!(refusal(&json!([])).contains("no object"));
 }
 

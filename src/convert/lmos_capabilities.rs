@@ -3,19 +3,22 @@
 //!
 //! A file says what an agent can do, in which versions, for which tenants and over which channels; it
 //! doesn't say where. So its Thing has capabilities, but no actions, and leaves security open. Tenants
-//! and channels are `lmos:supportedTenants` and `lmos:supportedChannels`, which search filters by.
+//! and channels are `lmos:supportedTenants` and `lmos:supportedChannels`, which search filters by. Members
+//! that no table knows, and an id that a Thing can't have, keep their name with the prefix `lmos-file:`.
 
 use serde_json::{Map, Value, json};
 
 use super::{
     Conversion, ConvertedThing, Format, Source,
+    a2a::place,
     shape::{self, Findings, Kind, Member},
+    signs,
 };
 use crate::{
     Error, Result,
     td::{
-        CONTEXT_1_1, Document, LMOS_NAMESPACE, MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, Path, Report, Violation,
-        capabilities, declared_capabilities, normalize_id, semantic_version,
+        CONTEXT_1_1, Capability, LMOS_NAMESPACE, MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, Path, Report, Violation,
+        listed_capabilities, normalize_id, semantic_version,
     },
 };
 
@@ -41,6 +44,10 @@ const CAPABILITY: &[Member] = &[
 const LISTS: [(&str, &str); 2] =
     [("supportedTenants", "lmos:supportedTenants"), ("supportedChannels", "lmos:supportedChannels")];
 
+/// The prefix of members that only the file has, and the namespace that it stands for.
+const FILE_PREFIX: &str = "lmos-file:";
+const FILE_NAMESPACE: &str = "urn:agentdex:lmos-file:";
+
 /// How a file becomes a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -63,10 +70,10 @@ pub struct Options {
 ///
 /// # Errors
 /// [`Error::InvalidSource`] for what is no such file, or has no id where none is given either;
-/// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`Document::parse`] and
+/// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`Document::parse`](crate::td::Document::parse) and
 /// [`normalize_id`].
 pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
-    let (value, duplicates) = Document::parse(json)?.into_parts();
+    let (value, duplicates) = signs::parse(json)?.into_parts();
     let Value::Object(mut members) = value else {
         return Err(invalid("not-a-capability-file", "not an LMOS capability file: it is no object"));
     };
@@ -97,19 +104,20 @@ fn invalid(rule: &'static str, message: &str) -> Error {
 }
 
 fn diagnose(file: &Object) -> Result<()> {
-    let has = |name| file.contains_key(name);
-    if file.get("capabilities").is_some_and(|capabilities| capabilities.is_array()) && !has("skills") {
-        return Ok(());
-    }
-    let looks = if has("skills") || has("supportedInterfaces") {
-        "; it looks like an A2A agent card"
-    } else if has("@context") {
-        "; it looks like a Thing Description"
-    } else {
-        ""
+    let list = file.get("capabilities").and_then(Value::as_array);
+    let is_list = list.is_some_and(|list| list.is_empty() || list.iter().any(Value::is_object));
+    let is_like_card = signs::is_card(file) || file.contains_key("skills") || file.contains_key("supportedInterfaces");
+    let other = signs::sign_of(file).filter(|sign| sign.format != Some(Format::LmosCapabilities));
+    let looks = match other {
+        Some(sign) if sign.is_certain => Some(sign.words(file)),
+        _ if is_like_card => Some("an A2A agent card".to_owned()),
+        _ if is_list => return Ok(()),
+        other => other.map(|sign| sign.words(file)),
     };
-    let message = format!("not an LMOS capability file: it has no list of `capabilities`{looks}");
-    Err(invalid("not-a-capability-file", &message))
+    let missing = if is_list { "" } else { "it has no list of `capabilities`" };
+    let looks = looks.map(|looks| format!("it looks like {looks}")).unwrap_or_default();
+    let between = if missing.is_empty() || looks.is_empty() { "" } else { "; " };
+    Err(invalid("not-a-capability-file", &format!("not an LMOS capability file: {missing}{between}{looks}")))
 }
 
 fn id_of(file: &Object, options: &Options) -> Result<String> {
@@ -118,7 +126,7 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
         return Ok(normalize_id(id)?.into_owned());
     }
     match &options.base {
-        Some(url) => Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, url.as_bytes()).urn().to_string()),
+        Some(url) => Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, place(url).as_bytes()).urn().to_string()),
         None => Err(invalid(
             "no-identity",
             "the file has no `id`: give an `id` for its Thing, or as `base` the URL that the file is from",
@@ -128,15 +136,17 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
 
 fn description(id: &str, file: &Object, options: &Options, findings: &mut Findings) -> Value {
     let text = |name| file.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let mut terms = json!({"lmos": LMOS_NAMESPACE});
     let mut thing = json!({
-        "@context": [CONTEXT_1_1, {"lmos": LMOS_NAMESPACE}],
         "@type": "lmos:Agent",
         "id": id,
         "title": text("id").unwrap_or(id),
         "securityDefinitions": {"auto_sc": {"scheme": "auto"}},
         "security": "auto_sc",
-        "lmos:capabilities": file.get("capabilities").cloned().unwrap_or_else(|| json!([])),
     });
+    let capabilities = file.get("capabilities").and_then(Value::as_array).into_iter().flatten();
+    let listed = capabilities.filter_map(Value::as_object).map(|one| renamed(one, |name| own_name(CAPABILITY, name)));
+    thing["lmos:capabilities"] = listed.collect();
     if let Some(description) = text("description") {
         thing["description"] = description.into();
     }
@@ -145,9 +155,35 @@ fn description(id: &str, file: &Object, options: &Options, findings: &mut Findin
             thing[term] = list.clone();
         }
     }
-    if let Some(url) = &options.base {
-        thing["links"] = json!([{"rel": "service-meta", "href": url, "type": "application/json"}]);
+    if let Some(own) = text("id").filter(|own| *own != id) {
+        thing[format!("{FILE_PREFIX}id")] = own.into();
     }
+    for (name, value) in file.iter().filter(|(name, _)| !shape::knows(FILE, name)) {
+        thing[own_name(FILE, name)] = value.clone();
+    }
+    let is_own = |object: &Object| object.keys().any(|name| name.starts_with(FILE_PREFIX));
+    let entries = thing["lmos:capabilities"].as_array().into_iter().flatten();
+    if entries.filter_map(Value::as_object).chain(thing.as_object()).any(is_own) {
+        terms["lmos-file"] = FILE_NAMESPACE.into();
+    }
+    thing["@context"] = json!([CONTEXT_1_1, terms]);
+    if let Some(url) = &options.base {
+        thing["links"] = json!([{"rel": "service-meta", "href": place(url), "type": "application/json"}]);
+    }
+    warn_of_versions(file, findings);
+    thing
+}
+
+/// A member's name in a Thing: with the prefix of the file's own if no table knows it.
+fn own_name(members: &[Member], name: &str) -> String {
+    if shape::knows(members, name) { name.to_owned() } else { format!("{FILE_PREFIX}{name}") }
+}
+
+fn renamed(object: &Object, name_of: impl Fn(&str) -> String) -> Value {
+    object.iter().map(|(name, value)| (name_of(name), value.clone())).collect::<Object>().into()
+}
+
+fn warn_of_versions(file: &Object, findings: &mut Findings) {
     let list = Path::ROOT.member("capabilities");
     for (index, capability) in file.get("capabilities").and_then(Value::as_array).into_iter().flatten().enumerate() {
         if let Some(version) = capability.get("version").and_then(Value::as_str)
@@ -157,7 +193,6 @@ fn description(id: &str, file: &Object, options: &Options, findings: &mut Findin
             findings.add(&list.index(index).member("version"), "version", message);
         }
     }
-    thing
 }
 
 /// Makes a capability file of a Thing: its capabilities and actions, each with its version or that of
@@ -168,31 +203,16 @@ fn description(id: &str, file: &Object, options: &Options, findings: &mut Findin
 pub fn from_thing(thing: &Value) -> Result<String> {
     let not_expressible = |reason| Error::NotExpressible { format: Format::LmosCapabilities.name(), reason };
     let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
-    let declared = declared_capabilities(thing);
-    let mut listed = Vec::new();
-    for capability in capabilities(thing) {
-        let entry = declared.get(capability.key());
-        let member = |name: &str| entry.and_then(|entry| entry.get(name).or_else(|| entry.get(format!("lmos:{name}"))));
-        let name = capability.name.unwrap_or(capability.key());
-        let version = member("version").and_then(Value::as_str).or(whole);
-        let Some(version) = version else {
-            return Err(not_expressible(format!("nothing says the version of {name:?}, nor that of the Thing")));
-        };
-        let mut written = json!({"name": name, "version": version});
-        for (name, value) in [("id", capability.id), ("description", capability.description)] {
-            if let Some(value) = value {
-                written[name] = value.into();
-            }
-        }
-        if let Some(examples) = member("examples") {
-            written["examples"] = examples.clone();
-        }
-        listed.push(written);
-    }
-    if listed.is_empty() {
+    let listed = listed_capabilities(thing);
+    if listed.is_empty() && !thing.get("lmos:capabilities").is_some_and(Value::is_array) {
         return Err(not_expressible("the Thing has neither capabilities nor actions".into()));
     }
-    let mut file = json!({"capabilities": listed});
+    let mut written = Vec::new();
+    for (capability, entry) in listed {
+        let entry = entry.and_then(Value::as_object);
+        written.push(write_capability(&capability, entry, whole).map_err(not_expressible)?);
+    }
+    let mut file = json!({"capabilities": written});
     for name in ["id", "description"] {
         if let Some(value) = thing.get(name) {
             file[name] = value.clone();
@@ -203,5 +223,39 @@ pub fn from_thing(thing: &Value) -> Result<String> {
             file[name] = list.clone();
         }
     }
+    add_own(thing.as_object(), &mut file);
     Ok(file.to_string())
+}
+
+fn write_capability(
+    capability: &Capability<'_>,
+    entry: Option<&Object>,
+    whole: Option<&str>,
+) -> std::result::Result<Value, String> {
+    let member = |name: &str| entry.and_then(|entry| entry.get(name).or_else(|| entry.get(&format!("lmos:{name}"))));
+    let name = capability.name.unwrap_or(capability.key());
+    let version = member("version").and_then(Value::as_str).or(whole);
+    let Some(version) = version else {
+        return Err(format!("nothing says the version of {name:?}, nor that of the Thing"));
+    };
+    let mut written = json!({"name": name, "version": version});
+    for (name, value) in [("id", capability.id), ("description", capability.description)] {
+        if let Some(value) = value {
+            written[name] = value.into();
+        }
+    }
+    if let Some(examples) = member("examples") {
+        written["examples"] = examples.clone();
+    }
+    add_own(entry, &mut written);
+    Ok(written)
+}
+
+/// Gives members that only the file has their own name back.
+fn add_own(from: Option<&Object>, to: &mut Value) {
+    for (name, value) in from.into_iter().flatten() {
+        if let Some(own) = name.strip_prefix(FILE_PREFIX) {
+            to[own] = value.clone();
+        }
+    }
 }

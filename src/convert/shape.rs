@@ -51,6 +51,11 @@ impl Member {
     }
 }
 
+/// Whether a table has a member of that name.
+pub(super) fn knows(members: &[Member], name: &str) -> bool {
+    members.iter().any(|member| member.name == name)
+}
+
 /// Gives members that are written in snake_case the name that they have in a card.
 pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
     if !object.keys().any(|name| name.contains('_')) {

@@ -77,7 +77,7 @@ pub const MAX_QUERY_BYTES: usize = 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Ids or names of capabilities. With `@` and a range of versions as npm writes it (`billing@^1.2`),
-    /// those that declare it in a version that satisfies.
+    /// those that have it in a version that satisfies: its own, or that of the Thing.
     pub capability: Vec<String>,
     /// Values of `@type`.
     pub type_: Vec<String>,

@@ -1,6 +1,6 @@
 //! What an agent can do: the entries of `lmos:capabilities`, and the actions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use semver::{BuildMetadata, Version};
 use serde::Serialize;
@@ -48,13 +48,23 @@ pub(crate) fn semantic_version(text: &str) -> Option<Version> {
     Some(Version { build: BuildMetadata::EMPTY, ..version })
 }
 
-/// The entries of `lmos:capabilities` by the key of their capability; of a repeated key the first.
-pub(crate) fn declared_capabilities(thing: &Value) -> HashMap<&str, &Value> {
-    let mut declared = HashMap::new();
+/// What a list of a Thing's capabilities has, each with its entry: all entries, of which one capability
+/// may have several in different versions, then the actions that no entry names.
+pub(crate) fn listed_capabilities(thing: &Value) -> Vec<(Capability<'_>, Option<&Value>)> {
+    let mut names = HashSet::new();
+    let mut seen = HashSet::new();
+    let mut listed = Vec::new();
     for entry in entries(thing) {
-        declared.entry(Capability::of_entry(entry).key()).or_insert(entry);
+        let capability = Capability::of_entry(entry);
+        let version = entry.get("version").or_else(|| entry.get("lmos:version")).and_then(Value::as_str);
+        if !capability.key().is_empty() && seen.insert((capability.id, capability.name, version)) {
+            names.extend(capability.id.into_iter().chain(capability.name));
+            listed.push((capability, Some(entry)));
+        }
     }
-    declared
+    let actions = capabilities(thing).into_iter().filter(|capability| !names.contains(capability.key()));
+    listed.extend(actions.map(|action| (action, None)));
+    listed
 }
 
 fn entries(thing: &Value) -> &[Value] {

@@ -27,7 +27,7 @@ mod version;
 pub use admission::{Admission, admit};
 pub use assess::assess;
 pub use capability::{Capability, capabilities};
-pub(crate) use capability::{declared_capabilities, semantic_version};
+pub(crate) use capability::{listed_capabilities, semantic_version};
 pub use check::{Layers, Strictness, validate};
 pub use document::Document;
 pub(crate) use document::{malformed_json, parse_json, text_of};

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    td::{Report, Violation, capabilities, declared_capabilities},
+    td::{Report, Violation, listed_capabilities},
 };
 
 type Object = Map<String, Value>;
@@ -166,16 +166,15 @@ fn kept_skills(thing: &Object) -> Vec<Value> {
 /// A skill for each capability and action.
 fn skills(thing: &Object) -> Vec<Value> {
     let whole = Value::Object(thing.clone());
-    let declared = declared_capabilities(&whole);
-    let mut names = HashSet::new();
+    let (mut keys, mut names) = (HashSet::new(), HashSet::new());
     let mut skills: Vec<Value> = Vec::new();
-    for capability in capabilities(&whole) {
-        // A capability is declared by its id, and its action may have its name.
-        if capability.id.is_none() && names.contains(capability.key()) {
+    for (capability, entry) in listed_capabilities(&whole) {
+        // One capability in several versions is one skill.
+        let is_named = capability.id.is_none() && names.contains(capability.key());
+        if is_named || !keys.insert(capability.key()) {
             continue;
         }
         names.extend(capability.name);
-        let entry = declared.get(capability.key());
         let title = thing.get("actions").and_then(|actions| actions.get(capability.key())?.get("title")?.as_str());
         let name = title.or(capability.name).unwrap_or(capability.key());
         let mut skill = json!({

@@ -16,7 +16,8 @@ pub(super) fn identify(preferred: &Interface<'_>, name: &str) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, words.as_bytes()).urn().to_string()
 }
 
-fn place(url: &str) -> Cow<'_, str> {
+/// The URL without what doesn't name a place.
+pub(in crate::convert) fn place(url: &str) -> Cow<'_, str> {
     let bare = &url[..url.find(['?', '#']).unwrap_or(url.len())];
     let Ok(iri) = Iri::parse(bare) else { return bare.into() };
     let Some(authority) = iri.authority() else { return bare.into() };

@@ -39,13 +39,15 @@ mod thing;
 
 use std::{fmt, str::FromStr};
 
+pub(super) use self::identity::place;
 pub use self::{card::Card, convert::Rendition, export::from_thing};
 use crate::{Error, td::Report, td::Violation};
 
 /// The namespace that the prefix `a2a` stands for in descriptions.
 pub const A2A_NAMESPACE: &str = "urn:agentdex:a2a:";
 
-/// The JSON-LD context that defines its terms. Descriptions only name the namespace: the context of a
+/// The JSON-LD context that defines its terms, for programs that expand descriptions: they add it beside
+/// the context of W3C WoT. Nothing here does, and descriptions only name the namespace: the context of a
 /// Thing Description is a map of texts (TD 1.1, section 5.3.1.1).
 pub const A2A_CONTEXT: &str = include_str!("../../../schemas/a2a.jsonld");
 
