@@ -173,6 +173,7 @@ fn other_documents_are_told_what_they_look_like() {
         );
     }
     assert_eq!(refusal(&json!({"capabilities": ["a", "b"]})), plain);
+    assert!(refusal(&json!({"capabilities": {"tools": {}}})).ends_with("it looks like a description of an MCP server"));
     let Err(Error::MalformedJson { message, .. }) = to_thing(b"<html></html>", &Options::default()) else {
         panic!("read")
     };

@@ -70,8 +70,8 @@ pub struct Options {
 ///
 /// # Errors
 /// [`Error::InvalidSource`] for what is no such file, or has no id where none is given either;
-/// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`Document::parse`](crate::td::Document::parse) and
-/// [`normalize_id`].
+/// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`normalize_id`] and of
+/// [`Document::parse`](crate::td::Document::parse).
 pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
     let (value, duplicates) = signs::parse(json)?.into_parts();
     let Value::Object(mut members) = value else {

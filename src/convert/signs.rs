@@ -232,7 +232,9 @@ fn is_capability_file(object: &Object) -> bool {
 
 fn is_mcp(object: &Object) -> bool {
     let of_mcp = |uri: &Value| uri.as_str().is_some_and(|uri| uri.contains("modelcontextprotocol"));
+    let offers = object.get("capabilities").and_then(Value::as_object);
     object.get("$schema").is_some_and(of_mcp)
+        || offers.is_some_and(|offers| has_any(offers, &["tools", "prompts", "resources"]))
         || has_any(object, &["mcpServers", "serverInfo", "transport"])
         || is_array(object, "tools")
         || (has_any(object, &["packages", "remotes"]) && object.contains_key("name"))

@@ -38,15 +38,15 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
         message.push_str("; it looks like ");
         message.push_str(&sign.words(card));
     }
-    let missing = missing(card, has_interface, has_skills);
+    let missing = missing(card, has_interface);
     [Violation::new("", "not-a-card", message)].into_iter().chain(missing).collect()
 }
 
-fn missing(card: &Object, has_interface: bool, has_skills: bool) -> impl Iterator<Item = Violation> {
+fn missing(card: &Object, has_interface: bool) -> impl Iterator<Item = Violation> {
     let members = [
         ("`name`", card.contains_key("name")),
         ("`url`/`supportedInterfaces`", has_interface),
-        ("`skills`", has_skills),
+        ("`skills`", card.contains_key("skills")),
         ("`capabilities`", card.contains_key("capabilities")),
     ];
     let missing = members.into_iter().filter(|(_, is_there)| !is_there);
