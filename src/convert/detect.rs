@@ -42,6 +42,9 @@ fn format_of(members: &Map<String, Value>) -> Result<Format> {
         return Err(unclear(format!("it looks like {}, but also like {}", one.words(members), other.words(members))));
     }
     let sign = signs::sign_of(members);
+    if sign.is_none() && signs::is_like_card(members) {
+        return Ok(Format::A2a);
+    }
     sign.and_then(|sign| sign.format).ok_or_else(|| match sign {
         Some(sign) => unclear(format!("it looks like {}; it has none of {}", sign.words(members), signs::TOLD_BY)),
         None => unclear(format!("it has none of {}", signs::TOLD_BY)),
@@ -69,6 +72,7 @@ mod tests {
             (r#"{"$component_ref": "a", "$referenced_components": {}}"#, Format::AgentSpec),
             (r#"{"name": "A", "url": "https://a.example", "skills": []}"#, Format::A2a),
             (r#"{"name": "A", "supportedInterfaces": []}"#, Format::A2a),
+            (r#"{"skills": [], "supportedInterfaces": 7}"#, Format::A2a),
             (r#"{"name": "A", "description": "B", "supported_interfaces": []}"#, Format::A2a),
             (r#"{"@context": "https://schema.org", "url": "https://a.example", "skills": [{}]}"#, Format::A2a),
             (r#"{"openapi": "https://a.example", "url": "https://a.example", "skills": [{}]}"#, Format::A2a),

@@ -68,7 +68,7 @@ const SIGNS: &[Sign] = &[
 /// What tells documents of our formats, in words.
 pub(super) const TOLD_BY: &str = "the `@context` of W3C WoT or `securityDefinitions` (td); `component_type`, \
     `agentspec_version`, `air_version`, `$referenced_components` or `$component_ref` (agent-spec); \
-    `supportedInterfaces`, or `skills` beside `url` or beside `name` and `capabilities` (a2a); `supportedTenants`, \
+    `supportedInterfaces`, or `skills` beside `url`, `capabilities` or `protocolVersion` (a2a); `supportedTenants`, \
     `supportedChannels` or `capabilities` with names (lmos-capabilities)";
 
 /// What a document is that isn't an agent card.
@@ -109,6 +109,13 @@ pub(super) fn is_card(object: &Object) -> bool {
             has_skills && object.contains_key("name") && is_typical
         }
     }
+}
+
+/// Whether something is meant as an agent card, even if it is none.
+pub(super) fn is_like_card(object: &Object) -> bool {
+    let beside = ["url", "capabilities", "protocolVersion", "defaultInputModes", "securitySchemes"];
+    member(object, "supportedInterfaces").is_some()
+        || (has_skills(object) && beside.iter().any(|name| member(object, name).is_some()))
 }
 
 /// How many members something has that hardly anything but an agent card has.

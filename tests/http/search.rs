@@ -78,4 +78,8 @@ fn capabilities_are_asked_for_in_a_range_of_versions() {
     assert_eq!(found("/search?capability=billing@1&tenant=de&channel=web"), ["urn:a"]);
     assert_eq!(found("/things?capability=billing@1&channel=web&tenant=at"), ["urn:b"]);
     assert_eq!(found("/search?channel=phone"), [""; 0]);
+    for path in ["/search?capability=billing@%3E%3D1.2.0,%3C2", "/things?capability=billing@1.2.3.4"] {
+        let problem = registry.get(path).problem(400, "invalid-query");
+        assert!(problem["detail"].as_str().unwrap().contains(">=1 <3"), "{problem}");
+    }
 }
