@@ -99,7 +99,9 @@ fn dry_run_follows_nothing() {
 #[test]
 fn urls_that_are_none_and_places_that_are_not_public_are_refused() {
     let registry = TestRegistry::following();
-    for url in [json!("agents.example"), json!("/card.json"), json!(""), json!("https://a.example/a b"), json!(7), json!(null)] {
+    for url in
+        [json!("agents.example"), json!("/card.json"), json!(""), json!("https://a.example/a b"), json!(7), json!(null)]
+    {
         let call = registry.call("POST", "/import/a2a").body("application/json", json!({"url": url}).to_string());
         call.send().problem(400, "invalid-url");
     }
