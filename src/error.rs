@@ -1,6 +1,6 @@
 //! The one error type. Foreign errors are boxed, so that no caller depends on the libraries behind.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use crate::{
     change::{Precondition, Seq},
@@ -213,7 +213,8 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
-    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't.
+    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't. Here and in the
+    /// next two the URL is the one that was asked for, without credentials and what its query says.
     #[error("{url} is not fetched: {reason}")]
     FetchRefused {
         /// The URL that was asked for.
@@ -230,6 +231,8 @@ pub enum Error {
         status: Option<u16>,
         /// What came instead.
         reason: String,
+        /// How long its server asks to be left alone, if it does.
+        retry_after: Option<Duration>,
         /// Why.
         source: Option<BoxError>,
     },

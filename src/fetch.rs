@@ -14,16 +14,18 @@ mod errand;
 mod options;
 mod probe;
 mod resolver;
+mod shown;
 mod target;
 mod tls;
 mod turns;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use reqwest::{Client, Response, StatusCode, Url, header, redirect};
 use rustls::ClientConfig;
 use tokio::time::Instant;
 
+pub(crate) use self::shown::shown;
 pub use self::{
     allow::AllowList,
     answer::{Answer, Fetched, Validators},
@@ -32,14 +34,14 @@ pub use self::{
     resolver::{Resolver, Resolving},
 };
 use self::{
-    answer::{json_media_type, max_age, text},
+    answer::{json_media_type, max_age, retry_after, text},
     body::{Body, BodyError},
     errand::Errand,
     resolver::{Checked, SystemResolver},
     target::Target,
-    turns::{Pace, Turns},
+    turns::{Pace, Turn, Turns},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, Timestamp};
 
 /// The most redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
@@ -65,13 +67,13 @@ pub struct Fetcher(Arc<Inner>);
 struct Inner {
     options: Options,
     tls: ClientConfig,
-    resolver: Box<dyn Resolver>,
+    resolver: Arc<dyn Resolver>,
     turns: Turns,
 }
 
 /// What one hop gave.
 enum Hop {
-    Answer(Response, Target),
+    Answer(Response, Target, Turn),
     Redirect(Target),
 }
 
@@ -81,7 +83,7 @@ impl Fetcher {
     /// # Errors
     /// [`Error::InvalidSetting`] for a proxy or a file with certificates that can't be used.
     pub fn new(options: Options) -> Result<Fetcher> {
-        Fetcher::with_resolver(options, SystemResolver::new())
+        Fetcher::with_resolver(options, SystemResolver)
     }
 
     /// A fetcher that asks somebody else what names stand for.
@@ -89,15 +91,8 @@ impl Fetcher {
     /// # Errors
     /// As [`Fetcher::new`].
     pub fn with_resolver(options: Options, resolver: impl Resolver + 'static) -> Result<Fetcher> {
-        let pace = Pace {
-            at_once: options.at_once,
-            at_once_per_host: options.at_once_per_host,
-            interval: Duration::from_millis(100),
-            burst: 20,
-            patience: options.phase_timeout,
-        };
-        let tls = tls::configuration(options.ca.as_deref())?;
-        let inner = Inner { options, tls, resolver: Box::new(resolver), turns: Turns::new(pace) };
+        let (tls, turns) = (tls::configuration(options.ca.as_deref())?, turns(&options));
+        let inner = Inner { options, tls, resolver: Arc::new(resolver), turns };
         // A proxy that can't be used is noticed now. Of another kind, or without one, it would be passed
         // over in silence, and connections would go where nobody checked.
         let is_usable = |proxy: &str| Url::parse(proxy).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
@@ -108,6 +103,14 @@ impl Fetcher {
             });
         }
         Ok(Fetcher(Arc::new(inner)))
+    }
+
+    /// The same with turns of its own: who fetches with one of them never waits for those who fetch with
+    /// the other.
+    pub(crate) fn apart(&self) -> Fetcher {
+        let Inner { options, tls, resolver, .. } = &*self.0;
+        let (options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
+        Fetcher(Arc::new(Inner { turns: turns(&options), options, tls, resolver }))
     }
 
     /// The options it was made with.
@@ -123,7 +126,7 @@ impl Fetcher {
         let errand = self.errand(request);
         match self.run(&errand, request, &Validators::default()).await? {
             Answer::Fetched(fetched) => Ok(fetched),
-            Answer::NotModified { .. } => Err(errand.unexpected(StatusCode::NOT_MODIFIED)),
+            Answer::NotModified { .. } => Err(errand.unexpected(StatusCode::NOT_MODIFIED, None)),
         }
     }
 
@@ -135,19 +138,29 @@ impl Fetcher {
         self.run(&self.errand(request), request, validators).await
     }
 
-    fn errand<'a>(&self, request: &'a Request) -> Errand<'a> {
-        Errand { url: &request.url, deadline: Instant::now() + self.0.options.timeout }
+    fn errand(&self, request: &Request) -> Errand {
+        Errand { shown: shown(&request.url), deadline: Instant::now() + self.0.options.timeout }
     }
 
-    async fn run(&self, errand: &Errand<'_>, request: &Request, validators: &Validators) -> Result<Answer> {
-        let mut target = Target::parse(&request.url).map_err(|reason| errand.refused(reason))?;
+    async fn run(&self, errand: &Errand, request: &Request, validators: &Validators) -> Result<Answer> {
+        let first = Target::parse(&request.url).map_err(|reason| errand.refused(reason))?;
+        let (mut target, mut known) = (first.clone(), validators.clone());
         for _ in 0..=MAX_REDIRECTS {
-            let host = target.host.clone();
-            let turn = errand.within("waiting for a turn", self.0.turns.take(&host)).await?;
-            let _turn = turn.ok_or(Error::FetchBusy { host })?;
-            match self.0.hop(errand, target, request, validators).await? {
+            match self.0.hop(errand, target, request, &known).await? {
                 Hop::Redirect(next) => target = next,
-                Hop::Answer(response, at) => return self.0.read(errand, response, &at, validators).await,
+                Hop::Answer(response, at, _turn) => {
+                    let mut answer = self.0.read(errand, response, &at, &known).await?;
+                    if let Answer::Fetched(fetched) = &mut answer
+                        && !at.is_beside(&first)
+                    {
+                        fetched.validators = Validators::default();
+                    }
+                    return Ok(answer);
+                }
+            }
+            // What one server calls a version is none of another's business.
+            if !target.is_beside(&first) {
+                known = Validators::default();
             }
         }
         Err(errand.refused(format!("it redirects more than {MAX_REDIRECTS} times")))
@@ -163,11 +176,14 @@ impl std::fmt::Debug for Fetcher {
 
 impl Inner {
     /// Checks a place and asks there.
-    async fn hop(&self, errand: &Errand<'_>, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
+    async fn hop(&self, errand: &Errand, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
         let refused = |reason| errand.refused_at(&at, reason);
         at.check_name(&self.options.allowed).map_err(refused)?;
-        let addresses = self.resolve(errand, &at).await?;
+        let place = errand.turn(&at.host, self.turns.at_host(&at.host)).await?;
+        let mut addresses = self.resolve(errand, &at).await?;
         at.check_addresses(&addresses, &self.options.allowed).map_err(refused)?;
+        addresses.truncate(MAX_ADDRESSES);
+        let turn = errand.turn(&at.host, self.turns.take(place, &addresses)).await?;
         let client = self.client(addresses).map_err(|error| errand.interrupted("preparing", error))?;
         let asking = client
             .get(at.url.clone())
@@ -179,28 +195,30 @@ impl Inner {
         let doing = |error: &reqwest::Error| if error.is_connect() { "connecting" } else { "waiting for the answer" };
         let response = response.map_err(|error| errand.interrupted(doing(&error), error))?;
         if !is_redirect(response.status()) {
-            return Ok(Hop::Answer(response, at));
+            return Ok(Hop::Answer(response, at, turn));
         }
         let location = text(response.headers(), header::LOCATION);
-        let location = location.ok_or_else(|| errand.unexpected(response.status()))?;
-        let next = at.redirect(location).map_err(|reason| {
-            let location: String = location.chars().take(200).collect();
-            errand.refused(format!("it redirects to {location:?}: {reason}"))
-        })?;
-        if at.is_https() && !next.is_https() && !next.is_allow_listed(&self.options.allowed) {
-            return Err(errand.refused(format!("it redirects from https to {}, which is not encrypted", next.as_str())));
-        }
-        Ok(Hop::Redirect(next))
+        let location = location.ok_or_else(|| errand.unexpected(response.status(), None))?;
+        at.redirect(location).map(Hop::Redirect).map_err(|reason| errand.refused(reason))
     }
 
-    async fn resolve(&self, errand: &Errand<'_>, at: &Target) -> Result<Vec<IpAddr>> {
+    async fn resolve(&self, errand: &Errand, at: &Target) -> Result<Vec<IpAddr>> {
         if let Some(address) = at.address() {
             return Ok(vec![address]);
         }
-        let lookup = tokio::time::timeout(self.options.phase_timeout, self.resolver.resolve(&at.host));
+        let place = errand.turn(&at.host, self.turns.lookup()).await?;
+        let (resolver, host) = (self.resolver.clone(), at.host.clone());
+        // A task of its own, since the place must be held until the system's look-up has ended, also where
+        // nobody waits for it any more.
+        let lookup = tokio::spawn(async move {
+            let found = resolver.resolve(&host).await;
+            drop(place);
+            found
+        });
+        let lookup = tokio::time::timeout(self.options.phase_timeout, lookup);
         let found = errand.within("resolving the host name", lookup).await?;
         let found = found.map_err(|_| errand.timed_out("resolving the host name"))?;
-        match found {
+        match found.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             // The proxy knows names that this machine may not.
             _ if self.options.proxy.is_some() => Ok(Vec::new()),
@@ -210,8 +228,7 @@ impl Inner {
     }
 
     /// A client for one request, which connects to these addresses and nowhere else.
-    fn client(&self, mut addresses: Vec<IpAddr>) -> reqwest::Result<Client> {
-        addresses.truncate(MAX_ADDRESSES);
+    fn client(&self, addresses: Vec<IpAddr>) -> reqwest::Result<Client> {
         let builder = Client::builder()
             .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
             .tls_backend_preconfigured(self.tls.clone())
@@ -227,18 +244,15 @@ impl Inner {
         }
     }
 
-    async fn read(
-        &self,
-        errand: &Errand<'_>,
-        mut response: Response,
-        at: &Target,
-        known: &Validators,
-    ) -> Result<Answer> {
+    async fn read(&self, errand: &Errand, mut response: Response, at: &Target, known: &Validators) -> Result<Answer> {
         let max_age = max_age(response.headers());
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NOT_MODIFIED if !known.is_empty() => return Ok(Answer::NotModified { max_age }),
-            status => return Err(errand.unexpected(status)),
+            status @ (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
+                return Err(errand.unexpected(status, retry_after(response.headers(), Timestamp::now())));
+            }
+            status => return Err(errand.unexpected(status, None)),
         }
         let failed = |reason: String| errand.failed(Some(StatusCode::OK), reason);
         let too_large = || failed(format!("the document exceeds the limit of {} bytes", self.options.max_bytes));
@@ -262,6 +276,17 @@ impl Inner {
         let bytes = body.finish().map_err(unreadable)?;
         Ok(Answer::Fetched(Fetched { url: at.as_str().to_owned(), media_type, bytes, validators, max_age }))
     }
+}
+
+/// The turns of a fetcher.
+fn turns(options: &Options) -> Turns {
+    Turns::new(Pace {
+        at_once: options.at_once,
+        at_once_per_host: options.at_once_per_host,
+        interval: Duration::from_millis(100),
+        burst: 20,
+        patience: options.phase_timeout,
+    })
 }
 
 fn is_redirect(status: StatusCode) -> bool {

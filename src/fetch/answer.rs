@@ -6,6 +6,9 @@ use reqwest::{
     Response,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
+use time::{OffsetDateTime, format_description::well_known::Rfc2822};
+
+use crate::Timestamp;
 
 /// Longer validators are not kept.
 const MAX_VALIDATOR_BYTES: usize = 1024;
@@ -85,6 +88,16 @@ pub(super) fn max_age(headers: &HeaderMap) -> Option<Duration> {
     seconds.trim_matches('"').parse().ok().map(Duration::from_secs)
 }
 
+/// How long a server wants to be left alone (RFC 9110, section 10.2.3), in seconds or until a moment.
+pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let value = text(headers, header::RETRY_AFTER)?;
+    if value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return value.parse().ok().map(Duration::from_secs);
+    }
+    let moment = OffsetDateTime::parse(value, &Rfc2822).ok()?.unix_timestamp().saturating_mul(1000);
+    Some(Duration::from_millis(u64::try_from(moment.saturating_sub(now.0)).unwrap_or_default()))
+}
+
 /// The media type of an answer, if it is one of JSON; else what is wrong with it.
 pub(super) fn json_media_type(response: &Response) -> Result<String, String> {
     let Some(written) = text(response.headers(), header::CONTENT_TYPE) else {
@@ -121,6 +134,19 @@ mod tests {
         assert_eq!(age("max-age=99999999999999999999"), None);
         assert_eq!(age("s-maxage=5"), None);
         assert_eq!(max_age(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn pauses_that_are_asked_for_are_read() {
+        let now = Timestamp(784_111_777_000);
+        let pause =
+            |value: &str| retry_after(&headers(&[(header::RETRY_AFTER, value)]), now).map(|pause| pause.as_secs());
+        assert_eq!(pause("120"), Some(120));
+        assert_eq!(pause("Sun, 06 Nov 1994 08:50:37 GMT"), Some(60));
+        assert_eq!(pause("Sun, 06 Nov 1994 08:48:37 GMT"), Some(0));
+        assert_eq!(pause("99999999999999999999"), None);
+        assert_eq!((pause("soon"), pause("")), (None, None));
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
     }
 
     #[test]

@@ -1,34 +1,42 @@
 //! One fetch while it is under way: what it is about, until when, and what its failures are called.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use tokio::time::{Instant, timeout_at};
 
 use super::target::Target;
 use crate::{Error, Result};
 
-pub(super) struct Errand<'a> {
-    /// The URL as it was asked for.
-    pub url: &'a str,
+pub(super) struct Errand {
+    /// The URL as it was asked for, without secrets.
+    pub shown: String,
     pub deadline: Instant,
 }
 
-impl Errand<'_> {
+impl Errand {
     /// Does a part of it in the time that is left.
     pub async fn within<F: Future>(&self, doing: &'static str, work: F) -> Result<F::Output> {
         timeout_at(self.deadline, work).await.map_err(|_| self.timed_out(doing))
     }
 
+    /// Waits for a turn with this host. Where none comes in time, it is not the host that is to blame.
+    pub async fn turn<T>(&self, host: &str, waiting: impl Future<Output = Option<T>>) -> Result<T> {
+        let turn = timeout_at(self.deadline, waiting).await.ok().flatten();
+        turn.ok_or_else(|| Error::FetchBusy { host: host.into() })
+    }
+
     pub fn timed_out(&self, doing: &'static str) -> Error {
-        Error::FetchTimedOut { url: self.url.into(), doing }
+        Error::FetchTimedOut { url: self.shown.clone(), doing }
     }
 
     pub fn refused(&self, reason: impl Into<String>) -> Error {
-        Error::FetchRefused { url: self.url.into(), reason: reason.into() }
+        Error::FetchRefused { url: self.shown.clone(), reason: reason.into() }
     }
 
     pub fn refused_at(&self, at: &Target, reason: String) -> Error {
         if at.is_redirect {
-            self.refused(format!("it redirects to {}: {reason}", at.as_str()))
+            self.refused(format!("it redirects to {}: {reason}", at.shown()))
         } else {
             self.refused(reason)
         }
@@ -36,13 +44,14 @@ impl Errand<'_> {
 
     /// Something that went wrong, with the answer that it went wrong with, if there was one.
     pub fn failed(&self, status: Option<StatusCode>, reason: impl Into<String>) -> Error {
-        let status = status.map(|status| status.as_u16());
-        Error::FetchFailed { url: self.url.into(), status, reason: reason.into(), source: None }
+        let (url, status) = (self.shown.clone(), status.map(|status| status.as_u16()));
+        Error::FetchFailed { url, status, reason: reason.into(), retry_after: None, source: None }
     }
 
-    /// An answer with a status that brings no document.
-    pub fn unexpected(&self, status: StatusCode) -> Error {
-        self.failed(Some(status), format!("the answer is {status}"))
+    /// An answer with a status that brings no document, and how long its server wants to be left alone.
+    pub fn unexpected(&self, status: StatusCode, pause: Option<Duration>) -> Error {
+        let (url, reason) = (self.shown.clone(), format!("the answer is {status}"));
+        Error::FetchFailed { url, status: Some(status.as_u16()), reason, retry_after: pause, source: None }
     }
 
     /// A connection that didn't come about, or broke off.
@@ -51,8 +60,8 @@ impl Errand<'_> {
             return self.timed_out(doing);
         }
         let error = error.without_url();
-        let reason = format!("{doing} failed: {}", innermost(&error));
-        Error::FetchFailed { url: self.url.into(), status: None, reason, source: Some(error.into()) }
+        let (url, reason) = (self.shown.clone(), format!("{doing} failed: {}", innermost(&error)));
+        Error::FetchFailed { url, status: None, reason, retry_after: None, source: Some(error.into()) }
     }
 }
 

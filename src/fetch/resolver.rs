@@ -4,13 +4,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     pin::Pin,
-    sync::Arc,
 };
-
-use tokio::sync::Semaphore;
-
-/// Look-ups that may be under way at once; one that takes long can't be called off.
-const LOOKUPS_AT_ONCE: usize = 64;
 
 /// The addresses of a host, to come.
 pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
@@ -22,27 +16,13 @@ pub trait Resolver: Send + Sync {
 }
 
 /// Asks the operating system.
-pub(super) struct SystemResolver(Arc<Semaphore>);
-
-impl SystemResolver {
-    pub fn new() -> SystemResolver {
-        SystemResolver(Arc::new(Semaphore::new(LOOKUPS_AT_ONCE)))
-    }
-}
+pub(super) struct SystemResolver;
 
 impl Resolver for SystemResolver {
     fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a> {
         Box::pin(async move {
-            let place = self.0.clone().acquire_owned().await.map_err(io::Error::other)?;
-            let host = host.to_owned();
-            // A task of its own, since the place must be held until the system's look-up has ended,
-            // also where nobody waits for it any more.
-            let lookup = tokio::spawn(async move {
-                let found = tokio::net::lookup_host((host, 0)).await;
-                drop(place);
-                found.map(|addresses| addresses.map(|address| address.ip()).collect())
-            });
-            lookup.await.map_err(io::Error::other)?
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
         })
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use super::{AllowList, address::refused_kind};
+use super::{AllowList, address::refused_kind, shown::shown};
 
 /// Longer URLs are refused.
 const MAX_URL_BYTES: usize = 4096;
@@ -31,13 +31,20 @@ impl Target {
         Url::parse(text).map_err(|error| format!("it is no URL: {error}")).and_then(Target::from_url)
     }
 
-    /// The place that a redirect leads to.
+    /// The place that a redirect leads to. The error says where that is, and why it isn't followed.
     pub fn redirect(&self, location: &str) -> Result<Target, String> {
+        let refused = |to: &str, reason| format!("it redirects to {:?}: {reason}", shown(to));
         if location.len() > MAX_URL_BYTES {
-            return Err(format!("it is longer than {MAX_URL_BYTES} bytes"));
+            return Err(refused(location, format!("it is longer than {MAX_URL_BYTES} bytes")));
         }
-        let url = self.url.join(location).map_err(|error| format!("it is no URL: {error}"))?;
-        Ok(Target { is_redirect: true, ..Target::from_url(url)? })
+        let url = self.url.join(location);
+        let url = url.map_err(|error| refused(location, format!("it is no URL: {error}")))?;
+        let to = url.to_string();
+        let target = Target::from_url(url).map_err(|reason| refused(&to, reason))?;
+        if self.is_https() && !target.is_https() {
+            return Err(refused(&to, "it is not encrypted, and this is".into()));
+        }
+        Ok(Target { is_redirect: true, ..target })
     }
 
     fn from_url(mut url: Url) -> Result<Target, String> {
@@ -57,13 +64,23 @@ impl Target {
         Ok(Target { url, host, port, is_redirect: false })
     }
 
-    /// The URL in errors and records.
+    /// The URL in records.
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }
 
+    /// The URL in errors.
+    pub fn shown(&self) -> String {
+        shown(self.as_str())
+    }
+
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"
+    }
+
+    /// Whether one server answers for both.
+    pub fn is_beside(&self, other: &Target) -> bool {
+        self.url.origin() == other.url.origin()
     }
 
     /// The address that the URL itself has instead of a name.
@@ -93,12 +110,6 @@ impl Target {
             }
         }
         Ok(())
-    }
-
-    /// Whether the operator has listed it, be it as a host or as an address.
-    pub fn is_allow_listed(&self, allowed: &AllowList) -> bool {
-        let listed = |address| allowed.has_address(address, self.port);
-        allowed.has_host(&self.host, self.port) || self.address().is_some_and(listed)
     }
 
     fn remedy(&self) -> String {

@@ -1,7 +1,8 @@
-//! How much is fetched at once: in all, and from one host, which others may want to see overrun.
+//! How much is fetched at once: in all, and from one host or address, which others may want to see overrun.
 
 use std::{
     collections::HashMap,
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -11,14 +12,17 @@ use tokio::{
     time::Instant,
 };
 
-/// How many hosts are remembered before those that nobody fetches from are forgotten.
+/// Look-ups that may be under way at once; one that takes long can't be called off.
+const LOOKUPS_AT_ONCE: usize = 64;
+/// How many hosts and addresses are remembered before those that nobody fetches from are forgotten.
 const MAX_IDLE_HOSTS: usize = 1024;
 
 /// Hands out turns.
 pub(super) struct Turns {
     pace: Pace,
     all: Arc<Semaphore>,
-    hosts: Mutex<HashMap<String, Arc<Host>>>,
+    lookups: Arc<Semaphore>,
+    hosts: Mutex<HashMap<Key, Arc<Host>>>,
 }
 
 /// The bounds.
@@ -28,12 +32,19 @@ pub(super) struct Pace {
     pub at_once: usize,
     /// Fetches at once from one host.
     pub at_once_per_host: usize,
-    /// The pause between requests to one host, once it got [`Pace::burst`] of them.
+    /// The pause between requests to one host or address, once it got [`Pace::burst`] of them.
     pub interval: Duration,
-    /// Requests to one host without a pause.
+    /// Requests to one host or address without a pause.
     pub burst: u32,
-    /// How long a turn is waited for.
+    /// How long each part of a turn is waited for.
     pub patience: Duration,
+}
+
+/// Who is spared: a host by its name, and what many names may stand for.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Name(String),
+    Address(IpAddr),
 }
 
 struct Host {
@@ -50,31 +61,51 @@ pub(super) struct Turn {
 
 impl Turns {
     pub fn new(pace: Pace) -> Turns {
-        Turns { pace, all: Arc::new(Semaphore::new(pace.at_once)), hosts: Mutex::default() }
+        let places = |count| Arc::new(Semaphore::new(count));
+        Turns { pace, all: places(pace.at_once), lookups: places(LOOKUPS_AT_ONCE), hosts: Mutex::default() }
     }
 
-    /// Waits until a request to the host may be made; none where that takes too long.
-    pub async fn take(&self, host: &str) -> Option<Turn> {
-        let host = self.host(host);
-        let turn = async {
-            // The host's first: who waits for a busy host takes no place from the others.
+    /// Waits until it may be asked what a name stands for; none where that takes too long.
+    pub async fn lookup(&self) -> Option<OwnedSemaphorePermit> {
+        let place = self.lookups.clone().acquire_owned();
+        tokio::time::timeout(self.pace.patience, place).await.ok()?.ok()
+    }
+
+    /// Waits for a place at a host; none where that takes too long. It comes before the one in all: who
+    /// waits for a busy host takes no place from the others.
+    pub async fn at_host(&self, name: &str) -> Option<OwnedSemaphorePermit> {
+        let host = self.host(Key::Name(name.to_owned()));
+        let place = async {
             let place = host.places.clone().acquire_owned().await.ok()?;
             tokio::time::sleep_until(host.next(Instant::now(), &self.pace)?).await;
+            Some(place)
+        };
+        tokio::time::timeout(self.pace.patience, place).await.ok().flatten()
+    }
+
+    /// Waits until a request may be made from a place at a host, to one of its addresses; none where that
+    /// takes too long. Addresses are spared too, since one may have any number of names.
+    pub async fn take(&self, place: OwnedSemaphorePermit, addresses: &[IpAddr]) -> Option<Turn> {
+        let turn = async {
+            let now = Instant::now();
+            let next = |address: &IpAddr| self.host(Key::Address(address.to_canonical())).next(now, &self.pace);
+            let moments: Vec<Instant> = addresses.iter().map(next).collect::<Option<_>>()?;
+            tokio::time::sleep_until(moments.into_iter().max().unwrap_or(now)).await;
             let all = self.all.clone().acquire_owned().await.ok()?;
             Some(Turn { _host: place, _all: all })
         };
         tokio::time::timeout(self.pace.patience, turn).await.ok().flatten()
     }
 
-    fn host(&self, name: &str) -> Arc<Host> {
+    fn host(&self, key: Key) -> Arc<Host> {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if hosts.len() >= MAX_IDLE_HOSTS && !hosts.contains_key(name) {
+        if hosts.len() >= MAX_IDLE_HOSTS && !hosts.contains_key(&key) {
             let now = Instant::now();
             hosts.retain(|_, host| Arc::strong_count(host) > 1 || host.is_busy(now, self.pace.at_once_per_host));
         }
         let new =
             || Host { places: Arc::new(Semaphore::new(self.pace.at_once_per_host)), due: Mutex::new(Instant::now()) };
-        hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(new())).clone()
+        hosts.entry(key).or_insert_with(|| Arc::new(new())).clone()
     }
 }
 
@@ -115,15 +146,19 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
     }
 
+    async fn turn(turns: &Turns, host: &str) -> Option<Turn> {
+        turns.take(turns.at_host(host).await?, &[]).await
+    }
+
     async fn waits(turns: &Turns, host: &str) -> bool {
-        turns.take(host).await.is_none()
+        turn(turns, host).await.is_none()
     }
 
     #[test]
     fn busy_host_holds_up_nobody_else() {
         run(async {
             let turns = Turns::new(PACE);
-            let (first, _second) = (turns.take("a").await, turns.take("a").await);
+            let (first, _second) = (turn(&turns, "a").await, turn(&turns, "a").await);
             assert!(waits(&turns, "a").await);
             assert!(!waits(&turns, "b").await);
             drop(first);
@@ -135,7 +170,7 @@ mod tests {
     fn there_is_a_bound_in_all() {
         run(async {
             let turns = Turns::new(PACE);
-            let _three = (turns.take("a").await, turns.take("b").await, turns.take("c").await);
+            let _three = (turn(&turns, "a").await, turn(&turns, "b").await, turn(&turns, "c").await);
             assert!(waits(&turns, "d").await);
         });
     }
@@ -144,7 +179,7 @@ mod tests {
     fn requests_to_a_host_come_evenly_after_a_burst() {
         run(async {
             let turns = Turns::new(PACE);
-            let host = turns.host("a");
+            let host = turns.host(Key::Name("a".into()));
             let now = Instant::now() + PACE.interval;
             let waits: Vec<Duration> = (0..9).map_while(|_| host.next(now, &PACE)).map(|moment| moment - now).collect();
             // Who would wait too long isn't counted, so that many of them don't keep everybody out.
@@ -154,15 +189,29 @@ mod tests {
     }
 
     #[test]
+    fn addresses_are_spared_whatever_they_are_called() {
+        run(async {
+            let turns = Turns::new(Pace { interval: Duration::from_secs(3600), ..PACE });
+            let take = async |name: String, address: &str| {
+                turns.take(turns.at_host(&name).await?, &["8.8.8.8".parse().unwrap(), address.parse().unwrap()]).await
+            };
+            for number in 0..PACE.burst {
+                assert!(take(format!("host-{number}"), "1.1.1.1").await.is_some());
+            }
+            assert!(take("another".into(), "::ffff:1.1.1.1").await.is_none());
+        });
+    }
+
+    #[test]
     fn hosts_are_forgotten_once_they_are_idle() {
         run(async {
             let turns = Turns::new(Pace { interval: Duration::ZERO, ..PACE });
-            let _turn = turns.take("busy").await;
+            let _turn = turn(&turns, "busy").await;
             for number in 0..2 * MAX_IDLE_HOSTS {
-                drop(turns.take(&format!("host-{number}")).await);
+                drop(turn(&turns, &format!("host-{number}")).await);
             }
             let hosts = turns.hosts.lock().unwrap();
-            assert!(hosts.len() <= MAX_IDLE_HOSTS && hosts.contains_key("busy"), "{}", hosts.len());
+            assert!(hosts.len() <= MAX_IDLE_HOSTS && hosts.contains_key(&Key::Name("busy".into())), "{}", hosts.len());
         });
     }
 }

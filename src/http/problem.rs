@@ -317,7 +317,8 @@ mod tests {
     #[test]
     fn failures_of_other_servers_are_none_of_this_one() {
         let url = "https://agents.example/card.json".to_owned();
-        let failed = Error::FetchFailed { url: url.clone(), status: Some(500), reason: String::new(), source: None };
+        let (status, reason) = (Some(500), String::new());
+        let failed = Error::FetchFailed { url: url.clone(), status, reason, retry_after: None, source: None };
         for (error, status) in [(failed, 502), (Error::FetchTimedOut { url, doing: "connecting" }, 504)] {
             let problem = Problem::of_fetched(error);
             assert_eq!((problem.status().as_u16(), problem.internal().is_none()), (status, true));

@@ -1,6 +1,9 @@
 //! What a server can do to a fetcher: be slow, say too much, or something else than it should.
 
-use std::{io::Write, time::Duration};
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
 
 use agentdex::{
     Error,
@@ -9,7 +12,7 @@ use agentdex::{
 use flate2::{Compression, write::GzEncoder};
 
 use super::{allowing, block_on, failure, fetch, fetcher_for};
-use crate::support::{Reply, Site};
+use crate::support::{Answers, Reply, Site};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -152,6 +155,27 @@ fn connection_that_breaks_off_fails() {
     let fetcher = Fetcher::new(allowing([closed.to_string()])).unwrap();
     let reason = failure(&fetcher, &format!("http://{closed}/"));
     assert!(reason.contains("refused"), "{reason}");
+}
+
+#[test]
+fn many_names_of_one_address_are_one_server() {
+    let site = Site::start(|_| Reply::json("{}"));
+    let port = site.address().port();
+    let options = Options { at_once: 100, phase_timeout: SHORT, ..allowing(["127.0.0.0/8"]) };
+    let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
+    let started = Instant::now();
+    let busy = block_on(async {
+        let mut fetches = tokio::task::JoinSet::new();
+        for number in 0..200 {
+            let (fetcher, url) = (fetcher.clone(), format!("http://n{number}.evil.example:{port}/"));
+            fetches.spawn(async move { fetcher.fetch(&Request::new(url)).await });
+        }
+        let outcomes = fetches.join_all().await;
+        outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::FetchBusy { .. }))).count()
+    });
+    // Twenty at once, then ten a second.
+    let most = 21 + started.elapsed().as_millis() / 100;
+    assert!(site.heads().len() as u128 <= most, "{} requests, {busy} turned away", site.heads().len());
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use agentdex::fetch::{Answer, Request, Validators};
+use agentdex::{
+    Error,
+    fetch::{Answer, Fetcher, Request, Validators},
+};
 
-use super::{block_on, fetch, fetcher_for};
+use super::{allowing, block_on, fetch, fetcher_for};
 use crate::support::{Reply, Site};
 
 const MODIFIED: &str = "Sun, 22 Nov 2026 00:00:00 GMT";
@@ -55,6 +58,42 @@ fn validators_of_strangers_break_no_header() {
     let odd = Validators { etag: Some("\"a\r\nx-injected: 1\"".into()), last_modified: None };
     block_on(fetcher_for(&site).fetch_if_changed(&Request::new(site.url("/")), &odd)).unwrap();
     assert!(!site.heads()[0].contains("x-injected"), "{:?}", site.heads());
+}
+
+#[test]
+fn validators_are_no_business_of_another_server() {
+    let known = Validators { etag: Some("\"track-7\"".into()), last_modified: Some(MODIFIED.into()) };
+    // It answers 304 whoever asks for whatever.
+    let stranger = Site::start(|_| Reply::new("304 Not Modified", &[], ""));
+    let to = stranger.url("/x");
+    let site = Site::start(move |_| Reply::redirect(&to));
+    let fetcher = Fetcher::new(allowing(["127.0.0.0/8"])).unwrap();
+    let error = block_on(fetcher.fetch_if_changed(&Request::new(site.url("/")), &known)).unwrap_err();
+    assert!(matches!(error, Error::FetchFailed { status: Some(304), .. }), "{error}");
+    assert!(site.heads()[0].contains("track-7"));
+    assert!(!stranger.heads()[0].contains("track-7") && !stranger.heads()[0].contains(MODIFIED));
+}
+
+#[test]
+fn validators_of_another_server_are_not_kept() {
+    let other = site();
+    let away = other.url("/x");
+    let home = Site::start(move |_| Reply::redirect(&away));
+    let fetched = fetch(&Fetcher::new(allowing(["127.0.0.0/8"])).unwrap(), &home.url("/")).unwrap();
+    assert_eq!((fetched.url, fetched.validators), (other.url("/x"), Validators::default()));
+}
+
+#[test]
+fn redirects_within_a_server_keep_the_conditions() {
+    let site = Site::start(|head| match head.starts_with("GET /to ") {
+        true if head.contains("\"v1\"") => Reply::new("304 Not Modified", &[], ""),
+        true => Reply::new("200 OK", &[("content-type", "application/json"), ("etag", "\"v1\"")], "{}"),
+        false => Reply::redirect("/to"),
+    });
+    let (fetcher, url) = (fetcher_for(&site), site.url("/from"));
+    let validators = fetch(&fetcher, &url).unwrap().validators;
+    let answer = block_on(fetcher.fetch_if_changed(&Request::new(&url), &validators)).unwrap();
+    assert_eq!(answer, Answer::NotModified { max_age: None });
 }
 
 #[test]
