@@ -135,7 +135,12 @@ impl Registry {
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
     /// Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
-        self.import_noting(import, |_| Ok(None)).await
+        let imported = self.import_noting(import, |_| Ok(None)).await?;
+        #[cfg(feature = "fetch")]
+        for thing in imported.things.iter().filter(|_| self.0.has_notes.load(Ordering::Relaxed)) {
+            self.replan(&thing.id).await;
+        }
+        Ok(imported)
     }
 
     /// Imports with what is to be noted of the first Thing, given its id.

@@ -115,10 +115,11 @@ impl Builder {
         let store = Store::open(&self.directory, self.options.store.clone())?;
         let search = SearchFollower::start(&self.directory, store.clone(), self.options.refresh_interval)?;
         let clock = Clock::start(store.clone())?;
+        let notes = store.notes()?;
         let registry = Registry(Arc::new(Inner {
             #[cfg(feature = "fetch")]
-            imports: self.following.map(|following| imports::Imports::open(following, &store)).transpose()?,
-            has_notes: AtomicBool::new(!store.notes()?.is_empty()),
+            imports: self.following.map(|following| imports::Imports::open(following, &store, &notes)).transpose()?,
+            has_notes: AtomicBool::new(!notes.is_empty()),
             search,
             clock,
             store,

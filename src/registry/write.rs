@@ -177,6 +177,10 @@ impl Registry {
             (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
             (error, _) => error,
         })?;
+        #[cfg(feature = "fetch")]
+        if was_followed {
+            self.replan(&id).await;
+        }
         warnings.extend(following_stopped(was_followed, effect));
         Ok(Written { id, effect, seq, warnings })
     }
@@ -277,12 +281,8 @@ impl Registry {
         };
         let Some(ttl) = asked.ttl else { return self.cap_expires(asked, now) };
         let granted = self.granted_ttl(ttl);
-        let warning = (granted != ttl).then(|| Violation {
-            pointer: "/registration/ttl".into(),
-            rule: "ttl-out-of-range".into(),
-            message: format!("a ttl of {ttl} s is outside what this registry allows; {granted} s is used"),
-        });
-        (Expiry { ttl: Some(granted), expires: Some(now.plus_seconds(granted)) }, warning)
+        let expires = Some(now.plus_seconds(granted));
+        (Expiry { ttl: Some(granted), expires }, ttl_out_of_range(ttl, granted))
     }
 
     /// The time to live in seconds that is given to who asks for this one.
@@ -335,6 +335,10 @@ impl Registry {
             let was_followed = self.is_followed(&id)?;
             match self.commit(write, dry_run).await {
                 Ok((effect, seq)) => {
+                    #[cfg(feature = "fetch")]
+                    if was_followed {
+                        self.replan(&id).await;
+                    }
                     warnings.extend(following_stopped(was_followed, effect));
                     return Ok(Written { id: id.into(), effect, seq, warnings });
                 }
@@ -400,6 +404,12 @@ impl Registry {
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))
     }
+}
+
+/// The warning where another time to live is given than was asked for.
+pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
+    let message = format!("a ttl of {asked} s is outside what this registry allows; {granted} s is used");
+    (granted != asked).then(|| Violation::new("/registration/ttl", "ttl-out-of-range", message))
 }
 
 /// The warning where a description that was imported by URL is no longer what its source says.

@@ -3,7 +3,7 @@
 use agentdex::{
     ChangeKind::{Created, Updated},
     registry::{
-        Effect, IfExists, Options,
+        Effect, IfExists,
         imports::{Follow, ImportStatus},
     },
 };
@@ -156,48 +156,4 @@ fn existing_things_and_dry_runs_are_left_alone() {
     block_on(fixture.registry.follow(named)).unwrap();
     assert_eq!(fixture.thing("urn:mine")["title"], "a");
     assert!(fixture.is_followed("urn:mine"));
-}
-
-#[test]
-fn what_would_expire_is_renewed_in_time() {
-    let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::start();
-    let follow = Follow::new(source.url(), Format::A2a).ttl(Some(600));
-    block_on(fixture.registry.follow(follow)).unwrap();
-    let expires = || fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().expiry().expires.unwrap();
-    let (before, import) = (expires(), fixture.import("urn:card:a"));
-    assert!(import.next_try.0 - import.last_fetch.0 <= 300_000);
-    std::thread::sleep(Duration::from_millis(5));
-    fixture.refresh("urn:card:a");
-    let renewed = expires();
-    assert!(renewed > before);
-    std::thread::sleep(Duration::from_millis(5));
-    // Also where the source is broken: nothing is removed because of that.
-    source.break_down();
-    let import = fixture.refresh("urn:card:a");
-    assert!(expires() > renewed && import.next_try.0 - import.last_fetch.0 <= 300_000);
-    assert_eq!(fixture.changes(), [Created]);
-}
-
-#[test]
-fn registry_that_lets_everything_expire_renews_what_it_follows() {
-    for options in
-        [Options { default_ttl: Some(600), ..Options::default() }, Options { max_ttl: Some(600), ..Options::default() }]
-    {
-        let source = Page::start(&card("a", "first"));
-        let directory = TempDir::new().unwrap();
-        let registry = Registry::builder(directory.path()).options(options).following(following()).open().unwrap();
-        let fixture = Fixture { registry, directory };
-        fixture.follow(&source);
-        let expiry = || fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().expiry();
-        let (before, import) = (expiry(), fixture.import("urn:card:a"));
-        assert_eq!(before.ttl, Some(600));
-        assert!(import.next_try.0 - import.last_fetch.0 <= 300_000);
-        std::thread::sleep(Duration::from_millis(5));
-        fixture.refresh("urn:card:a");
-        assert!(expiry().expires > before.expires);
-        source.serve(&card("a", "second"));
-        fixture.refresh("urn:card:a");
-        assert_eq!(expiry().ttl, Some(600));
-    }
 }

@@ -64,6 +64,67 @@ fn stale_source_that_returns_is_current() {
 }
 
 #[test]
+fn server_that_asks_for_a_pause_gets_it() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    for status in ["503 Service Unavailable", "429 Too Many Requests"] {
+        source.answer(Reply::new(status, &[("retry-after", "18000")], ""));
+        let import = fixture.refresh("urn:card:a");
+        assert_eq!(import.next_try.0 - import.last_fetch.0, 18_000_000, "{status}");
+    }
+    source.answer(Reply::new("503 Service Unavailable", &[("retry-after", "99999999")], ""));
+    let import = fixture.refresh("urn:card:a");
+    assert_eq!(import.next_try.0 - import.last_fetch.0, 24 * 3_600_000);
+}
+
+#[test]
+fn failure_is_noted_where_the_description_has_no_room_for_it() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
+    fixture.follow(&source);
+    let room =
+        agentdex::td::MAX_DOCUMENT_BYTES - fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().text().len();
+    let long = "x".repeat(room - 10);
+    source.serve(&json!({"name": "a"}));
+    let convert = move |arrived: &Arrived<'_>| {
+        let mut conversion = convert(arrived)?;
+        let first = &mut conversion.things[0];
+        first.description = first.description.replace("null", &format!("\"first{long}\""));
+        Ok(conversion)
+    };
+    let fixture = Fixture::with(|following| Following { stale_after: 1, convert: Arc::new(convert), ..following });
+    fixture.follow(&source);
+    source.break_down();
+    for failures in 1..=3 {
+        let import = fixture.refresh("urn:card:a");
+        assert_eq!((import.failures, import.status), (failures, ImportStatus::Stale));
+    }
+    assert_eq!(fixture.thing("urn:card:a").get("agentdex:status"), None);
+    assert_eq!(fixture.changes(), [Created]);
+}
+
+#[test]
+fn what_is_noted_of_a_failure_lets_nobody_in() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    let url = source.site.url("/card.json?token=hunter2");
+    block_on(fixture.registry.follow(Follow::new(&url, Format::A2a))).unwrap();
+    for reply in [
+        Reply::new("500 Internal Server Error", &[], ""),
+        Reply::redirect("/elsewhere?token=hunter2"),
+        Reply::redirect("http://10.0.0.1/?token=hunter2"),
+        Reply::redirect("http://user:hunter2@127.0.0.1/"),
+    ] {
+        source.answer(reply);
+        let import = fixture.refresh("urn:card:a");
+        let error = import.last_error.unwrap();
+        assert!(!error.contains("hunter2") && error.contains("/card.json?…"), "{error}");
+        assert_eq!(import.source, url);
+    }
+}
+
+#[test]
 fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();

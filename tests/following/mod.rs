@@ -1,8 +1,10 @@
 //! Imports by URL that are followed: what becomes of a Thing when its source changes, breaks, returns.
 
 mod changes;
+mod expiry;
 mod failures;
 mod marks;
+mod others;
 mod places;
 mod signatures;
 mod stopping;

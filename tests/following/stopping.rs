@@ -2,7 +2,11 @@
 
 use std::sync::OnceLock;
 
-use agentdex::registry::{Import, Write, Written};
+use agentdex::{
+    Precondition,
+    registry::{Import, Write, Written},
+    store,
+};
 
 use super::*;
 
@@ -38,9 +42,8 @@ fn change_by_hand_stops_it_with_a_warning() {
     assert_eq!(rules(&write(&fixture, Write::put(put))), ["registry-mark", "following-stopped"]);
     assert!(!fixture.is_followed("urn:card:a") && fixture.registry.imports().unwrap().is_empty());
     source.serve(&card("a", "second"));
-    assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
-    assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
+    assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
 
     fixture.follow(&source);
     assert_eq!(
@@ -99,6 +102,45 @@ fn unfollowed_thing_stays_as_it_is() {
     assert_eq!(fixture.changes().len(), 1);
 }
 
+#[test]
+fn unfollowed_thing_is_not_stale_for_ever() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
+    fixture.follow(&source);
+    source.break_down();
+    fixture.refresh("urn:card:a");
+    let stale = fixture.thing("urn:card:a");
+    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    let thing = fixture.thing("urn:card:a");
+    assert_eq!((&stale["agentdex:status"], thing.get("agentdex:status")), (&json!("stale"), None));
+    assert_eq!(thing["agentdex:signature"], stale["agentdex:signature"]);
+    assert!(!fixture.is_followed("urn:card:a") && fixture.registry.original("urn:card:a").unwrap().is_some());
+    assert!(fixture.found(Filters { status: vec!["stale".into()], ..Filters::default() }).is_empty());
+    assert!(matches!(block_on(fixture.registry.unfollow("urn:card:a")), Err(Error::NotFollowed { .. })));
+}
+
+#[test]
+fn note_that_cannot_be_read_hides_no_other_and_can_be_removed() {
+    let Fixture { registry, directory } = Fixture::start();
+    for name in ["a", "b"] {
+        let source = Page::start(&card(name, "first"));
+        block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
+    }
+    drop(registry);
+    let store = store::Store::open(directory.path(), store::Options::default()).unwrap();
+    let (precondition, operation) = (Precondition::Present, store::Operation::Note(Some(b"{".to_vec())));
+    block_on(store.submit(vec![store::Write { id: "urn:card:a".into(), precondition, operation, actor: None }]))
+        .unwrap();
+    store.close();
+    drop(store);
+    let fixture = Fixture { registry: open(&directory, following()), directory };
+    let ids: Vec<String> = fixture.registry.imports().unwrap().into_iter().map(|import| import.id).collect();
+    assert_eq!(ids, ["urn:card:b"]);
+    assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
+    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    assert!(!fixture.is_followed("urn:card:a"));
+}
+
 /// A source that does something each time it is asked, before it answers with a changed card.
 fn meddling_source(meddle: impl Fn() + Send + Sync + 'static) -> Site {
     let asked = std::sync::atomic::AtomicUsize::new(0);
@@ -124,6 +166,24 @@ fn change_by_hand_while_the_source_is_asked_wins() {
     assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
     assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
     assert!(!fixture.is_followed("urn:card:a"));
+}
+
+#[test]
+fn look_at_one_source_is_not_settled_on_another() {
+    let registry: Arc<OnceLock<Registry>> = Arc::default();
+    let (held, other) = (registry.clone(), Page::start(&card("a", "of another")));
+    let elsewhere = other.url();
+    let site = meddling_source(move || {
+        block_on(held.get().unwrap().follow(Follow::new(elsewhere.clone(), Format::A2a))).unwrap();
+    });
+    let fixture = Fixture::start();
+    registry.set(fixture.registry.clone()).unwrap();
+    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Unchanged);
+    let import = fixture.import("urn:card:a");
+    assert_eq!((import.source, import.revisions.len()), (other.url(), 1));
+    assert_eq!(fixture.thing("urn:card:a")["description"], "of another");
+    assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
 }
 
 #[test]

@@ -30,6 +30,48 @@ fn changes_are_noticed_by_themselves() {
 }
 
 #[test]
+fn panic_is_a_failure_of_its_document_alone() {
+    let (one, other) = (Page::start(&card("a", "first")), Page::start(&card("b", "first")));
+    let convert = |arrived: &Arrived<'_>| {
+        assert!(!String::from_utf8_lossy(arrived.document).contains("boom"), "a bug in the converter");
+        convert(arrived)
+    };
+    let fixture = Fixture::with(|following| Following { convert: Arc::new(convert), ..in_background(following) });
+    fixture.follow(&one);
+    fixture.follow(&other);
+    one.serve(&card("a", "boom"));
+    until(|| fixture.import("urn:card:a").failures > 1);
+    assert!(fixture.import("urn:card:a").last_error.unwrap().contains("panicked"));
+    assert_eq!(fixture.thing("urn:card:a")["description"], "first");
+    other.serve(&card("b", "second"));
+    until(|| fixture.thing("urn:card:b")["description"] == "second");
+    one.serve(&card("a", "mended"));
+    until(|| fixture.thing("urn:card:a")["description"] == "mended");
+}
+
+#[test]
+fn slow_source_holds_up_nobody() {
+    let options = fetch::Options {
+        allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
+        timeout: Duration::from_secs(600),
+        phase_timeout: Duration::from_secs(600),
+        ..fetch::Options::default()
+    };
+    let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
+    let (slow, quick) = (Page::start(&card("slow", "first")), Page::start(&card("quick", "first")));
+    let fixture = Fixture::with(|following| Following { fetcher, ..in_background(following) });
+    fixture.follow(&slow);
+    fixture.follow(&quick);
+    slow.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
+    let asked = slow.site.heads().len();
+    until(|| slow.site.heads().len() > asked);
+    for description in ["second", "third"] {
+        quick.serve(&card("quick", description));
+        until(|| fixture.thing("urn:card:quick")["description"] == description);
+    }
+}
+
+#[test]
 fn what_was_followed_before_a_restart_is_looked_at_after_it() {
     let source = Page::start(&card("a", "first"));
     let Fixture { registry, directory } =

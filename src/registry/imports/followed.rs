@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{look::Arrival, options::Follow};
+use super::{
+    look::{Arrival, Look},
+    options::Follow,
+};
 use crate::{Error, Result, Timestamp, convert::Format, fetch::Validators};
 
 /// The most revisions that are remembered.
@@ -140,7 +143,21 @@ impl FollowedImport {
         self.saw(hash, now);
     }
 
-    pub(super) fn succeeded(&mut self, now: Timestamp) {
+    /// Whether it is still followed where another one looked, and knows no other version than that.
+    pub(super) fn is_at(&self, looked: &FollowedImport) -> bool {
+        (&self.source, self.hash()) == (&looked.source, looked.hash())
+    }
+
+    /// Notes what a look brought that didn't fail.
+    pub(super) fn took(&mut self, look: &Look, now: Timestamp) {
+        match look {
+            Look::Same(same) => self.set_validators(same.validators.clone()),
+            Look::New(arrival) => {
+                self.set_validators(Some(arrival.validators.clone()));
+                self.saw(&arrival.hash, now);
+            }
+            Look::Failed(_) => return,
+        }
         (self.status, self.failures, self.last_error) = (ImportStatus::Current, 0, None);
         (self.last_fetch, self.last_success) = (now, now);
     }

@@ -12,12 +12,13 @@ use crate::{
     signature::{Status, Verification, digest},
     td::Document,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Asks sources, and the domains of signed cards.
-pub(super) struct Follower {
+#[derive(Clone)]
+pub(super) struct Looker {
     pub following: Following,
-    trust: Trust,
+    trust: Arc<Trust>,
 }
 
 /// What became of a look.
@@ -51,10 +52,17 @@ pub(super) struct Arrival {
     pub verification: Option<Verification>,
 }
 
-impl Follower {
-    pub fn new(following: Following) -> Follower {
-        let trust = Trust::new(following.trusted_keys.clone());
-        Follower { following, trust }
+impl Looker {
+    pub fn new(following: Following) -> Looker {
+        let trust = Arc::new(Trust::new(following.trusted_keys.clone()));
+        Looker { following, trust }
+    }
+
+    /// The same with turns of its own: it never waits for those who ask with the other.
+    pub fn apart(&self) -> Looker {
+        let mut looker = self.clone();
+        looker.following.fetcher = self.following.fetcher.apart();
+        looker
     }
 
     /// Looks for a followed document whose bytes are stored as `original`.

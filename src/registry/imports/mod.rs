@@ -2,10 +2,11 @@
 //!
 //! A source is asked again on an interval ([`schedule`]), conditionally ([`look`]). What changed is
 //! imported again; a source that fails again and again makes its Thing stale, and removes nothing
-//! ([`settle`]). What is remembered of a source ([`followed`]) is durable in one transaction with its
+//! ([`settle`]): what would expire is renewed as long as it is followed ([`due`]). What is remembered of a source ([`followed`]) is durable in one transaction with its
 //! Thing, and ends with it, or when the description is changed by hand. The network is never waited for
 //! while the registry is held ([`worker`]).
 
+mod due;
 mod followed;
 mod look;
 mod options;
@@ -14,9 +15,9 @@ mod settle;
 mod trust;
 mod worker;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, task::JoinSet};
 
 pub use self::{
     followed::{FollowedImport, ImportStatus, Revision},
@@ -24,46 +25,53 @@ pub use self::{
     settle::Refreshed,
 };
 use self::{
-    look::{Arrival, Follower},
-    schedule::{Outlook, Schedule, next_try},
+    look::{Arrival, Looker},
+    schedule::{Outlook, Schedule, next_try, renewal},
     worker::Worker,
 };
-use super::{Import, Imported, Registry};
+use super::{Import, Imported, Registry, write::ttl_out_of_range};
 use crate::{
     Error, Result, Timestamp,
-    change::Precondition,
-    fetch::candidates,
+    fetch::{candidates, shown},
     signature::{TrustedKeys, Verification, verify},
-    store::{Operation, Store, Write},
+    store::{Expiry, Store},
     td::{self, Document},
 };
 
+/// The shortest time to live of what is followed, in seconds: it is renewed all the time.
+const MIN_TTL: u64 = 60;
+
 /// What a registry follows sources with.
 pub(super) struct Imports {
-    follower: Arc<Follower>,
-    schedule: Schedule,
+    /// Asks sources for callers.
+    looker: Arc<Looker>,
+    /// Asks those that are due. Neither waits for the other.
+    due_looker: Arc<Looker>,
+    schedule: Arc<Schedule>,
     /// Held while something is written of an import that rests on what was read of it.
     settling: Mutex<()>,
     worker: Worker,
 }
 
 impl Imports {
-    /// Takes up what is followed. Nothing is looked at before [`Imports::start`].
-    pub fn open(following: Following, store: &Store) -> Result<Imports> {
-        let schedule = Schedule::default();
-        for (id, note) in store.notes()? {
-            match FollowedImport::from_note(&note) {
-                Ok(import) => schedule.plan(&id, import.next_try),
-                Err(error) => tracing::warn!(id, %error, "an import can't be followed"),
+    /// Takes up what is followed, as it is noted. Nothing is looked at before [`Imports::start`].
+    pub fn open(following: Following, store: &Store, notes: &[(String, Vec<u8>)]) -> Result<Imports> {
+        let schedule = Arc::new(Schedule::new(following.interval));
+        for (id, note) in notes {
+            if let Some(import) = read_note(id, note) {
+                let expiry = store.find_unpurged(id)?.map(|record| record.expiry);
+                schedule.plan(id, import.next_try, expiry.and_then(renewal));
             }
         }
-        let follower = Arc::new(Follower::new(following));
-        Ok(Imports { follower, schedule, settling: Mutex::new(()), worker: Worker::default() })
+        let looker = Looker::new(following);
+        let due_looker = Arc::new(looker.apart());
+        let (looker, settling) = (Arc::new(looker), Mutex::new(()));
+        Ok(Imports { looker, due_looker, schedule, settling, worker: Worker::default() })
     }
 
     /// Looks at what is due, in a thread of its own, until it is stopped.
     pub fn start(&self, registry: &Registry) -> Result<()> {
-        if self.follower.following.in_background { self.worker.start(registry) } else { Ok(()) }
+        if self.looker.following.in_background { self.worker.start(registry) } else { Ok(()) }
     }
 
     pub fn stop(&self) {
@@ -79,34 +87,33 @@ impl Registry {
     /// [`Error::FetchRefused`], also where the registry was opened without a fetcher,
     /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
     /// [`Error::SignatureRequired`]; those of the conversion; those of [`Registry::import`].
-    pub async fn follow(&self, mut follow: Follow) -> Result<Imported> {
+    pub async fn follow(&self, follow: Follow) -> Result<Imported> {
         let imports = self.0.imports.as_ref().ok_or_else(|| no_fetcher(&follow.url))?;
-        follow.ttl = self.followed_ttl(follow.ttl);
         let now = Timestamp::now();
         let (source, arrival) = imports.bring(&follow, now).await?;
-        let import = Import::new(arrival.conversion.clone()).if_exists(follow.if_exists).ttl(follow.ttl);
+        let ttl = self.followed_ttl(follow.ttl);
+        let import = Import::new(arrival.conversion.clone()).if_exists(follow.if_exists).ttl(ttl);
         let import = import.dry_run(follow.dry_run).actor(follow.actor.clone()).signed(arrival.verification.clone());
-        let at_most = follow.ttl.map(|ttl| Duration::from_secs(self.granted_ttl(ttl)) / 2);
-        let interval = imports.follower.following.interval;
-        let outlook = Outlook { interval, failures: 0, max_age: arrival.max_age, at_most };
         let _settling = imports.settling.lock().await;
-        let mut planned = None;
         let note = |id: &str| {
-            let mut record = FollowedImport::begin(id, &source, &follow, &arrival, now);
-            record.next_try = next_try(id, now, outlook);
-            if let Some(before) = self.find_import(id)?.filter(|before| before.source == source) {
-                record.continue_from(before, &arrival.hash, now);
-            }
+            imports.schedule.check_room(id)?;
             if follow.dry_run {
                 return Ok(None);
             }
-            planned = Some((record.id.clone(), record.next_try));
-            record.to_note().map(Some)
-        };
-        let imported = self.import_noting(import, note).await?;
-        if let Some((id, moment)) = planned {
-            imports.schedule.plan(&id, moment);
+            let import = self.begin_import(imports, id, &source, &follow, &arrival, now)?;
+            // Before it is durable: whoever waits for that may be gone by then.
+            let expires = ttl.map(|ttl| now.plus_seconds(ttl));
+            imports.schedule.plan(id, import.next_try, renewal(Expiry { ttl, expires }));
             imports.worker.wake();
+            import.to_note().map(Some)
+        };
+        let imported = self.import_noting(import, note).await;
+        if let Some(Ok(id)) = arrival.conversion.things.first().map(|first| td::normalize_id(&first.id)) {
+            self.plan_as_stored(imports, &id);
+        }
+        let mut imported = imported?;
+        if let (Some(asked), Some(granted)) = (follow.ttl, ttl) {
+            imported.things.iter_mut().for_each(|thing| thing.warnings.extend(ttl_out_of_range(asked, granted)));
         }
         Ok(imported)
     }
@@ -117,55 +124,59 @@ impl Registry {
     /// [`Error::NotFollowed`]; what is wrong with the source, which is then remembered: as
     /// [`Registry::follow`]; [`Error::Contended`].
     pub async fn refresh_import(&self, id: &str) -> Result<Refreshed> {
-        self.refresh_import_at(&td::normalize_id(id)?, Timestamp::now()).await
+        let id = td::normalize_id(id)?;
+        if self.0.store.note(&id)?.is_none() {
+            return Err(Error::NotFollowed { id: id.into() });
+        }
+        let imports = self.0.imports.as_ref().ok_or_else(|| no_fetcher(&id))?;
+        due::look_at(&Arc::downgrade(&self.0), &imports.looker, &id, Timestamp::now()).await
     }
 
-    /// Looks at all sources that are due at this moment, one after the other, and says how many there
-    /// were. Failures are remembered. For registries without a thread for it
+    /// Renews what is due at this moment, looks at all sources that are, several at once, and says how many
+    /// there were. Failures are remembered. For registries without a thread for it
     /// ([`Following::in_background`]).
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    /// [`Error::Store`], [`Error::WritesClosed`], [`Error::ShuttingDown`]; what wasn't looked at then is due
+    /// again a little later.
     pub async fn refresh_due(&self, now: Timestamp) -> Result<usize> {
         let Some(imports) = &self.0.imports else { return Ok(0) };
-        let due = imports.schedule.take_due(now, usize::MAX);
-        for id in &due {
-            if let Err(error @ (Error::Store { .. } | Error::WritesClosed { .. } | Error::ShuttingDown)) =
-                self.refresh_import_at(id, now).await
-            {
-                return Err(error);
+        self.renew_due(imports, now).await?;
+        let mut due = imports.schedule.take_looks(now, usize::MAX).into_iter();
+        let (count, mut looks) = (due.len(), JoinSet::new());
+        loop {
+            for due in due.by_ref().take(due::AT_ONCE - looks.len()) {
+                looks.spawn(due::look(Arc::downgrade(&self.0), imports.due_looker.clone(), due, now));
+            }
+            match looks.join_next().await {
+                None => return Ok(count),
+                Some(Ok(Err(error @ (Error::Store { .. } | Error::WritesClosed { .. } | Error::ShuttingDown)))) => {
+                    return Err(error);
+                }
+                Some(_) => {}
             }
         }
-        Ok(due.len())
     }
 
-    /// Follows a source no longer. Its Thing stays.
+    /// Follows a source no longer. Its Thing stays, and no longer says whether its source is stale.
     ///
     /// # Errors
-    /// [`Error::NotFollowed`]; [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    /// [`Error::NotFollowed`]; [`Error::Contended`]; [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub async fn unfollow(&self, id: &str) -> Result<()> {
-        let id = td::normalize_id(id)?.into_owned();
-        let _settling = match &self.0.imports {
-            Some(imports) => Some(imports.settling.lock().await),
-            None => None,
-        };
-        if self.0.store.note(&id)?.is_none() {
-            return Err(Error::NotFollowed { id });
-        }
-        let (precondition, operation) = (Precondition::Present, Operation::Note(None));
-        self.commit_all(vec![Write { id: id.clone(), precondition, operation, actor: None }], false).await?;
-        if let Some(imports) = &self.0.imports {
-            imports.schedule.forget(&id);
-        }
+        let id = td::normalize_id(id)?;
+        let Some(imports) = &self.0.imports else { return self.settle_end(&id).await };
+        let _settling = imports.settling.lock().await;
+        self.settle_end(&id).await?;
+        imports.schedule.forget(&id);
         Ok(())
     }
 
-    /// All followed imports in ascending order of id.
+    /// All followed imports in ascending order of id, but for those whose notes can't be read: these are logged.
     ///
     /// # Errors
     /// [`Error::Store`]
     pub fn imports(&self) -> Result<Vec<FollowedImport>> {
-        self.0.store.notes()?.iter().map(|(_, note)| FollowedImport::from_note(note)).collect()
+        Ok(self.0.store.notes()?.iter().filter_map(|(id, note)| read_note(id, note)).collect())
     }
 
     /// How the source of a Thing is followed; none if it isn't.
@@ -185,23 +196,59 @@ impl Registry {
     pub async fn check_card(&self, card: &Document, source: Option<&str>) -> Result<Verification> {
         let now = Timestamp::now();
         match &self.0.imports {
-            Some(imports) => imports.follower.check(card, source, now).await,
+            Some(imports) => imports.looker.check(card, source, now).await,
             None => Ok(verify(card, &TrustedKeys::none(), now)),
         }
     }
 
-    /// The time to live of a followed Thing. Where one is imposed, it is asked for, so that each look renews it.
+    /// The time to live of a followed Thing. Where one is imposed, it is asked for, so that it can be renewed.
     fn followed_ttl(&self, asked: Option<u64>) -> Option<u64> {
         let options = self.options();
-        asked.or(options.default_ttl).or(options.max_ttl)
+        let asked = asked.or(options.default_ttl).or(options.max_ttl);
+        asked.map(|ttl| self.granted_ttl(ttl.max(MIN_TTL)))
     }
 
-    async fn refresh_import_at(&self, id: &str, now: Timestamp) -> Result<Refreshed> {
-        let not_followed = || Error::NotFollowed { id: id.into() };
-        let loaded = self.load_import(id)?.ok_or_else(not_followed)?;
-        let imports = self.0.imports.as_ref().ok_or_else(|| no_fetcher(&loaded.import.source))?;
-        let look = imports.follower.look(&loaded.import, &loaded.original.bytes, now).await;
-        self.settle(imports, id, look, now).await
+    /// What there is to remember of a source from now on, which may be followed already.
+    fn begin_import(
+        &self,
+        imports: &Imports,
+        id: &str,
+        source: &str,
+        follow: &Follow,
+        arrival: &Arrival,
+        now: Timestamp,
+    ) -> Result<FollowedImport> {
+        let mut import = FollowedImport::begin(id, source, follow, arrival, now);
+        let interval = imports.looker.following.interval;
+        let outlook = Outlook { interval, failures: 0, max_age: arrival.max_age, retry_after: None };
+        import.next_try = next_try(id, now, outlook);
+        if let Some(before) = self.0.store.note(id)?.and_then(|note| read_note(id, &note))
+            && before.source == source
+        {
+            import.continue_from(before, &arrival.hash, now);
+        }
+        Ok(import)
+    }
+
+    /// Plans an import by what is stored, after somebody may have changed that.
+    pub(super) async fn replan(&self, id: &str) {
+        let Some(imports) = &self.0.imports else { return };
+        let _settling = imports.settling.lock().await;
+        self.plan_as_stored(imports, id);
+        imports.worker.wake();
+    }
+
+    fn plan_as_stored(&self, imports: &Imports, id: &str) {
+        match (self.find_import(id), self.0.store.find(id)) {
+            (Ok(Some(import)), Ok(Some(record))) => {
+                // Whoever set a time to live by hand that is too short for this is not kept up with.
+                let soon = Timestamp::now().plus_seconds(1);
+                let renewal = renewal(record.expiry).map(|renewal| renewal.max(soon));
+                imports.schedule.plan(id, import.next_try, renewal);
+            }
+            (Err(error), _) | (_, Err(error)) => tracing::warn!(id, %error, "an import can't be planned"),
+            _ => imports.schedule.forget(id),
+        }
     }
 }
 
@@ -210,7 +257,7 @@ impl Imports {
     async fn bring(&self, follow: &Follow, now: Timestamp) -> Result<(String, Arrival)> {
         let mut first_failure = None;
         for place in candidates(&follow.url, look::well_known(follow.format)) {
-            let bringing = self.follower.bring(&place, follow.format, follow.id.as_deref(), now);
+            let bringing = self.looker.bring(&place, follow.format, follow.id.as_deref(), now);
             match bringing.await {
                 Ok(arrival) => return Ok((place, arrival)),
                 Err(error) if look::may_be_elsewhere(&error) => {
@@ -225,5 +272,11 @@ impl Imports {
 
 fn no_fetcher(url: &str) -> Error {
     let reason = "this registry was opened without a fetcher".into();
-    Error::FetchRefused { url: url.into(), reason }
+    Error::FetchRefused { url: shown(url), reason }
+}
+
+/// What is noted of an import; what can't be read is logged, and keeps nobody from the others.
+fn read_note(id: &str, note: &[u8]) -> Option<FollowedImport> {
+    let import = FollowedImport::from_note(note);
+    import.inspect_err(|error| tracing::warn!(id, %error, "a followed import can't be read")).ok()
 }

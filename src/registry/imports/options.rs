@@ -9,7 +9,7 @@ use crate::{
         a2a::{self, Card},
         lmos_capabilities,
     },
-    fetch::Fetcher,
+    fetch::{Fetcher, shown},
     registry::IfExists,
     signature::TrustedKeys,
 };
@@ -114,7 +114,8 @@ impl Follow {
         self
     }
 
-    /// Lets the Things expire so many seconds after they were last looked after.
+    /// Lets the Things expire so many seconds after they were last renewed, which they are as long as they
+    /// are followed; at least 60.
     pub fn ttl(mut self, seconds: Option<u64>) -> Follow {
         self.ttl = seconds;
         self
@@ -143,7 +144,7 @@ fn convert(arrived: &Arrived<'_>) -> Result<Conversion> {
         }
         format => {
             let reason = format!("{format} documents are imported, not followed");
-            Err(Error::FetchRefused { url: arrived.url.into(), reason })
+            Err(Error::FetchRefused { url: shown(arrived.url), reason })
         }
     }
 }

@@ -1,18 +1,22 @@
-//! When a source is asked again.
+//! When a source is asked again, and when a Thing is renewed that would expire.
 
 use std::{
     collections::{BTreeSet, HashMap},
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use crate::Timestamp;
+use crate::{Error, Result, Timestamp, store::Expiry};
 
 /// The first pause after a failure, where the interval isn't shorter.
 const FIRST_RETRY: Duration = Duration::from_secs(5 * 60);
 /// The longest pause, where the interval isn't longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The pause after a look that came to nothing, in seconds.
+const RETRY: u64 = 30;
+/// The most imports that are followed.
+const MAX_FOLLOWED: usize = 100_000;
 
 /// What the next look at a source depends on.
 #[derive(Debug, Clone, Copy)]
@@ -23,13 +27,13 @@ pub(super) struct Outlook {
     pub failures: u32,
     /// How long its server calls the document fresh.
     pub max_age: Option<Duration>,
-    /// Half the time that the Thing has left without a renewal.
-    pub at_most: Option<Duration>,
+    /// How long its server asks to be left alone.
+    pub retry_after: Option<Duration>,
 }
 
 /// The moment of the next look. Successes wait for the interval, or until the document is no longer fresh;
-/// each failure waits twice as long as the one before. A tenth more or less keeps sources that were imported
-/// together apart.
+/// each failure waits twice as long as the one before, or as long as the server asks for. A tenth more or
+/// less keeps sources that were imported together apart.
 pub(super) fn next_try(id: &str, now: Timestamp, outlook: Outlook) -> Timestamp {
     let longest = LONGEST_PAUSE.max(outlook.interval);
     let pause = match outlook.failures {
@@ -39,9 +43,25 @@ pub(super) fn next_try(id: &str, now: Timestamp, outlook: Outlook) -> Timestamp 
             first.saturating_mul(2_u32.saturating_pow(failures - 1))
         }
     };
-    let pause = pause.min(longest).mul_f64(0.9 + 0.2 * fraction(id, now));
-    let pause = pause.min(outlook.at_most.unwrap_or(pause)).max(Duration::from_secs(1));
-    Timestamp(now.0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)).min(Timestamp::MAX.0))
+    let share = 0.9 + 0.2 * fraction(id, now);
+    // A pause that is too long for the type becomes the longest there is.
+    let pause = (pause.min(longest).as_secs_f64() * share * 1000.0) as i64;
+    let at_least = outlook.retry_after.unwrap_or_default().min(longest).max(Duration::from_secs(1));
+    after(now, pause.max(milliseconds(at_least)))
+}
+
+/// When a Thing is renewed: halfway from its last renewal to its expiry. What has no time to live is not.
+pub(super) fn renewal(expiry: Expiry) -> Option<Timestamp> {
+    let half = milliseconds(Duration::from_secs(expiry.ttl?)) / 2;
+    Some(Timestamp(expiry.expires?.0.saturating_sub(half)))
+}
+
+fn after(now: Timestamp, pause: i64) -> Timestamp {
+    Timestamp(now.0.saturating_add(pause)).min(Timestamp::MAX)
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// From 0 to 1, another one for each source and moment. It needn't be unforeseeable.
@@ -51,56 +71,147 @@ fn fraction(id: &str, now: Timestamp) -> f64 {
     f64::from(hasher.finish() as u32) / f64::from(u32::MAX)
 }
 
-/// What is to be looked at, by its moment. A hint: what counts is what is stored.
-#[derive(Default)]
-pub(super) struct Schedule(Mutex<Moments>);
+/// What is to be done, by its moment. A hint: what counts is what is stored.
+pub(super) struct Schedule {
+    plans: Mutex<Plans>,
+    /// The longest pause between two looks, in milliseconds.
+    longest: i64,
+}
 
 #[derive(Default)]
-struct Moments {
-    of: HashMap<String, Timestamp>,
-    in_order: BTreeSet<(Timestamp, String)>,
+struct Plans {
+    of: HashMap<String, Plan>,
+    looks: BTreeSet<(Timestamp, String)>,
+    renewals: BTreeSet<(Timestamp, String)>,
+    /// The latest moment at which something was taken.
+    seen: Option<Timestamp>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Plan {
+    /// None while it is looked at.
+    look: Option<Timestamp>,
+    renewal: Option<Timestamp>,
+}
+
+/// A look that is due. Whoever has it plans the next one, or leaves it: then it is due again a little later,
+/// whatever it was left for.
+pub(super) struct DueLook {
+    pub id: String,
+    schedule: Arc<Schedule>,
 }
 
 impl Schedule {
-    /// Plans a look, instead of the one that was planned.
-    pub fn plan(&self, id: &str, moment: Timestamp) {
-        let mut moments = self.moments();
-        if let Some(before) = moments.of.insert(id.to_owned(), moment) {
-            moments.in_order.remove(&(before, id.to_owned()));
-        }
-        moments.in_order.insert((moment, id.to_owned()));
+    /// An empty one, for looks that come after this interval.
+    pub fn new(interval: Duration) -> Schedule {
+        let longest = LONGEST_PAUSE.max(interval);
+        Schedule { plans: Mutex::default(), longest: milliseconds(longest.saturating_add(longest / 10)) }
+    }
+
+    /// Plans a look and a renewal, instead of those that were planned. A look that is further than any pause
+    /// was planned when the clock was wrong.
+    pub fn plan(&self, id: &str, look: Timestamp, renewal: Option<Timestamp>) {
+        let look = look.min(after(Timestamp::now(), self.longest));
+        self.plans().set(id, Plan { look: Some(look), renewal });
     }
 
     /// Plans nothing any more.
     pub fn forget(&self, id: &str) {
-        let mut moments = self.moments();
-        if let Some(before) = moments.of.remove(id) {
-            moments.in_order.remove(&(before, id.to_owned()));
-        }
+        let mut plans = self.plans();
+        plans.set(id, Plan::default());
+        plans.of.remove(id);
     }
 
-    /// What is due, at most so many. They are no longer planned: whoever takes them plans anew.
-    pub fn take_due(&self, now: Timestamp, limit: usize) -> Vec<String> {
-        let mut moments = self.moments();
-        let mut due = Vec::new();
-        while let Some((moment, _)) = moments.in_order.first()
-            && *moment <= now
-            && due.len() < limit
-        {
-            let Some((_, id)) = moments.in_order.pop_first() else { break };
-            moments.of.remove(&id);
-            due.push(id);
+    /// Refuses one more than can be followed.
+    pub fn check_room(&self, id: &str) -> Result<()> {
+        let plans = self.plans();
+        if plans.of.len() < MAX_FOLLOWED || plans.of.contains_key(id) {
+            return Ok(());
+        }
+        Err(Error::LimitExceeded { what: "number of followed imports", maximum: MAX_FOLLOWED as u64 })
+    }
+
+    /// The looks that are due, at most so many.
+    pub fn take_looks(self: &Arc<Schedule>, now: Timestamp, limit: usize) -> Vec<DueLook> {
+        let mut plans = self.plans();
+        if plans.seen.replace(now).is_some_and(|seen| seen > now) {
+            plans.draw_near(after(now, self.longest));
+        }
+        let due = due(&plans.looks, now, limit);
+        for id in &due {
+            let plan = plans.of.get(id).copied().unwrap_or_default();
+            plans.set(id, Plan { look: None, ..plan });
+        }
+        due.into_iter().map(|id| DueLook { id, schedule: self.clone() }).collect()
+    }
+
+    /// What is to be renewed. It is due again a little later unless it is planned anew.
+    pub fn take_renewals(&self, now: Timestamp) -> Vec<String> {
+        let mut plans = self.plans();
+        let due = due(&plans.renewals, now, usize::MAX);
+        for id in &due {
+            let plan = plans.of.get(id).copied().unwrap_or_default();
+            plans.set(id, Plan { renewal: Some(Timestamp::now().plus_seconds(RETRY)), ..plan });
         }
         due
     }
 
-    /// The moment of the next look.
+    /// When there is something to do next.
     pub fn next(&self) -> Option<Timestamp> {
-        self.moments().in_order.first().map(|(moment, _)| *moment)
+        let plans = self.plans();
+        let first = |moments: &BTreeSet<(Timestamp, String)>| moments.first().map(|(moment, _)| *moment);
+        first(&plans.looks).into_iter().chain(first(&plans.renewals)).min()
     }
 
-    fn moments(&self) -> MutexGuard<'_, Moments> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// When a renewal is due next.
+    pub fn next_renewal(&self) -> Option<Timestamp> {
+        self.plans().renewals.first().map(|(moment, _)| *moment)
+    }
+
+    fn plans(&self) -> MutexGuard<'_, Plans> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Plans {
+    fn set(&mut self, id: &str, plan: Plan) {
+        let before = self.of.insert(id.to_owned(), plan).unwrap_or_default();
+        for (moments, before, after) in
+            [(&mut self.looks, before.look, plan.look), (&mut self.renewals, before.renewal, plan.renewal)]
+        {
+            if let Some(before) = before {
+                moments.remove(&(before, id.to_owned()));
+            }
+            if let Some(after) = after {
+                moments.insert((after, id.to_owned()));
+            }
+        }
+    }
+
+    /// The clock went back: nothing is due later than this.
+    fn draw_near(&mut self, latest: Timestamp) {
+        let late = self.looks.iter().rev().take_while(|(moment, _)| *moment > latest);
+        let late: Vec<String> = late.map(|(_, id)| id.clone()).collect();
+        for id in late {
+            let plan = self.of.get(&id).copied().unwrap_or_default();
+            self.set(&id, Plan { look: Some(latest), ..plan });
+        }
+    }
+}
+
+fn due(moments: &BTreeSet<(Timestamp, String)>, now: Timestamp, limit: usize) -> Vec<String> {
+    let due = moments.iter().take_while(|(moment, _)| *moment <= now).take(limit);
+    due.map(|(_, id)| id.clone()).collect()
+}
+
+impl Drop for DueLook {
+    fn drop(&mut self) {
+        let mut plans = self.schedule.plans();
+        if let Some(plan) = plans.of.get(&self.id).copied()
+            && plan.look.is_none()
+        {
+            plans.set(&self.id, Plan { look: Some(Timestamp::now().plus_seconds(RETRY)), ..plan });
+        }
     }
 }
 
@@ -109,7 +220,7 @@ mod tests {
     use super::*;
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const OUTLOOK: Outlook = Outlook { interval: HOUR, failures: 0, max_age: None, at_most: None };
+    const OUTLOOK: Outlook = Outlook { interval: HOUR, failures: 0, max_age: None, retry_after: None };
 
     /// Of many sources each waits for so many minutes, a tenth more or less, and not all wait for less or more.
     fn assert_pause(outlook: Outlook, minutes: f64) {
@@ -144,25 +255,107 @@ mod tests {
     }
 
     #[test]
-    fn expiry_is_not_waited_for() {
-        let outlook = Outlook { at_most: Some(Duration::from_secs(30)), ..OUTLOOK };
-        assert_eq!(next_try("urn:a", Timestamp(0), outlook), Timestamp(30_000));
-        let outlook = Outlook { at_most: Some(Duration::ZERO), ..OUTLOOK };
-        assert_eq!(next_try("urn:a", Timestamp(0), outlook), Timestamp(1_000));
-        assert!(next_try("urn:a", Timestamp::MAX, OUTLOOK) <= Timestamp::MAX);
+    fn server_is_left_alone_as_long_as_it_asks_for() {
+        let pause = |failures, retry_after| {
+            let outlook = Outlook { failures, retry_after: Some(Duration::from_secs(retry_after)), ..OUTLOOK };
+            next_try("urn:a", Timestamp(0), outlook).0 / 1000
+        };
+        assert_eq!(pause(1, 7200), 7200);
+        assert!((270..=330).contains(&pause(1, 10)));
+        assert_eq!(pause(1, u64::MAX), 24 * 60 * 60);
+    }
+
+    #[test]
+    fn no_pause_is_too_long_or_too_short_to_be_planned() {
+        for interval in [Duration::MAX, Duration::ZERO] {
+            for (now, failures) in [(Timestamp(0), 0), (Timestamp::MAX, 7)] {
+                let moment = next_try("urn:a", now, Outlook { interval, failures, ..OUTLOOK });
+                assert!(moment <= Timestamp::MAX && moment >= now && moment >= Timestamp(1000), "{moment}");
+            }
+            Schedule::new(interval).plan("urn:a", Timestamp::MAX, None);
+        }
+    }
+
+    #[test]
+    fn renewal_comes_halfway_to_the_expiry() {
+        let expiry = Expiry { ttl: Some(60), expires: Some(Timestamp(100_000)) };
+        assert_eq!(renewal(expiry), Some(Timestamp(70_000)));
+        assert_eq!(renewal(Expiry { ttl: None, ..expiry }), None);
+        assert!(renewal(Expiry { ttl: Some(u64::MAX), expires: Some(Timestamp::MAX) }).is_some());
+    }
+
+    fn ids(due: &[DueLook]) -> Vec<&str> {
+        due.iter().map(|due| due.id.as_str()).collect()
+    }
+
+    fn schedule(moments: &[(&str, i64)]) -> Arc<Schedule> {
+        let schedule = Arc::new(Schedule::new(HOUR));
+        for (id, moment) in moments {
+            schedule.plan(id, Timestamp(*moment), None);
+        }
+        schedule
     }
 
     #[test]
     fn what_is_due_is_taken_in_order_and_once() {
-        let schedule = Schedule::default();
-        for (id, moment) in [("urn:c", 3), ("urn:a", 1), ("urn:b", 2), ("urn:d", 9), ("urn:a", 4), ("urn:e", 1)] {
-            schedule.plan(id, Timestamp(moment));
-        }
+        let schedule = schedule(&[("urn:c", 3), ("urn:a", 1), ("urn:b", 2), ("urn:d", 9), ("urn:a", 4), ("urn:e", 1)]);
         schedule.forget("urn:e");
         assert_eq!(schedule.next(), Some(Timestamp(2)));
-        assert_eq!(schedule.take_due(Timestamp(5), 2), ["urn:b", "urn:c"]);
-        assert_eq!(schedule.take_due(Timestamp(5), 2), ["urn:a"]);
-        assert!(schedule.take_due(Timestamp(8), 2).is_empty());
+        let first = schedule.take_looks(Timestamp(5), 2);
+        let second = schedule.take_looks(Timestamp(5), 2);
+        assert_eq!((ids(&first), ids(&second)), (vec!["urn:b", "urn:c"], vec!["urn:a"]));
+        assert!(schedule.take_looks(Timestamp(8), 2).is_empty());
         assert_eq!(schedule.next(), Some(Timestamp(9)));
+    }
+
+    #[test]
+    fn look_that_is_left_is_due_again_unless_it_was_planned_or_forgotten() {
+        let schedule = schedule(&[("urn:a", 1), ("urn:b", 1), ("urn:c", 1)]);
+        let before = Timestamp::now();
+        let due = schedule.take_looks(Timestamp(5), 3);
+        schedule.plan("urn:a", Timestamp(7), None);
+        schedule.forget("urn:c");
+        drop(due);
+        assert_eq!(ids(&schedule.take_looks(Timestamp(9), 9)), ["urn:a"]);
+        let later = schedule.next().unwrap();
+        assert!(later >= before.plus_seconds(RETRY) && later <= Timestamp::now().plus_seconds(RETRY), "{later}");
+    }
+
+    #[test]
+    fn renewals_and_looks_wait_for_each_other_in_no_way() {
+        let schedule = schedule(&[]);
+        schedule.plan("urn:a", Timestamp(9), Some(Timestamp(4)));
+        assert_eq!((schedule.next(), schedule.next_renewal()), (Some(Timestamp(4)), Some(Timestamp(4))));
+        let looked_at = schedule.take_looks(Timestamp(9), 1);
+        assert_eq!(schedule.take_renewals(Timestamp(5)), ["urn:a"]);
+        // It is tried again where nobody plans it anew.
+        assert!(schedule.take_renewals(Timestamp(5)).is_empty() && schedule.next_renewal() > Some(Timestamp(5)));
+        drop(looked_at);
+        assert!(schedule.next().is_some());
+    }
+
+    #[test]
+    fn clock_that_was_wrong_is_not_believed() {
+        let now = Timestamp::now();
+        let latest = |now: Timestamp| after(now, milliseconds(2 * LONGEST_PAUSE));
+        let schedule = schedule(&[("urn:a", Timestamp::MAX.0)]);
+        assert!(schedule.next() <= Some(latest(Timestamp::now())));
+        // It goes back while the schedule is in use.
+        drop(schedule.take_looks(now, 1));
+        let earlier = Timestamp(now.0 - 20 * milliseconds(LONGEST_PAUSE));
+        assert!(schedule.take_looks(earlier, 1).is_empty());
+        assert!(schedule.next() <= Some(latest(earlier)));
+    }
+
+    #[test]
+    fn more_than_can_be_followed_are_refused() {
+        let schedule = schedule(&[]);
+        for number in 0..MAX_FOLLOWED {
+            assert!(schedule.check_room("urn:another").is_ok());
+            schedule.plan(&format!("urn:{number}"), Timestamp(number as i64), None);
+        }
+        let error = schedule.check_room("urn:another").unwrap_err();
+        assert!(matches!(error, Error::LimitExceeded { maximum: 100_000, .. }), "{error}");
+        assert!(schedule.check_room("urn:7").is_ok());
     }
 }

@@ -1,5 +1,7 @@
 //! What a look at a source does to its Thing, in one transaction.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -21,7 +23,6 @@ use crate::{
     store::{Operation, Original, Record, Write},
     td::Document,
 };
-use std::time::Duration;
 
 /// How often it is tried again when somebody else writes the Thing at the same moment.
 const ATTEMPTS: u32 = 3;
@@ -29,7 +30,7 @@ const ATTEMPTS: u32 = 3;
 /// What a look at a source came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refreshed {
-    /// The description is what it was.
+    /// The description is what it was; or it is by now what another look, or another import, has made of it.
     Unchanged,
     /// The document changed and was imported.
     Updated,
@@ -54,20 +55,30 @@ impl Registry {
     }
 
     /// Writes what a look came to, and when the next is due. A failure is an error once it is written.
-    pub(super) async fn settle(&self, imports: &Imports, id: &str, look: Look, now: Timestamp) -> Result<Refreshed> {
+    pub(super) async fn settle(&self, looked: &FollowedImport, look: Look, now: Timestamp) -> Result<Refreshed> {
+        let id = &looked.id;
+        let Some(imports) = &self.0.imports else { return Ok(Refreshed::Stopped) };
+        // Nobody was asked: that says nothing of the source.
+        if let Look::Failed(error @ (Error::FetchBusy { .. } | Error::ShuttingDown)) = look {
+            return Err(error);
+        }
         let _settling = imports.settling.lock().await;
         for _ in 0..ATTEMPTS {
             let Some(mut loaded) = self.load_import(id)? else {
                 imports.schedule.forget(id);
                 return Ok(Refreshed::Stopped);
             };
+            if !loaded.import.is_at(looked) {
+                self.plan_as_stored(imports, id);
+                return Ok(Refreshed::Unchanged);
+            }
             let (writes, failure) = self.writes_for(imports, &mut loaded, &look, now)?;
             match self.commit_all(writes, false).await {
                 // Somebody else was faster: what is there now is looked at again.
                 Err(Error::PreconditionFailed { .. }) => continue,
                 Err(error) => return Err(error),
                 Ok(effects) => {
-                    imports.schedule.plan(id, loaded.import.next_try);
+                    self.plan_as_stored(imports, id);
                     let is_updated = effects.iter().any(|(effect, _)| *effect != Effect::Unchanged);
                     return match (failure, look) {
                         (Some(error), _) | (None, Look::Failed(error)) => Err(error),
@@ -77,10 +88,32 @@ impl Registry {
                 }
             }
         }
+        Err(Error::Contended { id: id.clone(), attempts: ATTEMPTS })
+    }
+
+    /// Forgets that a Thing is followed, and with it whether its source is stale.
+    pub(super) async fn settle_end(&self, id: &str) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            if self.0.store.note(id)?.is_none() {
+                return Err(Error::NotFollowed { id: id.into() });
+            }
+            let unmark = |loaded: Loaded| self.writes_for_patch(&loaded, loaded.status_patch(ImportStatus::Current));
+            let unmarked = self.load_import(id).and_then(|loaded| loaded.map_or(Ok(Vec::new()), unmark));
+            let mut writes = unmarked.unwrap_or_else(|error| {
+                tracing::warn!(id, %error, "the mark of a stale source stays in the description");
+                Vec::new()
+            });
+            let (precondition, operation) = (Precondition::Present, Operation::Note(None));
+            writes.push(Write { id: id.into(), precondition, operation, actor: None });
+            match self.commit_all(writes, false).await {
+                Err(Error::PreconditionFailed { .. }) => continue,
+                written => return written.map(drop),
+            }
+        }
         Err(Error::Contended { id: id.into(), attempts: ATTEMPTS })
     }
 
-    /// The writes that a look comes to, the note last; and what kept a new document out, if something did.
+    /// The writes that a look comes to, the note last; and what kept a document out, if something did.
     fn writes_for(
         &self,
         imports: &Imports,
@@ -88,40 +121,30 @@ impl Registry {
         look: &Look,
         now: Timestamp,
     ) -> Result<(Vec<Write>, Option<Error>)> {
-        let following = &imports.follower.following;
-        let (mut writes, mut max_age, mut failure) = (Vec::new(), None, None);
-        match look {
-            Look::Same(same) => {
-                loaded.import.succeeded(now);
-                loaded.import.set_validators(same.validators.clone());
-                max_age = same.max_age;
-                writes = self.writes_for_same(loaded, same)?;
+        let following = &imports.looker.following;
+        let taken = match look {
+            Look::Same(same) => self.writes_for_same(loaded, same),
+            Look::New(arrival) => self.writes_for_new(loaded, arrival),
+            Look::Failed(_) => Ok(Vec::new()),
+        };
+        let (mut writes, failure) = taken.map_or_else(|error| (Vec::new(), Some(error)), |writes| (writes, None));
+        match failure.as_ref().or(look.failure()) {
+            None => loaded.import.took(look, now),
+            Some(error) => {
+                loaded.import.failed(error, following.stale_after, now);
+                writes = self.writes_for_failure(loaded);
             }
-            Look::New(arrival) => match self.writes_for_new(loaded, arrival) {
-                Ok(new) => {
-                    loaded.import.succeeded(now);
-                    loaded.import.set_validators(Some(arrival.validators.clone()));
-                    loaded.import.saw(&arrival.hash, now);
-                    (writes, max_age) = (new, arrival.max_age);
-                }
-                Err(error) => failure = Some(error),
-            },
-            Look::Failed(_) => {}
         }
-        if let Some(error) = failure.as_ref().or(look.failure()) {
-            loaded.import.failed(error, following.stale_after, now);
-            writes = self.writes_for_patch(loaded, loaded.status_patch())?;
-        }
-        let ttl = loaded.record.expiry.ttl.map(Duration::from_secs);
-        let (interval, failures, at_most) = (following.interval, loaded.import.failures, ttl.map(|ttl| ttl / 2));
-        loaded.import.next_try = next_try(&loaded.import.id, now, Outlook { interval, failures, max_age, at_most });
+        let (interval, failures) = (following.interval, loaded.import.failures);
+        let outlook = Outlook { interval, failures, max_age: look.max_age(), retry_after: look.retry_after() };
+        loaded.import.next_try = next_try(&loaded.import.id, now, outlook);
         writes.push(loaded.note(writes.is_empty())?);
         Ok((writes, failure))
     }
 
     /// The source is there again, and keys may say something else of the card than before.
     fn writes_for_same(&self, loaded: &Loaded, same: &Same) -> Result<Vec<Write>> {
-        let mut patch = loaded.status_patch();
+        let mut patch = loaded.status_patch(ImportStatus::Current);
         let counts =
             |checked: &&super::trust::Checked| checked.is_certain || checked.verification.status == Status::Valid;
         if let Some(checked) = same.checked.as_ref().filter(counts) {
@@ -131,6 +154,15 @@ impl Registry {
             }
         }
         self.writes_for_patch(loaded, patch)
+    }
+
+    /// A failure is noted also where there is no room to say it in the description.
+    fn writes_for_failure(&self, loaded: &Loaded) -> Vec<Write> {
+        let marked = self.writes_for_patch(loaded, loaded.status_patch(loaded.import.status));
+        marked.unwrap_or_else(|error| {
+            tracing::warn!(id = loaded.import.id, %error, "a stale source can't be marked in its description");
+            Vec::new()
+        })
     }
 
     fn writes_for_new(&self, loaded: &Loaded, arrival: &Arrival) -> Result<Vec<Write>> {
@@ -152,9 +184,9 @@ impl Registry {
         Ok(writes)
     }
 
-    /// Patches the description and leaves it what it was made of; an empty patch renews what would expire.
+    /// Patches the description and leaves it what it was made of.
     fn writes_for_patch(&self, loaded: &Loaded, patch: Map<String, Value>) -> Result<Vec<Write>> {
-        if patch.is_empty() && loaded.record.expiry.ttl.is_none() {
+        if patch.is_empty() {
             return Ok(Vec::new());
         }
         let patch = Document::parse(Value::Object(patch).to_string().as_bytes())?;
@@ -173,15 +205,30 @@ impl Look {
             Look::Same(_) | Look::New(_) => None,
         }
     }
+
+    fn max_age(&self) -> Option<Duration> {
+        match self {
+            Look::Same(same) => same.max_age,
+            Look::New(arrival) => arrival.max_age,
+            Look::Failed(_) => None,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Look::Failed(Error::FetchFailed { retry_after, .. }) => *retry_after,
+            _ => None,
+        }
+    }
 }
 
 impl Loaded {
     /// What the description must say anew of whether its source is stale.
-    fn status_patch(&self) -> Map<String, Value> {
+    fn status_patch(&self, status: ImportStatus) -> Map<String, Value> {
         let text = serde_json::from_str::<Map<String, Value>>(&self.record.text).unwrap_or_default();
         let marked = text.get(STATUS);
-        let mark = match self.import.status {
-            ImportStatus::Stale => Some(Value::from(ImportStatus::Stale.name())),
+        let mark = match status {
+            ImportStatus::Stale => Some(Value::from(status.name())),
             ImportStatus::Current => None,
         };
         if marked == mark.as_ref() {

@@ -14,18 +14,17 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::Refreshed;
+use super::{
+    Refreshed,
+    due::{AT_ONCE, caught, look},
+};
 use crate::{
     Error, Result, Timestamp,
     registry::{Inner, Registry, spawn},
 };
 
-/// Looks that are under way at once.
-const AT_ONCE: usize = 8;
 /// The longest pause: the clock may be set.
 const LONGEST_REST: Duration = Duration::from_secs(60);
-/// The pause after a look that could not be written.
-const RETRY: u64 = 60;
 
 #[derive(Default)]
 pub(super) struct Worker {
@@ -78,54 +77,38 @@ impl Drop for Worker {
 }
 
 async fn run(inner: &Weak<Inner>, wake: &Notify) {
+    let mut looks = JoinSet::new();
     loop {
-        let Some((due, next)) = take_due(inner) else { return };
-        let mut looks = JoinSet::new();
-        for id in due {
-            looks.spawn(look(inner.clone(), id));
-        }
-        let is_idle = looks.is_empty();
-        looks.join_all().await;
-        if is_idle {
-            let left = next.map_or(LONGEST_REST, |next| {
-                Duration::from_millis(u64::try_from(next.0 - Timestamp::now().0).unwrap_or_default())
-            });
-            let _ = tokio::time::timeout(left.min(LONGEST_REST), wake.notified()).await;
+        let rest = match caught(begin(inner, &mut looks)).await {
+            Ok(Some(rest)) => rest,
+            Ok(None) => return,
+            Err(_) => LONGEST_REST,
+        };
+        tokio::select! {
+            // What it came to is noted by then, unless that broke off.
+            Some(ended) = looks.join_next() => if let Err(error) = ended {
+                tracing::error!(%error, "what a look came to could not be noted");
+            },
+            () = wake.notified() => {}
+            () = tokio::time::sleep(rest) => {}
         }
     }
 }
 
-/// What is due, and when the next is; none once the registry is gone.
-fn take_due(inner: &Weak<Inner>) -> Option<(Vec<String>, Option<Timestamp>)> {
+/// Renews what is due, begins looks for which there is a place, and says how long nothing else is to be
+/// done; none once the registry is gone.
+async fn begin(inner: &Weak<Inner>, looks: &mut JoinSet<Result<Refreshed>>) -> Option<Duration> {
     let registry = Registry(inner.upgrade()?);
     let imports = registry.0.imports.as_ref()?;
-    Some((imports.schedule.take_due(Timestamp::now(), AT_ONCE), imports.schedule.next()))
-}
-
-async fn look(inner: Weak<Inner>, id: String) {
-    let result = try_look(&inner, &id).await;
-    if let Err(error) = &result {
-        tracing::info!(id, %error, "a followed document could not be refreshed");
-    }
-    // What was written is planned anew by then.
-    if let (Err(error), Some(inner)) = (&result, inner.upgrade())
-        && let Some(imports) = &inner.imports
-        && matches!(error, Error::WritesClosed { .. } | Error::Store { .. } | Error::Contended { .. })
-    {
-        imports.schedule.plan(&id, Timestamp::now().plus_seconds(RETRY));
-    }
-}
-
-async fn try_look(inner: &Weak<Inner>, id: &str) -> Result<Refreshed> {
     let now = Timestamp::now();
-    let (follower, loaded) = {
-        let registry = Registry(inner.upgrade().ok_or(Error::ShuttingDown)?);
-        let Some(imports) = &registry.0.imports else { return Ok(Refreshed::Stopped) };
-        let Some(loaded) = registry.load_import(id)? else { return Ok(Refreshed::Stopped) };
-        (imports.follower.clone(), loaded)
-    };
-    let look = follower.look(&loaded.import, &loaded.original.bytes, now).await;
-    let registry = Registry(inner.upgrade().ok_or(Error::ShuttingDown)?);
-    let Some(imports) = &registry.0.imports else { return Ok(Refreshed::Stopped) };
-    registry.settle(imports, id, look, now).await
+    if let Err(error) = registry.renew_due(imports, now).await {
+        tracing::warn!(%error, "followed Things could not be renewed");
+    }
+    for due in imports.schedule.take_looks(now, AT_ONCE - looks.len()) {
+        looks.spawn(look(inner.clone(), imports.due_looker.clone(), due, now));
+    }
+    let schedule = &imports.schedule;
+    let next = if looks.len() < AT_ONCE { schedule.next() } else { schedule.next_renewal() };
+    let rest = next.map(|next| next.0.saturating_sub(Timestamp::now().0)).map(u64::try_from);
+    Some(rest.map_or(LONGEST_REST, |rest| Duration::from_millis(rest.unwrap_or_default())).min(LONGEST_REST))
 }

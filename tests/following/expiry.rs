@@ -1,0 +1,97 @@
+//! What would expire is renewed as long as it is followed, and nobody is asked for that.
+
+use agentdex::{
+    ChangeKind::Created,
+    registry::{Options, Write},
+    store::Expiry,
+};
+
+use super::*;
+
+fn follow(fixture: &Fixture, source: &Page, ttl: u64) -> Imported {
+    block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a).ttl(Some(ttl)))).unwrap()
+}
+
+fn expiry(fixture: &Fixture) -> Expiry {
+    fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().expiry()
+}
+
+/// Does what is due in so many seconds; how many sources were looked at, and whether the Thing was renewed.
+fn after(fixture: &Fixture, seconds: u64) -> (usize, bool) {
+    let before = expiry(fixture).expires;
+    std::thread::sleep(Duration::from_millis(5));
+    let looks = block_on(fixture.registry.refresh_due(Timestamp::now().plus_seconds(seconds))).unwrap();
+    (looks, expiry(fixture).expires > before)
+}
+
+#[test]
+fn renewal_needs_no_look() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    follow(&fixture, &source, 600);
+    let import = fixture.import("urn:card:a");
+    assert_eq!(after(&fixture, 270), (0, false));
+    assert_eq!(after(&fixture, 301), (0, true));
+    // Also where the source is broken: nothing is removed because of that.
+    source.break_down();
+    let failed = fixture.refresh("urn:card:a");
+    assert_eq!((failed.failures, after(&fixture, 301)), (1, (0, true)));
+    assert_eq!(source.site.heads().len(), 2);
+    assert_eq!(fixture.changes(), [Created]);
+    let pauses = [&import, &failed].map(|import| (import.next_try.0 - import.last_fetch.0) / 60_000);
+    assert!(pauses[0] >= 53 && pauses[1] >= 4, "{pauses:?}");
+    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    assert_eq!(after(&fixture, 100_000), (0, false));
+}
+
+#[test]
+fn registry_that_lets_everything_expire_renews_what_it_follows() {
+    for options in
+        [Options { default_ttl: Some(600), ..Options::default() }, Options { max_ttl: Some(600), ..Options::default() }]
+    {
+        let source = Page::start(&card("a", "first"));
+        let directory = TempDir::new().unwrap();
+        let registry = Registry::builder(directory.path()).options(options).following(following()).open().unwrap();
+        let fixture = Fixture { registry, directory };
+        assert!(fixture.follow(&source).things[0].warnings.is_empty());
+        assert_eq!(expiry(&fixture).ttl, Some(600));
+        assert_eq!(after(&fixture, 301), (0, true));
+        source.serve(&card("a", "second"));
+        fixture.refresh("urn:card:a");
+        assert_eq!(expiry(&fixture).ttl, Some(600));
+    }
+}
+
+#[test]
+fn shortest_time_to_live_is_a_minute() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    let warnings = follow(&fixture, &source, 2).things.remove(0).warnings;
+    let told = |warning: &Violation| warning.rule == "ttl-out-of-range" && warning.message.contains("60 s is used");
+    assert!(warnings.iter().any(told), "{warnings:?}");
+    assert_eq!(expiry(&fixture).ttl, Some(60));
+    assert!(follow(&fixture, &source, 61).things[0].warnings.is_empty());
+}
+
+#[test]
+fn time_to_live_that_is_set_by_hand_is_kept_up_with() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    follow(&fixture, &source, 3600);
+    assert_eq!(after(&fixture, 300), (0, false));
+    let patch = Write::patch("urn:card:a", "{\"registration\": {\"ttl\": 120}}");
+    block_on(fixture.registry.write(patch)).unwrap();
+    assert_eq!(after(&fixture, 61), (0, true));
+    assert_eq!(expiry(&fixture).ttl, Some(120));
+}
+
+#[test]
+fn renewals_go_on_after_a_restart() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    follow(&fixture, &source, 600);
+    let Fixture { registry, directory } = fixture;
+    drop(registry);
+    let fixture = Fixture { registry: open(&directory, following()), directory };
+    assert_eq!(after(&fixture, 301), (0, true));
+}
