@@ -213,8 +213,9 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
-    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't. Here and in the
-    /// next two the URL is the one that was asked for, without credentials and what its query says.
+    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't; or there is nobody
+    /// to fetch it, or to follow a document of its format. Here and in the next two the URL is the one that
+    /// was asked for, without credentials and what its query says.
     #[error("{url} is not fetched: {reason}")]
     FetchRefused {
         /// The URL that was asked for.

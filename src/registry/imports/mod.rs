@@ -86,14 +86,13 @@ impl Registry {
     /// # Errors
     /// [`Error::FetchRefused`], also where the registry was opened without a fetcher,
     /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
-    /// [`Error::SignatureRequired`]; those of the conversion; those of [`Registry::import`].
+    /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 are followed; those of the
+    /// conversion; those of [`Registry::import`].
     pub async fn follow(&self, follow: Follow) -> Result<Imported> {
         let imports = self.0.imports.as_ref().ok_or_else(|| no_fetcher(&follow.url))?;
         let now = Timestamp::now();
         let (source, arrival) = imports.bring(&follow, now).await?;
         let ttl = self.followed_ttl(follow.ttl);
-        let import = Import::new(arrival.conversion.clone()).if_exists(follow.if_exists).ttl(ttl);
-        let import = import.dry_run(follow.dry_run).actor(follow.actor.clone()).signed(arrival.verification.clone());
         let _settling = imports.settling.lock().await;
         let note = |id: &str| {
             imports.schedule.check_room(id)?;
@@ -104,18 +103,13 @@ impl Registry {
             // Before it is durable: whoever waits for that may be gone by then.
             let expires = ttl.map(|ttl| now.plus_seconds(ttl));
             imports.schedule.plan(id, import.next_try, renewal(Expiry { ttl, expires }));
-            imports.worker.wake();
             import.to_note().map(Some)
         };
-        let imported = self.import_noting(import, note).await;
+        let imported = self.import_noting(follow.to_import(&arrival, ttl), note).await;
         if let Some(Ok(id)) = arrival.conversion.things.first().map(|first| td::normalize_id(&first.id)) {
             self.plan_as_stored(imports, &id);
         }
-        let mut imported = imported?;
-        if let (Some(asked), Some(granted)) = (follow.ttl, ttl) {
-            imported.things.iter_mut().for_each(|thing| thing.warnings.extend(ttl_out_of_range(asked, granted)));
-        }
-        Ok(imported)
+        imported.map(|imported| follow.with_warnings(imported, ttl))
     }
 
     /// Looks at a source now, and imports its document if it changed.
@@ -235,7 +229,6 @@ impl Registry {
         let Some(imports) = &self.0.imports else { return };
         let _settling = imports.settling.lock().await;
         self.plan_as_stored(imports, id);
-        imports.worker.wake();
     }
 
     fn plan_as_stored(&self, imports: &Imports, id: &str) {
@@ -249,6 +242,25 @@ impl Registry {
             (Err(error), _) | (_, Err(error)) => tracing::warn!(id, %error, "an import can't be planned"),
             _ => imports.schedule.forget(id),
         }
+        imports.worker.wake();
+    }
+}
+
+impl Follow {
+    fn to_import(&self, arrival: &Arrival, ttl: Option<u64>) -> Import {
+        Import::new(arrival.conversion.clone())
+            .if_exists(self.if_exists)
+            .ttl(ttl)
+            .dry_run(self.dry_run)
+            .actor(self.actor.clone())
+            .signed(arrival.verification.clone())
+    }
+
+    /// Says it where another time to live was granted than was asked for.
+    fn with_warnings(&self, mut imported: Imported, ttl: Option<u64>) -> Imported {
+        let warning = self.ttl.zip(ttl).and_then(|(asked, granted)| ttl_out_of_range(asked, granted));
+        imported.things.iter_mut().for_each(|thing| thing.warnings.extend(warning.clone()));
+        imported
     }
 }
 
