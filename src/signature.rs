@@ -3,25 +3,25 @@
 //! [`verify`] is pure: it is given a card as it was received and the keys that are trusted, and says
 //! whether somebody behind one of these keys signed this very card. A card that names its own keys
 //! proves nothing with them. No JOSE library with ring below it is kept, and what is needed of one is
-//! small: [`entry`] reads an entry of `signatures`, [`key`] has ring check it.
+//! small: [`entry`] reads an entry of `signatures`, [`key`] has ring check it, [`checking`] bounds how often.
 
 mod algorithm;
+mod checking;
 mod domain;
 mod entry;
 mod form;
 mod key;
 mod keys;
 mod presence;
+mod uncovered;
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use self::entry::{Entry, Unreadable, encode_payload};
+pub(crate) use self::checking::Checking;
 pub use self::{algorithm::Algorithm, domain::key_set_urls, form::Form, keys::TrustedKeys};
 use crate::{Timestamp, td::Document};
-
-/// The most signatures of a card that are looked at.
-const MAX_SIGNATURES: usize = 16;
 
 /// What a check of a card's signatures came to; in Thing Descriptions `agentdex:signature`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,8 @@ pub struct Verification {
     /// Why it isn't valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it was checked.
+    /// When a check first came to this. Of a followed card, later checks that come to the same leave it as it is:
+    /// when it was last checked is when its source last succeeded.
     pub checked_at: Timestamp,
 }
 
@@ -88,41 +89,7 @@ impl Status {
 /// # Ok::<(), agentdex::Error>(())
 /// ```
 pub fn verify(card: &Document, keys: &TrustedKeys, now: Timestamp) -> Verification {
-    let result = |status| Verification {
-        status,
-        kid: None,
-        alg: None,
-        form: None,
-        trusted_by: None,
-        reason: None,
-        checked_at: now,
-    };
-    let invalid = |reason: String| Verification { reason: Some(reason), ..result(Status::Invalid) };
-    let entries = match card.value().get("signatures") {
-        None | Some(Value::Null) => return result(Status::Unsigned),
-        Some(Value::Array(entries)) if entries.is_empty() => return result(Status::Unsigned),
-        Some(Value::Array(entries)) => entries,
-        Some(_) => return invalid("`signatures` is no list".into()),
-    };
-    if let Some(pointer) = card.repeated_members().first() {
-        return invalid(format!("the member {pointer} is repeated, so that readers may see different cards"));
-    }
-    if entries.len() > MAX_SIGNATURES {
-        return invalid(format!("there are more than {MAX_SIGNATURES} signatures"));
-    }
-    let mut payloads = Payloads::new(card.value());
-    let mut best: Option<Verification> = None;
-    for entry in entries {
-        let found = match Entry::read(entry) {
-            Ok(entry) => check(&entry, keys, &mut payloads, result(Status::Untrusted)),
-            Err(Unreadable { reason, kid, alg }) => Verification { kid, alg, ..invalid(reason) },
-        };
-        let is_better = best.as_ref().is_none_or(|best| rank(found.status) < rank(best.status));
-        if is_better {
-            best = Some(found);
-        }
-    }
-    best.unwrap_or_else(|| result(Status::Unsigned))
+    Checking::of(Cow::Borrowed(card)).with(keys, now)
 }
 
 /// SHA-256 of a document, as `sha256:` and hexadecimal digits.
@@ -130,57 +97,4 @@ pub fn digest(document: &[u8]) -> String {
     let hash = ring::digest::digest(&ring::digest::SHA256, document);
     let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{digits}")
-}
-
-fn rank(status: Status) -> Option<usize> {
-    Status::ALL.iter().position(|other| *other == status)
-}
-
-/// Checks one signature.
-fn check(entry: &Entry<'_>, keys: &TrustedKeys, payloads: &mut Payloads<'_>, untrusted: Verification) -> Verification {
-    let named = Verification { kid: Some(entry.kid.clone()), alg: Some(entry.algorithm.name().into()), ..untrusted };
-    let mut known = keys.called(&entry.kid).peekable();
-    if known.peek().is_none() {
-        return Verification { reason: Some(format!("no trusted key is called {:?}", entry.kid)), ..named };
-    }
-    let fitting: Vec<_> = known.filter(|trusted| trusted.key.fits(entry.algorithm)).collect();
-    if fitting.is_empty() {
-        let reason = format!("the trusted key {:?} is not one for {}", entry.kid, entry.algorithm);
-        return Verification { status: Status::Invalid, reason: Some(reason), ..named };
-    }
-    for form in Form::ALL {
-        let Some(payload) = payloads.encoded(form) else { continue };
-        let message = entry.signing_input(payload);
-        let signer =
-            fitting.iter().find(|trusted| trusted.key.verifies(entry.algorithm, message.as_bytes(), &entry.signature));
-        if let Some(signer) = signer {
-            let trusted_by = Some(signer.origin.to_string());
-            return Verification { status: Status::Valid, form: Some(form), trusted_by, ..named };
-        }
-    }
-    let reason = format!("the signature by {:?} is not one of this card: one of them was changed", entry.kid);
-    Verification { status: Status::Invalid, reason: Some(reason), ..named }
-}
-
-/// The forms of a card, made when they are needed; none for one that is like an earlier one.
-struct Payloads<'c> {
-    card: &'c Value,
-    made: Vec<Option<String>>,
-}
-
-impl<'c> Payloads<'c> {
-    fn new(card: &'c Value) -> Payloads<'c> {
-        Payloads { card, made: Vec::new() }
-    }
-
-    fn encoded(&mut self, form: Form) -> Option<&str> {
-        let index = Form::ALL.iter().position(|other| *other == form)?;
-        while self.made.len() <= index {
-            let form = Form::ALL.get(self.made.len())?;
-            let encoded = form.payload(self.card).map(|payload| encode_payload(&payload));
-            let is_new = !self.made.contains(&encoded);
-            self.made.push(encoded.filter(|_| is_new));
-        }
-        self.made.get(index)?.as_deref()
-    }
 }

@@ -50,7 +50,11 @@ impl fmt::Display for Algorithm {
 impl FromStr for Algorithm {
     type Err = String;
 
+    /// Reads a name; EdDSA is also known by the curve (RFC 9864, section 2.2).
     fn from_str(name: &str) -> Result<Algorithm, String> {
+        if name == "Ed25519" {
+            return Ok(Algorithm::EdDsa);
+        }
         let known = || Algorithm::ALL.map(Algorithm::name).join(", ");
         let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
         found.ok_or_else(|| format!("the algorithm {name:?} is refused; accepted are {}", known()))

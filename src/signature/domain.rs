@@ -13,8 +13,8 @@ const KEY_SET: &str = "/.well-known/jwks.json";
 /// the card was fetched from.
 ///
 /// A card speaks for the agent behind its preferred interface, so it is that domain whose keys count.
-/// The domain that the card comes from counts if it is the same or above it: `example.org` for
-/// `agents.example.org`. Keys come over https only. What the card says of keys (`jku`) isn't asked.
+/// The domain that the card comes from counts if it is the same or above it, at the same port or the
+/// default one: `example.org` for `agents.example.org`. Keys come over https only. What the card says of keys (`jku`) isn't asked.
 ///
 /// ```
 /// let card = serde_json::json!({"url": "https://api.example.org:8443/a2a"});
@@ -38,7 +38,7 @@ struct Origin {
     /// In lower case.
     host: String,
     is_name: bool,
-    /// With a colon, if there is one.
+    /// With a colon, if it is not the default one of https.
     port: String,
 }
 
@@ -48,9 +48,9 @@ impl Origin {
         let authority: Authority<'_> = url.authority()?;
         let is_name = matches!(authority.host_parsed(), Host::RegName(_));
         let host = authority.host().trim_end_matches('.').to_ascii_lowercase();
-        let port = authority.port().filter(|port| !port.is_empty()).map(|port| format!(":{port}"));
+        let port = authority.port().map(|port| port.as_str()).filter(|port| !matches!(*port, "" | "443"));
         let is_https = url.scheme().as_str().eq_ignore_ascii_case("https");
-        (!host.is_empty()).then(|| Origin { is_https, host, is_name, port: port.unwrap_or_default() })
+        (!host.is_empty()).then(|| Origin { is_https, host, is_name, port: port.map(|port| format!(":{port}")).unwrap_or_default() })
     }
 
     fn is_at_or_below(&self, above: &Origin) -> bool {
@@ -59,7 +59,9 @@ impl Origin {
             // A name of one word is a whole top-level domain, or no domain at all.
             self.is_name && above.is_name && above.host.contains('.') && prefix.is_some_and(|name| name.ends_with('.'))
         };
-        self.host == above.host || is_below()
+        // Whoever has another port may be somebody else.
+        let is_port = above.port.is_empty() || above.port == self.port;
+        is_port && (self.host == above.host || is_below())
     }
 
     fn key_set(&self) -> Option<String> {
@@ -108,6 +110,11 @@ mod tests {
         assert_eq!(urls("https://example.org/a2a", source), [own]);
         assert_eq!(urls("http://example.org/a2a", source), [own]);
         assert_eq!(urls("https://a.b.example.org/", source).last().unwrap(), own);
+        assert_eq!(urls("https://example.org:8443/", source).last().unwrap(), own);
+        assert_eq!(urls("https://example.org:443/", source), [own]);
+        let same_port = Some("https://example.org:8443/card.json");
+        let at_port = "https://example.org:8443/.well-known/jwks.json";
+        assert_eq!(urls("https://a.example.org:8443/", same_port).last().unwrap(), at_port);
         for (interface, source) in [
             ("https://bank.example/", "https://evil.example/card.json"),
             ("https://notexample.org/", "https://example.org/card.json"),
@@ -115,6 +122,8 @@ mod tests {
             ("https://example.org/", "https://org/card.json"),
             ("https://1.2.3.4/", "https://3.4/card.json"),
             ("https://example.org/", "http://example.org/card.json"),
+            ("https://example.org/", "https://example.org:9443/card.json"),
+            ("https://a.example.org:8443/", "https://example.org:9443/card.json"),
         ] {
             let urls = urls(interface, Some(source));
             assert_eq!(urls.len(), 1, "{interface} from {source}: {urls:?}");

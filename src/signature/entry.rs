@@ -17,6 +17,8 @@ pub(super) struct Entry<'c> {
     /// The protected header as it was sent, which is what is signed.
     protected: &'c str,
     pub algorithm: Algorithm,
+    /// The name of the algorithm as it was sent.
+    pub alg: String,
     pub kid: String,
     pub signature: Vec<u8>,
 }
@@ -63,14 +65,14 @@ impl<'c> Entry<'c> {
         if header.value().get("crit").is_some() {
             return Err(unreadable("the protected header has `crit`, and no extension is understood".into()));
         }
-        let named = alg.as_deref().ok_or_else(|| unreadable("the protected header has no `alg`".into()))?;
+        let named = alg.clone().ok_or_else(|| unreadable("the protected header has no `alg`".into()))?;
         let algorithm = named.parse::<Algorithm>().map_err(unreadable)?;
         let Some(kid) = kid.clone().filter(|kid| !kid.is_empty()) else {
             return Err(unreadable("the protected header has no `kid`".into()));
         };
         let signature = BASE64_URL_SAFE_NO_PAD.decode(signature);
         let signature = signature.map_err(|_| unreadable("the signature is not base64url".into()))?;
-        Ok(Entry { protected, algorithm, kid, signature })
+        Ok(Entry { protected, algorithm, alg: named, kid, signature })
     }
 
     /// What is signed (RFC 7515, section 5.1), given the payload encoded.

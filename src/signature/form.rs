@@ -2,13 +2,13 @@
 //!
 //! The SDKs disagree with the specification and each other, so there are three, from the most to the
 //! least exact about what the specification says. Each is RFC 8785 over the card as it was received,
-//! without its signatures; none of them leaves out members that aren't known, since a signature would
-//! then say nothing of them.
+//! without its signatures. What two of them leave out a signature says nothing of: `uncovered` looks
+//! whether that is more than the card's way of saying nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::presence::card_message;
+use super::{presence::card_message, uncovered};
 
 /// A canonical form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +47,27 @@ impl Form {
             signed = Value::Object(serde_json::Map::new());
         }
         serde_json_canonicalizer::to_string(&signed).ok()
+    }
+
+    /// A JSON Pointer to the first place of a card that a signature in this form doesn't cover, although
+    /// it says something.
+    pub(super) fn uncovered(self, card: &Value) -> Option<String> {
+        match self {
+            Form::Specification => uncovered::find(card, false),
+            Form::Stripped => uncovered::find(card, true),
+            Form::Plain => None,
+        }
+    }
+}
+
+/// Whether nothing of a value is left once everything empty is taken away.
+pub(super) fn is_hollow(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.iter().all(is_hollow),
+        Value::Object(members) => members.values().all(is_hollow),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::Algorithm;
 
 /// The sizes of RSA moduli that are accepted, in bytes.
-const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
+const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PublicKey {
-    /// The key's name; a key without one is tried for every signature.
+    /// The key's name; a key without one is tried for signatures by nobody else.
     pub kid: Option<String>,
     /// The only algorithm it may be used with, if it says so.
     alg: Option<String>,
@@ -46,10 +46,19 @@ impl PublicKey {
         if jwk.get("d").is_some() {
             return Err(Unusable::Wrong("has its private part in it; take that out"));
         }
-        let verifies = |operations: &Vec<Value>| operations.iter().any(|operation| operation == "verify");
-        let is_for_signatures = text("use").is_none_or(|purpose| purpose == "sig")
-            && jwk.get("key_ops").and_then(Value::as_array).is_none_or(verifies);
-        if !is_for_signatures {
+        let restriction = |name: &str| match jwk.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(_) => Err(Unusable::Wrong("has a use, alg or kid that is no text")),
+        };
+        let operations = match jwk.get("key_ops") {
+            None => None,
+            Some(Value::Array(operations)) => Some(operations),
+            Some(_) => return Err(Unusable::Wrong("has key_ops that are no list")),
+        };
+        let (purpose, alg, kid) = (restriction("use")?, restriction("alg")?, restriction("kid")?);
+        let may_verify = operations.is_none_or(|operations| operations.iter().any(|operation| operation == "verify"));
+        if purpose.is_some_and(|purpose| purpose != "sig") || !may_verify {
             return Err(Unusable::OtherPurpose);
         }
         let material = match (text("kty"), text("crv")) {
@@ -60,12 +69,7 @@ impl PublicKey {
             (Some(_), _) => return Err(Unusable::OtherPurpose),
             (None, _) => return Err(Unusable::Wrong("has no kty")),
         };
-        Ok(PublicKey { kid: text("kid").map(str::to_owned), alg: text("alg").map(str::to_owned), material })
-    }
-
-    /// Whether a signature that says `kid` may be by this key.
-    pub fn is_called(&self, kid: &str) -> bool {
-        self.kid.as_deref().is_none_or(|own| own == kid)
+        Ok(PublicKey { kid: kid.map(str::to_owned), alg: alg.map(str::to_owned), material })
     }
 
     /// Whether the key is of the kind that the algorithm needs, and may be used with it.
@@ -77,7 +81,7 @@ impl PublicKey {
                 | (Material::Rsa { .. }, Algorithm::Rs256 | Algorithm::Ps256)
                 | (Material::Ed25519(_), Algorithm::EdDsa)
         );
-        is_kind && self.alg.as_deref().is_none_or(|own| own == algorithm.name())
+        is_kind && self.alg.as_deref().is_none_or(|own| own.parse() == Ok(algorithm))
     }
 
     /// Whether this is the key's signature of the message in that algorithm.
@@ -120,7 +124,7 @@ fn rsa(jwk: &Value) -> Result<Material, Unusable> {
     let (n, e): (Option<Vec<u8>>, Option<Vec<u8>>) = (number("n"), number("e"));
     match (n, e) {
         (Some(n), Some(e)) if RSA_BYTES.contains(&n.len()) && (1..=4).contains(&e.len()) => Ok(Material::Rsa { n, e }),
-        _ => Err(Unusable::Wrong("has no modulus of 2048 to 8192 bits with an exponent of at most 32")),
+        _ => Err(Unusable::Wrong("has no modulus of 2048 to 4096 bits with an exponent of at most 32")),
     }
 }
 

@@ -79,9 +79,11 @@ impl TrustedKeys {
         self.0.is_empty()
     }
 
-    /// Those that a signature with this `kid` may be by.
-    pub(super) fn called<'k>(&'k self, kid: &'k str) -> impl Iterator<Item = &'k TrustedKey> {
-        self.0.iter().filter(move |trusted| trusted.key.is_called(kid))
+    /// Those that a signature with this `kid` may be by: those that are called so, else those without a name.
+    pub(super) fn called(&self, kid: &str) -> Vec<&TrustedKey> {
+        let with = |name: Option<&str>| self.0.iter().filter(|trusted| trusted.key.kid.as_deref() == name).collect();
+        let named: Vec<&TrustedKey> = with(Some(kid));
+        if named.is_empty() { with(None) } else { named }
     }
 }
 

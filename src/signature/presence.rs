@@ -6,6 +6,11 @@
 
 use serde_json::{Map, Value};
 
+use self::{
+    Kind::{Choice, List, Map as MapOf, One, Plain, Telling},
+    Presence::{Implicit, Optional, Required},
+};
+
 /// The members of one kind of object that are known.
 pub(super) struct Message(&'static [Member]);
 
@@ -26,16 +31,17 @@ enum Presence {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
-    /// Nothing is known of what is in it.
+pub(super) enum Kind {
+    /// Nothing is known of what is in it. An empty one says no more than a missing one.
     Plain,
+    /// An empty text is read otherwise than a missing one.
+    Telling,
     One(&'static Message),
+    /// One of several objects: that it is there says something, whatever is in it.
+    Choice(&'static Message),
     List(&'static Message),
     Map(&'static Message),
 }
-
-use Kind::{List, Map as MapOf, One, Plain};
-use Presence::{Implicit, Optional, Required};
 
 const fn member(name: &'static str, presence: Presence, kind: Kind) -> Member {
     Member { name, presence, kind }
@@ -63,8 +69,8 @@ static CARD: Message = Message(&[
 ]);
 
 static INTERFACE: Message = Message(&[
-    member("url", Required, Plain),
-    member("protocolBinding", Required, Plain),
+    member("url", Required, Telling),
+    member("protocolBinding", Required, Telling),
     member("tenant", Implicit, Plain),
     member("protocolVersion", Required, Plain),
 ]);
@@ -103,11 +109,11 @@ static REQUIREMENT: Message = Message(&[member("schemes", Implicit, MapOf(&SCOPE
 static SCOPES: Message = Message(&[member("list", Implicit, Plain)]);
 
 static SCHEME: Message = Message(&[
-    member("apiKeySecurityScheme", Optional, One(&API_KEY)),
-    member("httpAuthSecurityScheme", Optional, One(&HTTP_AUTH)),
-    member("oauth2SecurityScheme", Optional, One(&OAUTH2)),
-    member("openIdConnectSecurityScheme", Optional, One(&OPEN_ID_CONNECT)),
-    member("mtlsSecurityScheme", Optional, One(&MUTUAL_TLS)),
+    member("apiKeySecurityScheme", Optional, Choice(&API_KEY)),
+    member("httpAuthSecurityScheme", Optional, Choice(&HTTP_AUTH)),
+    member("oauth2SecurityScheme", Optional, Choice(&OAUTH2)),
+    member("openIdConnectSecurityScheme", Optional, Choice(&OPEN_ID_CONNECT)),
+    member("mtlsSecurityScheme", Optional, Choice(&MUTUAL_TLS)),
 ]);
 
 static API_KEY: Message = Message(&[
@@ -134,11 +140,11 @@ static OPEN_ID_CONNECT: Message =
 static MUTUAL_TLS: Message = Message(&[member("description", Implicit, Plain)]);
 
 static FLOWS: Message = Message(&[
-    member("authorizationCode", Optional, One(&FLOW)),
-    member("clientCredentials", Optional, One(&FLOW)),
-    member("deviceCode", Optional, One(&FLOW)),
-    member("implicit", Optional, One(&DEPRECATED_FLOW)),
-    member("password", Optional, One(&DEPRECATED_FLOW)),
+    member("authorizationCode", Optional, Choice(&FLOW)),
+    member("clientCredentials", Optional, Choice(&FLOW)),
+    member("deviceCode", Optional, Choice(&FLOW)),
+    member("implicit", Optional, Choice(&DEPRECATED_FLOW)),
+    member("password", Optional, Choice(&DEPRECATED_FLOW)),
 ]);
 
 static FLOW: Message = Message(&[
@@ -162,8 +168,8 @@ static CARD_0: Message = Message(&[
     member("protocolVersion", Required, Plain),
     member("name", Required, Plain),
     member("description", Required, Plain),
-    member("url", Required, Plain),
-    member("preferredTransport", Optional, Plain),
+    member("url", Required, Telling),
+    member("preferredTransport", Optional, Telling),
     member("additionalInterfaces", Implicit, List(&INTERFACE_0)),
     member("provider", Optional, One(&PROVIDER)),
     member("version", Required, Plain),
@@ -178,7 +184,7 @@ static CARD_0: Message = Message(&[
     member("iconUrl", Optional, Plain),
 ]);
 
-static INTERFACE_0: Message = Message(&[member("url", Required, Plain), member("transport", Required, Plain)]);
+static INTERFACE_0: Message = Message(&[member("url", Required, Telling), member("transport", Required, Telling)]);
 
 static SCHEME_0: Message = Message(&[
     member("type", Required, Plain),
@@ -193,10 +199,10 @@ static SCHEME_0: Message = Message(&[
 ]);
 
 static FLOWS_0: Message = Message(&[
-    member("authorizationCode", Optional, One(&FLOW)),
-    member("clientCredentials", Optional, One(&FLOW)),
-    member("implicit", Optional, One(&FLOW)),
-    member("password", Optional, One(&FLOW)),
+    member("authorizationCode", Optional, Choice(&FLOW)),
+    member("clientCredentials", Optional, Choice(&FLOW)),
+    member("implicit", Optional, Choice(&FLOW)),
+    member("password", Optional, Choice(&FLOW)),
 ]);
 
 impl Message {
@@ -207,13 +213,18 @@ impl Message {
             member.prune(members);
         }
     }
+
+    /// What is known of a member.
+    pub fn kind_of(&self, name: &str) -> Option<Kind> {
+        self.0.iter().find(|member| member.name == name).map(|member| member.kind)
+    }
 }
 
 impl Member {
     fn prune(&self, members: &mut Map<String, Value>) {
         let Some(value) = members.get_mut(self.name) else { return };
         match (self.kind, &mut *value) {
-            (One(message), value) => message.prune(value),
+            (One(message) | Choice(message), value) => message.prune(value),
             (List(message), Value::Array(items)) => items.iter_mut().for_each(|item| message.prune(item)),
             (MapOf(message), Value::Object(entries)) => entries.values_mut().for_each(|entry| message.prune(entry)),
             _ => {}
@@ -229,7 +240,8 @@ impl Member {
     }
 }
 
-fn is_default(value: &Value) -> bool {
+/// Whether a value is the default of its type.
+pub(super) fn is_default(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,

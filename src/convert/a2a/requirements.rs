@@ -73,11 +73,13 @@ pub(super) fn member(generation: Generation) -> &'static str {
     }
 }
 
-/// The requirements of a card or skill: those of its generation, else those of the other.
+/// The requirements of a card or skill: those of its generation, else those of the other. An empty list
+/// says no more than none (it is the default, which signatures don't cover), and hides no others.
 pub(super) fn of(owner: &Map<String, Value>, generation: Generation) -> Option<&Value> {
     let (own, other) = match generation {
         Generation::V0 => ("security", "securityRequirements"),
         Generation::V1 => ("securityRequirements", "security"),
     };
-    owner.get(own).or_else(|| owner.get(other)).filter(|requirements| !requirements.is_null())
+    let says_something = |found: &&Value| !found.is_null() && found.as_array().is_none_or(|list| !list.is_empty());
+    [own, other].into_iter().filter_map(|name| owner.get(name)).find(says_something)
 }

@@ -1,0 +1,25 @@
+//! Work that takes its time, on threads that are there for it: checks of signatures, conversions.
+
+use std::io;
+
+use tokio::runtime::Handle;
+
+use crate::{Error, Result};
+
+/// Does the work where it holds up no other task; without a runtime, at once.
+///
+/// # Errors
+/// [`Error::Io`] where it panicked, [`Error::ShuttingDown`] where it was given up.
+pub(super) async fn blocking<T: Send + 'static>(
+    doing: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let Ok(runtime) = Handle::try_current() else { return Ok(work()) };
+    runtime.spawn_blocking(work).await.map_err(|error| {
+        if error.is_panic() {
+            Error::Io { doing: doing.into(), source: io::Error::other(error) }
+        } else {
+            Error::ShuttingDown
+        }
+    })
+}
