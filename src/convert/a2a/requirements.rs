@@ -83,3 +83,21 @@ pub(super) fn of(owner: &Map<String, Value>, generation: Generation) -> Option<&
     let says_something = |found: &&Value| !found.is_null() && found.as_array().is_none_or(|list| !list.is_empty());
     [own, other].into_iter().filter_map(|name| owner.get(name)).find(says_something)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_requirements_hide_no_others() {
+        let asked = json!([{"oauth": ["pay"]}]);
+        for nothing in [json!([]), Value::Null] {
+            for (own, other) in [("security", "securityRequirements"), ("securityRequirements", "security")] {
+                let owner = json!({own: nothing, other: asked});
+                for generation in [Generation::V0, Generation::V1] {
+                    assert_eq!(owner.as_object().and_then(|owner| of(owner, generation)), Some(&asked), "{owner}");
+                }
+            }
+        }
+    }
+}
