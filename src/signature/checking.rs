@@ -36,11 +36,6 @@ impl<'c> Checking<'c> {
         Checking { card, payloads: Payloads::default(), left: MAX_VERIFICATIONS }
     }
 
-    /// The card.
-    pub fn card(&self) -> &Document {
-        &self.card
-    }
-
     /// What the signatures are with these keys.
     pub fn with(&mut self, keys: &TrustedKeys, now: Timestamp) -> Verification {
         let result = |status| Verification {
@@ -69,7 +64,8 @@ impl<'c> Checking<'c> {
         for entry in entries {
             let found = match Entry::read(entry) {
                 Ok(entry) => {
-                    let mut check = Check { card: self.card.value(), payloads: &mut self.payloads, left: &mut self.left };
+                    let mut check =
+                        Check { card: self.card.value(), payloads: &mut self.payloads, left: &mut self.left };
                     check.signature(&entry, keys, result(Status::Untrusted))
                 }
                 Err(Unreadable { reason, kid, alg }) => Verification { kid, alg, ..invalid(reason) },
@@ -101,9 +97,7 @@ fn find_rounded(value: &Value, at: &Path<'_>) -> Option<String> {
             let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
             size.is_some_and(|size| size > MAX_INTEGER).then(|| at.to_pointer())
         }
-        Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| find_rounded(item, &at.index(index)))
-        }
+        Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| find_rounded(item, &at.index(index))),
         Value::Object(members) => members.iter().find_map(|(name, member)| find_rounded(member, &at.member(name))),
         _ => None,
     }

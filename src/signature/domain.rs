@@ -50,7 +50,12 @@ impl Origin {
         let host = authority.host().trim_end_matches('.').to_ascii_lowercase();
         let port = authority.port().map(|port| port.as_str()).filter(|port| !matches!(*port, "" | "443"));
         let is_https = url.scheme().as_str().eq_ignore_ascii_case("https");
-        (!host.is_empty()).then(|| Origin { is_https, host, is_name, port: port.map(|port| format!(":{port}")).unwrap_or_default() })
+        (!host.is_empty()).then(|| Origin {
+            is_https,
+            host,
+            is_name,
+            port: port.map(|port| format!(":{port}")).unwrap_or_default(),
+        })
     }
 
     fn is_at_or_below(&self, above: &Origin) -> bool {

@@ -135,9 +135,7 @@ impl Walk {
             Value::Array(items) => {
                 items.iter().enumerate().find_map(|(index, item)| self.emptied(item, &at.index(index)))
             }
-            Value::Object(members) => {
-                members.iter().find_map(|(name, member)| self.emptied(member, &at.member(name)))
-            }
+            Value::Object(members) => members.iter().find_map(|(name, member)| self.emptied(member, &at.member(name))),
             _ => None,
         }
     }

@@ -66,6 +66,8 @@ fn file_that_must_not_be_trusted_is_refused_and_named() {
         (with("x", json!("AAAA")), "key 1 has no coordinates"),
         (with("use", json!("enc")), "no public key"),
         (with("key_ops", json!(["encrypt"])), "no public key"),
+        (with("use", json!(["enc"])), "a use, alg or kid that is no text"),
+        (with("key_ops", json!("sign")), "key_ops that are no list"),
         (with("crv", json!("secp256k1")), "no public key"),
         (with("kty", json!("RSA")), "modulus"),
         (r#"{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB"}]}"#.into(), "2048"),
@@ -106,4 +108,44 @@ fn domains_may_publish_keys_that_are_of_no_use_here() {
     for wrong in ["<html>", "{}", "[]", r#"{"keys": {}}"#] {
         assert!(TrustedKeys::from_domain(wrong.as_bytes(), "x").is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn key_whose_restrictions_cannot_be_read_is_not_used() {
+    for algorithm in [Algorithm::Rs256, Algorithm::EdDsa] {
+        let signer = Signer::new("k", algorithm);
+        for (member, value) in [
+            ("use", json!("enc")),
+            ("use", json!(["enc"])),
+            ("use", json!(null)),
+            ("key_ops", json!(["sign"])),
+            ("key_ops", json!("sign")),
+            ("key_ops", json!("verify")),
+            ("alg", json!("RSA-OAEP")),
+            ("alg", json!(["RSA-OAEP"])),
+            ("kid", json!(5)),
+        ] {
+            let mut jwk = signer.jwk();
+            jwk[member] = value.clone();
+            let keys = TrustedKeys::from_domain(json!({"keys": [jwk]}).to_string().as_bytes(), "x").unwrap();
+            assert_ne!(check(&signed(&signer), &keys).status, Status::Valid, "{member}: {value}");
+        }
+        let mut jwk = signer.jwk();
+        for (member, value) in [("use", json!("sig")), ("key_ops", json!(["verify"])), ("alg", json!(algorithm.name()))]
+        {
+            jwk[member] = value;
+        }
+        let keys = TrustedKeys::from_domain(jwk.to_string().as_bytes(), "x").unwrap();
+        assert_eq!(check(&signed(&signer), &keys).status, Status::Valid);
+    }
+}
+
+#[test]
+fn key_with_the_name_is_preferred_to_those_without() {
+    let (signer, other) = (Signer::new("k", Algorithm::EdDsa), Signer::new("k", Algorithm::EdDsa));
+    let mut nameless = signer.jwk();
+    nameless.as_object_mut().unwrap().remove("kid");
+    let keys = |jwks: Value| TrustedKeys::from_domain(json!({"keys": jwks}).to_string().as_bytes(), "x").unwrap();
+    assert_eq!(check(&signed(&signer), &keys(json!([nameless, other.jwk()]))).status, Status::Invalid);
+    assert_eq!(check(&signed(&signer), &keys(json!([nameless]))).status, Status::Valid);
 }

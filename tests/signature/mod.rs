@@ -1,9 +1,11 @@
 //! Signatures of agent cards: what is valid, and what must not be.
 
+mod bounds;
 mod forms;
 mod keys;
 mod sdks;
 pub mod signer;
+mod uncovered;
 mod verdicts;
 
 use agentdex::{
@@ -27,7 +29,7 @@ fn card() -> Value {
         "supportedInterfaces": [
             {"url": "https://agents.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": ""}
         ],
-        "capabilities": {"streaming": false, "extensions": [{"uri": "urn:example:x", "required": false, "params": {"n": 1.5, "s": ""}}]},
+        "capabilities": {"streaming": false, "extensions": [{"uri": "urn:example:x", "required": false, "params": {"n": 1.5}}]},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": [],
         "skills": [{"id": "plan", "name": "Plan", "description": "Plans a route", "tags": [], "examples": []}],

@@ -87,13 +87,13 @@ fn cards() -> Vec<Value> {
         "securitySchemes": {
             "key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}},
             "oauth": {"oauth2SecurityScheme": {"flows": {"authorizationCode": {
-                "authorizationUrl": "https://example.org/a", "tokenUrl": "https://example.org/t", "scopes": {"read": "Reads", "write": ""}, "pkceRequired": true}}}},
+                "authorizationUrl": "https://example.org/a", "tokenUrl": "https://example.org/t", "scopes": {"read": "Reads", "write": "Writes"}, "pkceRequired": true}}}},
             "tls": {"mtlsSecurityScheme": {"description": "Client certificates"}}
         },
         "securityRequirements": [{"schemes": {"key": {}, "oauth": {"list": ["read"]}}}, {"schemes": {"tls": {"list": []}}}],
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["application/json"],
-        "skills": [{"id": "a", "name": "A", "description": "", "tags": [], "examples": ["", "x"], "inputModes": []},
+        "skills": [{"id": "a", "name": "A", "description": "", "tags": [], "examples": ["x"], "inputModes": []},
             {"id": "b", "name": "B", "description": "b", "tags": ["t"], "securityRequirements": [{"schemes": {"key": {"list": []}}}]}]
     });
     vec![plain, full]
@@ -120,16 +120,48 @@ fn values() -> Vec<Value> {
 }
 
 fn question() -> String {
-    json!({"cards": cards(), "values": values()}).to_string()
+    let cards: Vec<Value> = cards().into_iter().chain(uncovered_cards().into_iter().map(|(_, card)| card)).collect();
+    json!({"cards": cards, "values": values()}).to_string()
+}
+
+/// Empty things that say something. The SDKs leave them out of what they sign, so that anybody can add them.
+fn uncovered_cards() -> Vec<(&'static str, Value)> {
+    let with = |pointer: &str, value: Value| {
+        let mut card = cards().remove(1);
+        *card.pointer_mut(pointer).unwrap() = value;
+        card
+    };
+    vec![
+        ("/skills/0/examples/0", with("/skills/0/examples", json!(["", "x"]))),
+        (
+            "/securitySchemes/oauth/oauth2SecurityScheme/flows/authorizationCode/scopes/write",
+            with(
+                "/securitySchemes/oauth/oauth2SecurityScheme/flows/authorizationCode/scopes",
+                json!({"read": "Reads", "write": ""}),
+            ),
+        ),
+        ("/securityRequirements/0", with("/securityRequirements", json!([{"schemes": {}}]))),
+        (
+            "/capabilities/extensions/0/params/text",
+            with("/capabilities/extensions/0/params", json!({"text": "", "n": 1})),
+        ),
+    ]
 }
 
 fn check_answer(answer: &str) {
     let answer: Value = serde_json::from_str(answer).unwrap();
     let keys = TrustedKeys::from_domain(answer["jwks"].to_string().as_bytes(), "sdk").unwrap();
     assert_eq!(keys.len(), Algorithm::ALL.len());
-    let signed = answer["signed"].as_array().unwrap();
-    assert!(signed.len() >= cards().len() * Algorithm::ALL.len());
-    for card in signed {
+    let mut signed = answer["signed"].as_array().unwrap().clone();
+    let start = cards().len() * Algorithm::ALL.len();
+    let uncovered: Vec<Value> = signed.drain(start..start + uncovered_cards().len() * Algorithm::ALL.len()).collect();
+    for (number, card) in uncovered.iter().enumerate() {
+        let found = check(card, &keys);
+        let (pointer, _) = uncovered_cards()[number / Algorithm::ALL.len()];
+        let reason = found.reason.unwrap_or_default();
+        assert!(found.status == Status::Invalid && reason.contains(&format!("cover {pointer}:")), "{reason}: {card}");
+    }
+    for card in &signed {
         let found = check(card, &keys);
         assert_eq!(found.status, Status::Valid, "{found:?}: {card}");
         let mut changed = card.clone();
