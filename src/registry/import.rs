@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, sync::atomic::Ordering};
 
-#[cfg(feature = "signature")]
-use super::marks;
 use super::{
-    Registry,
+    Registry, marks,
     write::{Effect, Prepared, Written, following_stopped},
 };
 #[cfg(feature = "signature")]
@@ -150,13 +148,19 @@ impl Registry {
         note: impl FnOnce(&str) -> Result<Option<Vec<u8>>>,
     ) -> Result<Imported> {
         #[cfg(feature = "signature")]
-        let import = self.mark_signature(import)?;
-        let Import { conversion: Conversion { things, warnings }, if_exists, ttl, dry_run, actor, .. } = import;
+        let verification = import.verification;
+        let Import { conversion: Conversion { mut things, warnings }, if_exists, ttl, dry_run, actor, .. } = import;
         refuse_repeated_ids(&things)?;
+        let claims = leave_out_marks(&mut things)?;
+        #[cfg(feature = "signature")]
+        self.mark(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
-        for thing in things {
-            let Prepared { mut write, warnings, .. } = self.prepare_import(thing, if_exists, ttl)?;
+        for (thing, claim) in things.into_iter().zip(claims) {
+            let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl)?;
             write.actor = actor.clone();
+            warnings.extend(claim);
+            #[cfg(feature = "signature")]
+            warnings.extend(self.signature_lost(&write)?);
             prepared.push((write.id.clone(), warnings, self.is_followed(&write.id)?));
             writes.push(write);
         }
@@ -180,13 +184,21 @@ impl Registry {
         Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
     }
 
+    /// Says in the first Thing, which is that of the card, what the check of it came to.
     #[cfg(feature = "signature")]
-    fn mark_signature(&self, mut import: Import) -> Result<Import> {
-        if let (Some(found), Some(first)) = (&import.verification, import.conversion.things.first_mut()) {
+    pub(super) fn mark(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
+        if let (Some(found), Some(first)) = (found, things.first_mut()) {
             let before = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.text);
             first.description = marks::with_signature(&first.description, before.as_deref(), found)?;
         }
-        Ok(import)
+        Ok(())
+    }
+
+    #[cfg(feature = "signature")]
+    fn signature_lost(&self, write: &store::Write) -> Result<Option<Violation>> {
+        let Operation::Put { text, .. } = &write.operation else { return Ok(None) };
+        let before = self.0.store.find(&write.id)?;
+        Ok(before.and_then(|before| marks::lost(&before.text, text)))
     }
 
     pub(super) fn prepare_import(
@@ -210,6 +222,21 @@ impl Registry {
         }
         Ok(prepared)
     }
+}
+
+/// Takes out of descriptions what only the registry says, whoever converted them, and warns of each.
+pub(super) fn leave_out_marks(things: &mut [ConvertedThing]) -> Result<Vec<Option<Violation>>> {
+    let leave_out = |thing: &mut ConvertedThing| {
+        // Most have none, and needn't be read for that.
+        let may_have = ["agentdex:", "\\u"].iter().any(|sign| thing.description.contains(sign));
+        if !may_have || !marks::are_in(Document::parse(thing.description.as_bytes())?.value()) {
+            return Ok(None);
+        }
+        let (description, warning) = marks::leave_out(&thing.description)?;
+        thing.description = description;
+        Ok(Some(warning))
+    };
+    things.iter_mut().map(leave_out).collect()
 }
 
 /// Of two Things with one id, the second would silently replace the first.

@@ -1,13 +1,16 @@
 //! Imports by URL that are followed: what becomes of a Thing when its source changes, breaks, returns.
 
 mod changes;
+mod checks;
 mod expiry;
 mod failures;
+mod keys;
 mod marks;
 mod others;
 mod places;
 mod signatures;
 mod stopping;
+mod takeover;
 mod worker;
 
 use std::{sync::Arc, time::Duration};

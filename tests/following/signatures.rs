@@ -12,19 +12,19 @@ use agentdex::{
 use super::*;
 use crate::{signature::signer::Signer, support::certified};
 
-const HOST: &str = "agents.example";
+pub(super) const HOST: &str = "agents.example";
 
 /// The site of a domain with its keys and a card.
-struct Domain {
-    site: Site,
-    card: Arc<Mutex<Value>>,
-    keys: Arc<Mutex<Reply>>,
+pub(super) struct Domain {
+    pub site: Site,
+    pub card: Arc<Mutex<Value>>,
+    pub keys: Arc<Mutex<Reply>>,
     ca: PathBuf,
     _directory: TempDir,
 }
 
 impl Domain {
-    fn start(signer: &Signer) -> Domain {
+    pub fn start(signer: &Signer) -> Domain {
         let directory = TempDir::new().unwrap();
         let ca = directory.path().join("ca.pem");
         let (card, keys) = (Arc::new(Mutex::new(Value::Null)), Arc::new(Mutex::new(Reply::json("{}"))));
@@ -43,7 +43,7 @@ impl Domain {
     }
 
     /// Serves a card, signed or not.
-    fn serve(&self, description: &str, signer: Option<&Signer>) {
+    pub fn serve(&self, description: &str, signer: Option<&Signer>) {
         let mut card = card("a", description);
         card["url"] = format!("https://{HOST}:{}/a2a", self.site.address().port()).into();
         if let Some(signer) = signer {
@@ -52,39 +52,40 @@ impl Domain {
         *self.card.lock().unwrap() = card;
     }
 
-    fn publish(&self, signers: &[&Signer]) {
+    pub fn publish(&self, signers: &[&Signer]) {
         let keys: Vec<Value> = signers.iter().map(|signer| signer.jwk()).collect();
         *self.keys.lock().unwrap() = Reply::json(&json!({"keys": keys}).to_string());
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("https://{HOST}:{}{path}", self.site.address().port())
     }
 
-    fn fixture(&self, change: impl FnOnce(Following) -> Following) -> Fixture {
-        let options = Options {
-            allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
-            ca: Some(self.ca.clone()),
-            ..Options::default()
-        };
-        let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
+    pub fn fixture(&self, change: impl FnOnce(Following) -> Following) -> Fixture {
+        let fetcher = self.fetcher(Options::default());
         Fixture::with(|following| change(Following { fetcher, ..following }))
     }
 
-    fn follow(&self, fixture: &Fixture) -> agentdex::Result<Imported> {
+    pub fn fetcher(&self, options: Options) -> Fetcher {
+        let allowed = AllowList::parse(["127.0.0.0/8"]).unwrap();
+        let options = Options { allowed, ca: Some(self.ca.clone()), ..options };
+        Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
+    }
+
+    pub fn follow(&self, fixture: &Fixture) -> agentdex::Result<Imported> {
         block_on(fixture.registry.follow(Follow::new(self.url("/card.json"), Format::A2a)))
     }
 
-    fn asked_for_keys(&self) -> usize {
+    pub fn asked_for_keys(&self) -> usize {
         self.site.heads().iter().filter(|head| head.contains("jwks.json")).count()
     }
 }
 
-fn signature(fixture: &Fixture) -> Value {
+pub(super) fn signature(fixture: &Fixture) -> Value {
     fixture.thing("urn:card:a")["agentdex:signature"].clone()
 }
 
-fn trusted(signer: &Signer) -> TrustedKeys {
+pub(super) fn trusted(signer: &Signer) -> TrustedKeys {
     TrustedKeys::from_domain(signer.jwk().to_string().as_bytes(), "partners.json").unwrap()
 }
 

@@ -62,7 +62,8 @@ fn import_by_hand_stops_it_too() {
     let import = |description: &str| {
         let document = card("a", description).to_string();
         let url = source.url();
-        let arrived = Arrived { format: Format::A2a, document: document.as_bytes(), url: &url, id: None };
+        let arrived =
+            Arrived { format: Format::A2a, document: document.as_bytes(), url: &url, base: Some(&url), id: None };
         let import = Import::new(convert(&arrived).unwrap());
         let verification = fixture.thing("urn:card:a")["agentdex:signature"].clone();
         let import = import.signed(serde_json::from_value(verification).ok());

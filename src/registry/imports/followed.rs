@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::{
     look::{Arrival, Look},
     options::Follow,
+    trust::Assessment,
 };
 use crate::{Error, Result, Timestamp, convert::Format, fetch::Validators};
 
@@ -19,6 +20,9 @@ pub struct FollowedImport {
     pub id: String,
     /// The URL of the document.
     pub source: String,
+    /// Where that led to in the end, if it redirects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
     /// The format of the document.
     #[serde(serialize_with = "write_format", deserialize_with = "read_format")]
     pub format: Format,
@@ -37,6 +41,9 @@ pub struct FollowedImport {
     /// Why it failed the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// How often in a row the signatures of a card couldn't be checked, since keys couldn't be had.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unchecked: u32,
     /// The entity tag of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
@@ -83,6 +90,7 @@ impl FollowedImport {
         let mut import = FollowedImport {
             id: id.to_owned(),
             source: source.to_owned(),
+            location: None,
             format: follow.format,
             status: ImportStatus::Current,
             followed_since: now,
@@ -91,11 +99,12 @@ impl FollowedImport {
             next_try: now,
             failures: 0,
             last_error: None,
+            unchecked: 0,
             etag: None,
             last_modified: None,
             revisions: Vec::new(),
         };
-        import.set_validators(Some(arrival.validators.clone()));
+        import.set_told(&arrival.validators, &arrival.url);
         import.saw(&arrival.hash, now);
         import
     }
@@ -121,11 +130,22 @@ impl FollowedImport {
         Validators { etag: self.etag.clone(), last_modified: self.last_modified.clone() }
     }
 
-    /// Keeps the validators of the answer, if it had any.
-    pub(super) fn set_validators(&mut self, validators: Option<Validators>) {
-        if let Some(validators) = validators {
-            (self.etag, self.last_modified) = (validators.etag, validators.last_modified);
-        }
+    /// Where the document comes from, as far as is known.
+    pub(super) fn location(&self) -> &str {
+        self.location.as_deref().unwrap_or(&self.source)
+    }
+
+    /// Keeps what an answer told beside the document.
+    fn set_told(&mut self, validators: &Validators, url: &str) {
+        (self.etag, self.last_modified) = (validators.etag.clone(), validators.last_modified.clone());
+        self.location = (url != self.source).then(|| url.to_owned());
+    }
+
+    /// Whether a check of a known card says something: keys that can't be had say nothing, until that
+    /// has lasted for as many looks as make a source stale.
+    pub(super) fn believes(&mut self, found: &Assessment, stale_after: u32) -> bool {
+        self.unchecked = if found.is_certain { 0 } else { self.unchecked.saturating_add(1) };
+        found.is_certain || self.unchecked >= stale_after
     }
 
     /// Notes that the source gave this version.
@@ -151,10 +171,15 @@ impl FollowedImport {
     /// Notes what a look brought that didn't fail.
     pub(super) fn took(&mut self, look: &Look, now: Timestamp) {
         match look {
-            Look::Same(same) => self.set_validators(same.validators.clone()),
+            Look::Same(same) => {
+                if let Some((validators, url)) = &same.told {
+                    self.set_told(validators, url);
+                }
+            }
             Look::New(arrival) => {
-                self.set_validators(Some(arrival.validators.clone()));
+                self.set_told(&arrival.validators, &arrival.url);
                 self.saw(&arrival.hash, now);
+                self.unchecked = 0;
             }
             Look::Failed(_) => return,
         }
@@ -171,6 +196,10 @@ impl FollowedImport {
             self.status = ImportStatus::Stale;
         }
     }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn write_format<S: Serializer>(format: &Format, serializer: S) -> std::result::Result<S::Ok, S::Error> {

@@ -1,9 +1,10 @@
 //! Looking at a source: everything that waits for the network, and nothing that needs the store.
 
 use super::{
+    blocking::blocking,
     followed::FollowedImport,
     options::{Arrived, Following},
-    trust::{Checked, Trust},
+    trust::{Assessment, Trust},
 };
 use crate::{
     Error, Result, Timestamp,
@@ -34,16 +35,18 @@ pub(super) enum Look {
 
 #[derive(Debug)]
 pub(super) struct Same {
-    /// The validators, where they came anew.
-    pub validators: Option<Validators>,
+    /// The validators and the place, where they came anew.
+    pub told: Option<(Validators, String)>,
     pub max_age: Option<Duration>,
     /// The card's signatures, checked again: keys may have been taken back.
-    pub checked: Option<Checked>,
+    pub assessment: Option<Assessment>,
 }
 
 /// A document as it is registered.
 #[derive(Debug)]
 pub(super) struct Arrival {
+    /// Where it came from in the end.
+    pub url: String,
     pub validators: Validators,
     pub max_age: Option<Duration>,
     pub hash: String,
@@ -67,18 +70,28 @@ impl Looker {
 
     /// Looks for a followed document whose bytes are stored as `original`.
     pub async fn look(&self, import: &FollowedImport, original: &[u8], now: Timestamp) -> Look {
-        let (request, validators) = (request(&import.source, import.format), import.validators());
-        match self.following.fetcher.fetch_if_changed(&request, &validators).await {
-            Ok(Answer::NotModified { max_age }) => Look::Same(self.same(import, original, None, max_age, now).await),
-            Ok(Answer::Fetched(fetched)) if import.hash() == Some(&digest(&fetched.bytes)) => {
-                let validators = Some(fetched.validators);
-                Look::Same(self.same(import, original, validators, fetched.max_age, now).await)
+        self.try_look(import, original, now).await.unwrap_or_else(Look::Failed)
+    }
+
+    async fn try_look(&self, import: &FollowedImport, original: &[u8], now: Timestamp) -> Result<Look> {
+        // Of a card that had secrets, or came by hand in the meantime, something else is stored than was signed:
+        // to be checked, it has to come again.
+        let is_as_sent = import.format != Format::A2a || import.hash() == Some(&digest(original));
+        let known = if is_as_sent { import.validators() } else { Validators::default() };
+        let request = request(&import.source, import.format);
+        match self.following.fetcher.fetch_if_changed(&request, &known).await? {
+            Answer::NotModified { max_age } => {
+                let (bytes, url) = (original.to_vec(), import.location().to_owned());
+                let known = Fetched { url, media_type: String::new(), bytes, validators: import.validators(), max_age };
+                Ok(self.same(import, known, false, now).await?)
             }
-            Ok(Answer::Fetched(fetched)) => {
-                let arrival = self.receive(fetched, import.format, Some(&import.id), now);
-                arrival.await.map_or_else(Look::Failed, |arrival| Look::New(Box::new(arrival)))
+            Answer::Fetched(fetched) if import.hash() == Some(&digest(&fetched.bytes)) => {
+                Ok(self.same(import, fetched, true, now).await?)
             }
-            Err(error) => Look::Failed(error),
+            Answer::Fetched(fetched) => {
+                let arrival = self.receive(fetched, import.format, Some(&import.id), now).await?;
+                Ok(Look::New(Box::new(arrival)))
+            }
         }
     }
 
@@ -93,7 +106,7 @@ impl Looker {
     /// # Errors
     /// [`Error::SignatureRequired`]
     pub async fn check(&self, card: &Document, source: Option<&str>, now: Timestamp) -> Result<Verification> {
-        let found = self.trust.check(&self.following.fetcher, card, source, now).await.verification;
+        let found = self.trust.check(&self.following.fetcher, card, source, now).await?.verification;
         if self.following.require_signature && found.status != Status::Valid {
             return Err(Error::SignatureRequired { status: found.status.name(), reason: found.reason });
         }
@@ -101,33 +114,61 @@ impl Looker {
     }
 
     async fn receive(&self, fetched: Fetched, format: Format, id: Option<&str>, now: Timestamp) -> Result<Arrival> {
-        let Fetched { url, bytes, validators, max_age, .. } = fetched;
-        let conversion = (self.following.convert)(&Arrived { format, document: &bytes, url: &url, id })?;
-        let verification = match format {
-            Format::A2a => Some(self.check(&Document::parse(&bytes)?, Some(&url), now).await?),
-            _ => None,
-        };
-        Ok(Arrival { validators, max_age, hash: digest(&bytes), conversion, verification })
+        if format != Format::A2a {
+            return self.take(fetched, format, id, None).await;
+        }
+        match self.check_fetched(&fetched, now).await {
+            Ok(found) => self.take(fetched, format, id, Some(found)).await,
+            // What is no card at all is told as such.
+            Err(refused) => Err(self.take(fetched, format, id, None).await.err().unwrap_or(refused)),
+        }
     }
 
-    async fn same(
-        &self,
-        import: &FollowedImport,
-        original: &[u8],
-        validators: Option<Validators>,
-        max_age: Option<Duration>,
-        now: Timestamp,
-    ) -> Same {
-        // Of a document that had secrets something else is stored than was signed.
-        let is_as_signed = import.format == Format::A2a && import.hash() == Some(&digest(original));
-        let checked = match Document::parse(original) {
-            Ok(card) if is_as_signed => {
-                Some(self.trust.check(&self.following.fetcher, &card, Some(&import.source), now).await)
-            }
-            _ => None,
-        };
-        Same { validators, max_age, checked }
+    async fn check_fetched(&self, fetched: &Fetched, now: Timestamp) -> Result<Verification> {
+        let card = read(&fetched.bytes).await?;
+        self.check(&card, Some(&fetched.url), now).await
     }
+
+    /// Makes of a document what is registered.
+    async fn take(
+        &self,
+        fetched: Fetched,
+        format: Format,
+        id: Option<&str>,
+        verification: Option<Verification>,
+    ) -> Result<Arrival> {
+        let (convert, id) = (self.following.convert.clone(), id.map(str::to_owned));
+        let work = move || {
+            let Fetched { url, bytes, validators, max_age, .. } = fetched;
+            let is_vouched_for = verification.as_ref().is_some_and(|found| found.status == Status::Valid);
+            let base = (!is_vouched_for).then_some(url.as_str());
+            let conversion = convert(&Arrived { format, document: &bytes, url: &url, base, id: id.as_deref() })?;
+            Ok(Arrival { hash: digest(&bytes), url, validators, max_age, conversion, verification })
+        };
+        blocking("converting a document", work).await?
+    }
+
+    /// Checks a known document again. One that is vouched for is converted anew, since it may not have been
+    /// before: then what it leaves open was filled in.
+    async fn same(&self, import: &FollowedImport, known: Fetched, is_told: bool, now: Timestamp) -> Result<Look> {
+        let mut assessment = None;
+        if import.format == Format::A2a {
+            let card = read(&known.bytes).await?;
+            let found = self.trust.check(&self.following.fetcher, &card, Some(&known.url), now).await?;
+            if found.verification.status == Status::Valid {
+                let arrival = self.take(known, import.format, Some(&import.id), Some(found.verification)).await?;
+                return Ok(Look::New(Box::new(arrival)));
+            }
+            assessment = Some(found);
+        }
+        let max_age = known.max_age;
+        Ok(Look::Same(Same { told: is_told.then_some((known.validators, known.url)), max_age, assessment }))
+    }
+}
+
+async fn read(document: &[u8]) -> Result<Document> {
+    let document = document.to_vec();
+    blocking("reading a card", move || Document::parse(&document)).await?
 }
 
 fn request(url: &str, format: Format) -> Request {

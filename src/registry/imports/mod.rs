@@ -6,6 +6,7 @@
 //! Thing, and ends with it, or when the description is changed by hand. The network is never waited for
 //! while the registry is held ([`worker`]).
 
+mod blocking;
 mod due;
 mod followed;
 mod look;
@@ -35,7 +36,7 @@ use crate::{
     fetch::{candidates, shown},
     signature::{TrustedKeys, Verification, verify},
     store::{Expiry, Store},
-    td::{self, Document},
+    td::{self, Document, Violation},
 };
 
 /// The shortest time to live of what is followed, in seconds: it is renewed all the time.
@@ -94,8 +95,11 @@ impl Registry {
         let (source, arrival) = imports.bring(&follow, now).await?;
         let ttl = self.followed_ttl(follow.ttl);
         let _settling = imports.settling.lock().await;
+        let mut source_before = None;
         let note = |id: &str| {
             imports.schedule.check_room(id)?;
+            let before = self.0.store.note(id)?.and_then(|note| read_note(id, &note));
+            source_before = before.map(|before| before.source).filter(|before| *before != source);
             if follow.dry_run {
                 return Ok(None);
             }
@@ -109,7 +113,7 @@ impl Registry {
         if let Some(Ok(id)) = arrival.conversion.things.first().map(|first| td::normalize_id(&first.id)) {
             self.plan_as_stored(imports, &id);
         }
-        imported.map(|imported| follow.with_warnings(imported, ttl))
+        imported.map(|imported| follow.with_warnings(imported, ttl, source_before.as_deref()))
     }
 
     /// Looks at a source now, and imports its document if it changed.
@@ -256,10 +260,15 @@ impl Follow {
             .signed(arrival.verification.clone())
     }
 
-    /// Says it where another time to live was granted than was asked for.
-    fn with_warnings(&self, mut imported: Imported, ttl: Option<u64>) -> Imported {
+    /// Says it where another time to live was granted than was asked for, and where another source was
+    /// followed before.
+    fn with_warnings(&self, mut imported: Imported, ttl: Option<u64>, source_before: Option<&str>) -> Imported {
         let warning = self.ttl.zip(ttl).and_then(|(asked, granted)| ttl_out_of_range(asked, granted));
         imported.things.iter_mut().for_each(|thing| thing.warnings.extend(warning.clone()));
+        if let (Some(before), Some(first)) = (source_before, imported.things.first_mut()) {
+            let message = format!("it was followed at {} until now", shown(before));
+            first.warnings.push(Violation::new("", "source-changed", message));
+        }
         imported
     }
 }

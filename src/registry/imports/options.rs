@@ -24,8 +24,11 @@ pub struct Arrived<'a> {
     pub format: Format,
     /// The document.
     pub document: &'a [u8],
-    /// Where it came from, after redirects: what relative URLs in it are resolved against.
+    /// Where it came from, after redirects.
     pub url: &'a str,
+    /// What relative URLs in it are resolved against. None for a card with a valid signature: what it says
+    /// must not depend on who serves it.
+    pub base: Option<&'a str>,
     /// The id that its first Thing must have, if that is set already.
     pub id: Option<&'a str>,
 }
@@ -136,7 +139,7 @@ impl Follow {
 
 /// Converts the formats that agents serve themselves at places that are known.
 fn convert(arrived: &Arrived<'_>) -> Result<Conversion> {
-    let (id, base) = (arrived.id.map(str::to_owned), Some(arrived.url.to_owned()));
+    let (id, base) = (arrived.id.map(str::to_owned), arrived.base.map(str::to_owned));
     match arrived.format {
         Format::A2a => Card::parse(arrived.document)?.to_thing(&a2a::Options { id, base }),
         Format::LmosCapabilities => {

@@ -15,11 +15,10 @@ use crate::{
     change::Precondition,
     registry::{
         Effect, IfExists, Registry,
-        import::refuse_repeated_ids,
-        marks::{self, SIGNATURE, STATUS},
+        import::{leave_out_marks, refuse_repeated_ids},
+        marks::{self, STATUS},
         write::Prepared,
     },
-    signature::Status,
     store::{Operation, Original, Record, Write},
     td::Document,
 };
@@ -123,7 +122,7 @@ impl Registry {
     ) -> Result<(Vec<Write>, Option<Error>)> {
         let following = &imports.looker.following;
         let taken = match look {
-            Look::Same(same) => self.writes_for_same(loaded, same),
+            Look::Same(same) => self.writes_for_same(loaded, same, following.stale_after),
             Look::New(arrival) => self.writes_for_new(loaded, arrival),
             Look::Failed(_) => Ok(Vec::new()),
         };
@@ -143,15 +142,12 @@ impl Registry {
     }
 
     /// The source is there again, and keys may say something else of the card than before.
-    fn writes_for_same(&self, loaded: &Loaded, same: &Same) -> Result<Vec<Write>> {
+    fn writes_for_same(&self, loaded: &mut Loaded, same: &Same, stale_after: u32) -> Result<Vec<Write>> {
         let mut patch = loaded.status_patch(ImportStatus::Current);
-        let counts =
-            |checked: &&super::trust::Checked| checked.is_certain || checked.verification.status == Status::Valid;
-        if let Some(checked) = same.checked.as_ref().filter(counts) {
-            let before = marks::signature(&loaded.record.text);
-            if !before.is_some_and(|before| marks::is_same(&before, &checked.verification)) {
-                patch.insert(SIGNATURE.into(), serde_json::to_value(&checked.verification).unwrap_or_default());
-            }
+        if let Some(found) = &same.assessment
+            && loaded.import.believes(found, stale_after)
+        {
+            patch.extend(marks::signature_patch(&loaded.record.text, &found.verification, found.is_certain)?);
         }
         self.writes_for_patch(loaded, patch)
     }
@@ -168,9 +164,8 @@ impl Registry {
     fn writes_for_new(&self, loaded: &Loaded, arrival: &Arrival) -> Result<Vec<Write>> {
         let mut things = arrival.conversion.things.clone();
         refuse_repeated_ids(&things)?;
-        if let (Some(first), Some(found)) = (things.first_mut(), &arrival.verification) {
-            first.description = marks::with_signature(&first.description, Some(&loaded.record.text), found)?;
-        }
+        leave_out_marks(&mut things)?;
+        self.mark(&mut things, arrival.verification.as_ref())?;
         let ttl = self.followed_ttl(loaded.record.expiry.ttl);
         let prepare = |thing| self.prepare_import(thing, IfExists::Replace, ttl).map(|prepared| prepared.write);
         let mut writes: Vec<Write> = things.into_iter().map(prepare).collect::<Result<_>>()?;

@@ -2,35 +2,62 @@
 //! card's own domain publishes, which are fetched as guardedly as everything else.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::time::Instant;
+
+use super::blocking::blocking;
 use crate::{
-    Timestamp,
+    Error, Result, Timestamp,
     fetch::{Fetcher, Request},
-    signature::{Status, TrustedKeys, Verification, key_set_urls, verify},
+    signature::{Checking, Status, TrustedKeys, Verification, key_set_urls},
     td::Document,
 };
 
-/// How many milliseconds the keys of a domain, or their absence, are remembered.
+/// How many milliseconds the keys of a domain are remembered, or that it has none.
 const REMEMBERED: i64 = 5 * 60 * 1000;
+/// How many milliseconds it is remembered that they couldn't be had.
+const FAILURE_REMEMBERED: i64 = 30 * 1000;
 /// How many domains' keys are remembered.
 const MAX_REMEMBERED: usize = 256;
 /// What a key set may call itself.
 const KEY_SETS: &str = "application/jwk-set+json, application/json;q=0.9";
 
 pub(super) struct Trust {
-    configured: TrustedKeys,
-    domains: Mutex<HashMap<String, (Timestamp, KeySet)>>,
+    configured: Arc<TrustedKeys>,
+    domains: Mutex<HashMap<String, Domain>>,
 }
 
-/// The keys of a domain, or why there are none.
-type KeySet = Result<TrustedKeys, String>;
+/// What is remembered of a domain. Whoever holds the answer asks for it; others wait.
+struct Domain {
+    since: Timestamp,
+    answer: Arc<tokio::sync::Mutex<Option<Remembered>>>,
+}
+
+struct Remembered {
+    at: Timestamp,
+    ended: Instant,
+    keys: KeySet,
+}
+
+/// The keys of a domain.
+#[derive(Clone)]
+enum KeySet {
+    Published(Arc<TrustedKeys>),
+    /// There are none, in the words of its server.
+    Withdrawn(String),
+    /// They couldn't be had.
+    Failed(String),
+    /// There was no turn to ask.
+    NotAsked(String),
+}
 
 /// What a check came to, and whether asking again could come to something else.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct Assessment {
     pub verification: Verification,
     /// Whether all keys that could matter were there.
     pub is_certain: bool,
@@ -38,58 +65,111 @@ pub(super) struct Checked {
 
 impl Trust {
     pub fn new(configured: TrustedKeys) -> Trust {
-        Trust { configured, domains: Mutex::default() }
+        Trust { configured: Arc::new(configured), domains: Mutex::default() }
     }
 
     /// Checks a card that came from `source`.
-    pub async fn check(&self, fetcher: &Fetcher, card: &Document, source: Option<&str>, now: Timestamp) -> Checked {
-        let mut checked = Checked { verification: verify(card, &self.configured, now), is_certain: true };
-        if checked.verification.status != Status::Untrusted {
-            return checked;
+    pub async fn check(
+        &self,
+        fetcher: &Fetcher,
+        card: &Document,
+        source: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Assessment> {
+        let checking = Checking::of(Cow::Owned(card.clone()));
+        let (mut checking, mut found) = verify(checking, self.configured.clone(), now).await?;
+        let mut is_certain = true;
+        if found.status != Status::Untrusted {
+            return Ok(Assessment { verification: found, is_certain });
         }
         for url in key_set_urls(card.value(), source) {
-            match self.keys_of(fetcher, &url, now).await {
-                Ok(keys) => {
-                    let found = verify(card, &self.configured.clone().and(keys), now);
-                    if found.status != Status::Untrusted {
-                        return Checked { verification: found, is_certain: true };
+            let reason = match self.keys_of(fetcher, &url, now).await {
+                KeySet::Published(keys) => {
+                    let verification;
+                    (checking, verification) = verify(checking, keys, now).await?;
+                    if verification.status != Status::Untrusted {
+                        return Ok(Assessment { verification, is_certain: true });
                     }
+                    continue;
                 }
-                Err(reason) => {
-                    checked.is_certain = false;
-                    let before = checked.verification.reason.take().unwrap_or_default();
-                    checked.verification.reason = Some(format!("{before}; {reason}"));
+                KeySet::Withdrawn(reason) => reason,
+                KeySet::Failed(reason) | KeySet::NotAsked(reason) => {
+                    is_certain = false;
+                    reason
                 }
-            }
+            };
+            let before = found.reason.take().unwrap_or_default();
+            found.reason = Some(format!("{before}; {reason}"));
         }
-        checked
+        Ok(Assessment { verification: found, is_certain })
     }
 
     async fn keys_of(&self, fetcher: &Fetcher, url: &str, now: Timestamp) -> KeySet {
-        if let Some((since, keys)) = self.remembered().get(url)
-            && is_fresh(*since, now)
-        {
-            return keys.clone();
+        let asked = Instant::now();
+        let answer = self.domain(url, now);
+        let mut answer = answer.lock().await;
+        if let Some(remembered) = answer.as_ref().filter(|remembered| remembered.holds(asked, now)) {
+            return remembered.keys.clone();
         }
-        let keys = match fetcher.fetch(&Request::new(url).accept(KEY_SETS)).await {
-            Ok(fetched) => TrustedKeys::from_domain(&fetched.bytes, url).map_err(|reason| format!("{url}: {reason}")),
-            Err(error) => Err(error.to_string()),
-        };
-        let mut remembered = self.remembered();
-        if remembered.len() >= MAX_REMEMBERED {
-            remembered.retain(|_, (since, _)| is_fresh(*since, now));
-        }
-        if remembered.len() < MAX_REMEMBERED {
-            remembered.insert(url.to_owned(), (now, keys.clone()));
-        }
+        let keys = fetch(fetcher, url).await;
+        *answer = Some(Remembered { at: now, ended: Instant::now(), keys: keys.clone() });
         keys
     }
 
-    fn remembered(&self) -> MutexGuard<'_, HashMap<String, (Timestamp, KeySet)>> {
+    /// Where the answer of a domain is, or will be.
+    fn domain(&self, url: &str, now: Timestamp) -> Arc<tokio::sync::Mutex<Option<Remembered>>> {
+        let mut domains = self.domains();
+        if let Some(domain) = domains.get_mut(url) {
+            domain.since = domain.since.max(now);
+            return domain.answer.clone();
+        }
+        if domains.len() >= MAX_REMEMBERED {
+            let oldest = domains.iter().min_by_key(|(_, domain)| domain.since).map(|(url, _)| url.clone());
+            oldest.and_then(|url| domains.remove(&url));
+        }
+        let domain = Domain { since: now, answer: Arc::default() };
+        domains.entry(url.to_owned()).or_insert(domain).answer.clone()
+    }
+
+    fn domains(&self) -> MutexGuard<'_, HashMap<String, Domain>> {
         self.domains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_fresh(since: Timestamp, now: Timestamp) -> bool {
-    (0..REMEMBERED).contains(&(now.0 - since.0))
+impl Remembered {
+    /// Whether it still holds, or came while `asked` was waited for.
+    fn holds(&self, asked: Instant, now: Timestamp) -> bool {
+        let lasts = match self.keys {
+            KeySet::Published(_) | KeySet::Withdrawn(_) => REMEMBERED,
+            KeySet::Failed(_) => FAILURE_REMEMBERED,
+            KeySet::NotAsked(_) => 0,
+        };
+        self.ended > asked || (0..lasts).contains(&(now.0 - self.at.0))
+    }
+}
+
+/// Checks a card with some keys; most of what that takes are hashes of the whole card.
+async fn verify(
+    mut checking: Checking<'static>,
+    keys: Arc<TrustedKeys>,
+    now: Timestamp,
+) -> Result<(Checking<'static>, Verification)> {
+    let work = move || {
+        let found = checking.with(&keys, now);
+        (checking, found)
+    };
+    blocking("checking the signatures of a card", work).await
+}
+
+/// The URL is one of https, and stays so: the fetcher follows no redirect to anything else.
+async fn fetch(fetcher: &Fetcher, url: &str) -> KeySet {
+    match fetcher.fetch(&Request::new(url).accept(KEY_SETS)).await {
+        Ok(fetched) => match TrustedKeys::from_domain(&fetched.bytes, url) {
+            Ok(keys) => KeySet::Published(Arc::new(keys)),
+            Err(reason) => KeySet::Failed(format!("{url}: {reason}")),
+        },
+        Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => KeySet::Withdrawn(error.to_string()),
+        Err(error @ Error::FetchBusy { .. }) => KeySet::NotAsked(error.to_string()),
+        Err(error) => KeySet::Failed(error.to_string()),
+    }
 }

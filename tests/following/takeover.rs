@@ -1,0 +1,72 @@
+//! What an import tells of that takes the place of another: nobody is asked who they are here.
+
+use agentdex::{
+    registry::Import,
+    signature::{Algorithm, Form},
+};
+
+use super::{signatures::trusted, *};
+use crate::signature::signer::Signer;
+
+fn rules(imported: &Imported) -> Vec<String> {
+    imported.things[0].warnings.iter().map(|warning| warning.rule.to_string()).collect()
+}
+
+#[test]
+fn loss_of_a_signature_and_another_source_are_told_of() {
+    let signer = Signer::new("k", Algorithm::EdDsa);
+    let mut signed = card("a", "first");
+    signer.sign(&mut signed, Form::Specification);
+    let (honest, other) = (Page::start(&signed), Page::start(&card("a", "doctored")));
+    let fixture = Fixture::with(|following| Following { trusted_keys: trusted(&signer), ..following });
+    assert!(rules(&fixture.follow(&honest)).is_empty());
+    assert!(rules(&fixture.follow(&honest)).is_empty());
+    let dry = block_on(fixture.registry.follow(Follow::new(other.url(), Format::A2a).dry_run(true))).unwrap();
+    assert!(["signature-lost", "source-changed"].iter().all(|rule| rules(&dry).contains(&rule.to_string())), "{dry:?}");
+    let taken = fixture.follow(&other);
+    assert_eq!(rules(&taken), ["signature-lost", "source-changed"]);
+    let warnings = &taken.things[0].warnings;
+    assert!(warnings[0].message.contains("\"k\"") && warnings[1].message.contains(&honest.url()), "{warnings:?}");
+    assert_eq!(fixture.thing("urn:card:a")["agentdex:signature"]["status"], "unsigned");
+    // Back again, it is valid, and only the source is another.
+    assert_eq!(rules(&fixture.follow(&honest)), ["source-changed"]);
+    // What comes by hand isn't signed either.
+    let arrived = super::convert(&Arrived {
+        format: Format::A2a,
+        document: card("a", "third").to_string().as_bytes(),
+        url: "https://agents.example/",
+        base: None,
+        id: None,
+    });
+    let imported = block_on(fixture.registry.import(Import::new(arrived.unwrap()))).unwrap();
+    assert!(rules(&imported).contains(&"signature-lost".to_owned()), "{imported:?}");
+}
+
+#[test]
+fn converter_cannot_speak_for_the_registry() {
+    let claim = |arrived: &Arrived<'_>| {
+        let mut conversion = super::convert(arrived)?;
+        let claims = r#""\u0061gentdex:signature": {"status": "valid", "checkedAt": "2026-01-01T00:00:00Z"}, "agentdex:status": "stale","#;
+        for thing in &mut conversion.things {
+            thing.description.insert_str(1, claims);
+        }
+        Ok(conversion)
+    };
+    let document = card("a", "first").to_string();
+    let arrived =
+        Arrived { format: Format::A2a, document: document.as_bytes(), url: "https://a.example/", base: None, id: None };
+    let fixture = Fixture::start();
+    let imported = block_on(fixture.registry.import(Import::new(claim(&arrived).unwrap()))).unwrap();
+    assert_eq!(rules(&imported), ["registry-mark"]);
+    let thing = fixture.thing("urn:card:a");
+    assert!(thing.get("agentdex:signature").is_none() && thing.get("agentdex:status").is_none(), "{thing}");
+    // A source that is followed neither, at any look.
+    let fixture = Fixture::with(|following| Following { convert: Arc::new(claim), ..following });
+    let source = Page::start(&card("a", "first"));
+    fixture.follow(&source);
+    source.serve(&card("a", "second"));
+    fixture.refresh("urn:card:a");
+    let thing = fixture.thing("urn:card:a");
+    assert_eq!((&thing["description"], &thing["agentdex:signature"]["status"]), (&json!("second"), &json!("unsigned")));
+    assert!(thing.get("agentdex:status").is_none(), "{thing}");
+}
