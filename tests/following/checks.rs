@@ -152,7 +152,7 @@ fn card_is_checked_as_one_from_where_it_came_in_the_end() {
     key.sign(&mut signed, Form::Specification);
     *domain.card.lock().unwrap() = signed;
     let short = Page::start(&json!({}));
-    short.answer(Reply::redirect(&domain.url("/card.json")));
+    short.answer(Reply::redirect(&domain.url("/card.json?token=secret")));
     let fixture = domain.fixture(|following| following);
     block_on(fixture.registry.follow(Follow::new(short.url(), Format::A2a))).unwrap();
     let import = fixture.import("urn:card:a");

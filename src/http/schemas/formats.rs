@@ -124,6 +124,8 @@ pub(in crate::http) struct FollowedImport {
     id: String,
     /// The URL of the document.
     source: String,
+    /// Where that led to in the end, if it redirects; without its query.
+    location: Option<String>,
     /// `a2a` or `lmos-capabilities`.
     format: String,
     /// `current`, or `stale` once the source failed again and again.
@@ -139,6 +141,8 @@ pub(in crate::http) struct FollowedImport {
     failures: u32,
     /// Why it failed the last time.
     last_error: Option<String>,
+    /// How often in a row the signatures of a card couldn't be checked, since keys couldn't be had.
+    unchecked: Option<u32>,
     /// The entity tag of the document.
     etag: Option<String>,
     /// When the document changed, in the words of its server.

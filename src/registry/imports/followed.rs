@@ -20,7 +20,7 @@ pub struct FollowedImport {
     pub id: String,
     /// The URL of the document.
     pub source: String,
-    /// Where that led to in the end, if it redirects.
+    /// Where that led to in the end, if it redirects; without a query, in which secrets may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The format of the document.
@@ -138,7 +138,8 @@ impl FollowedImport {
     /// Keeps what an answer told beside the document.
     fn set_told(&mut self, validators: &Validators, url: &str) {
         (self.etag, self.last_modified) = (validators.etag.clone(), validators.last_modified.clone());
-        self.location = (url != self.source).then(|| url.to_owned());
+        let place = url.split(['?', '#']).next().unwrap_or_default();
+        self.location = (url != self.source).then(|| place.to_owned());
     }
 
     /// Whether a check of a known card says something: keys that can't be had say nothing, until that
