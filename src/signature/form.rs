@@ -52,11 +52,11 @@ impl Form {
     /// A JSON Pointer to the first place of a card that a signature in this form doesn't cover, although
     /// it says something.
     pub(super) fn uncovered(self, card: &Value) -> Option<String> {
-        match self {
-            Form::Specification => uncovered::find(card, false),
-            Form::Stripped => uncovered::find(card, true),
-            Form::Plain => None,
+        // Where nothing was left out, everything is covered.
+        if self == Form::Plain || self.payload(card) == Form::Plain.payload(card) {
+            return None;
         }
+        uncovered::find(card, self == Form::Stripped)
     }
 }
 

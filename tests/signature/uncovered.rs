@@ -153,4 +153,9 @@ fn defaults_that_are_read_as_requirements_are_covered_in_the_form_of_the_specifi
     for (pointer, value) in [("/skills/0/securityRequirements", json!([])), ("/skills/0/examples", json!([]))] {
         assert_eq!(with(&old_spelling, Form::Specification, pointer, &value), None, "{pointer}");
     }
+    // Odd, but signed as it is.
+    let (signer, mut odd) = (Signer::new("k", Algorithm::EdDsa), card_1());
+    odd["security"] = json!({});
+    signer.sign(&mut odd, Form::Plain);
+    assert_eq!(check(&odd, &trusting(&[&signer])).status, Status::Valid);
 }
