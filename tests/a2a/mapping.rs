@@ -316,6 +316,15 @@ fn unsafe_urls_become_neither_forms_nor_links() {
 }
 
 #[test]
+fn unsafe_urls_for_readers_of_0_3_are_left_out_with_a_warning() {
+    let mut both = json(&fixture("for_both"));
+    both["url"] = "https:///nowhere".into();
+    let (thing, warnings) = thing_with(&card(&both), &Options::default());
+    assert_eq!(found(&warnings), [("url-unsafe", "/url")]);
+    assert!(thing.get("a2a:url").is_none() && thing["a2a:supportedInterfaces"] == both["supportedInterfaces"]);
+}
+
+#[test]
 fn a_relative_url_is_resolved_or_no_form() {
     let mut odd = json(&fixture("plain_0_2"));
     odd["url"] = "/a2a".into();

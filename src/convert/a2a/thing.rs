@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    A2A_NAMESPACE, Card, Options,
+    A2A_NAMESPACE, Card, Generation, Options,
     forms::{Endpoint, Operation, endpoints, forms},
     identity::identify,
     invalid,
@@ -108,7 +108,14 @@ fn description(card: &Card, options: &Options, findings: &mut Findings) -> Objec
         put("links", links.into());
     }
     for (name, value) in card.members().iter().filter(|(name, _)| !PLACED.contains(&name.as_str())) {
-        if let Some(value) = without_unsafe(name, value) {
+        let kept = without_unsafe(name, value);
+        // Other interfaces are reported where their forms are made.
+        let is_for_readers_of_0 = card.generation() == Generation::V1 && name != "supportedInterfaces";
+        if is_for_readers_of_0 && kept.as_ref() != Some(value) {
+            let message = "a URL that nobody should follow is left out";
+            findings.add(&Path::ROOT.member(name), Unusable::Unsafe.rule(), || message.into());
+        }
+        if let Some(value) = kept {
             put(&format!("a2a:{name}"), value);
         }
     }
