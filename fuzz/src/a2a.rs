@@ -92,7 +92,7 @@ fn check_thing(card: &Card) {
             Err(_) => continue,
             Ok(exported) => exported,
         };
-        let Some(exported) = reread(exported.as_bytes()) else { continue };
+        let Some(exported) = reread(&exported.json) else { continue };
         assert_eq!(exported.generation(), generation);
         if is_same {
             assert_eq!(without_schemes(&exported), without_schemes(card), "by way of {thing}");
@@ -105,7 +105,7 @@ fn check_thing(card: &Card) {
 fn check_exported(card: &Card) {
     let Some((thing, true)) = thing_of(card, None) else { return };
     let again = from_thing(&thing, card.generation()).expect("what was exported once is exported again");
-    assert_eq!(said(again.as_bytes()), said(card.bytes()), "by way of {thing}");
+    assert_eq!(said(&again.json), said(card.bytes()), "by way of {thing}");
 }
 
 /// The Thing of a card, and whether there was nothing to warn of; none where it is too large.

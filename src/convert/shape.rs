@@ -15,7 +15,17 @@ type Object = Map<String, Value>;
 pub(super) struct Member {
     name: &'static str,
     kind: Kind,
-    is_required: bool,
+    need: Need,
+}
+
+/// Whether a member has to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// It is missed where it isn't.
+    Read,
+    /// It isn't missed, but readers of what we write want it.
+    Written,
+    None,
 }
 
 /// What the value of a member is.
@@ -35,6 +45,8 @@ pub(super) enum Kind {
     Objects(&'static [Member]),
     /// An object of objects under names of the author's choice.
     Named(&'static [Member]),
+    /// Texts under names of the author's choice; a list of names stands for names without a text.
+    Described,
     /// Anything.
     Free,
 }
@@ -42,12 +54,17 @@ pub(super) enum Kind {
 impl Member {
     /// A member that every such object has.
     pub(super) const fn required(name: &'static str, kind: Kind) -> Member {
-        Member { name, kind, is_required: true }
+        Member { name, kind, need: Need::Read }
+    }
+
+    /// A member that may be missing, but that strict readers expect.
+    pub(super) const fn written(name: &'static str, kind: Kind) -> Member {
+        Member { name, kind, need: Need::Written }
     }
 
     /// A member that may be missing.
     pub(super) const fn optional(name: &'static str, kind: Kind) -> Member {
-        Member { name, kind, is_required: false }
+        Member { name, kind, need: Need::None }
     }
 }
 
@@ -101,13 +118,50 @@ pub(super) fn mend(object: &mut Object, members: &[Member], path: &Path<'_>, fin
             Outcome::Kept => {}
             Outcome::Missing => {
                 object.remove(member.name);
-                if member.is_required {
+                if member.need == Need::Read {
                     findings.add(path, "member-missing", || format!("`{}` is missing", member.name));
                 }
             }
             Outcome::Unusable => {
                 object.remove(member.name);
             }
+        }
+    }
+}
+
+/// Adds what must be there, empty, to an object that was mended.
+pub(super) fn complete(object: &mut Object, members: &[Member]) {
+    for member in members {
+        match object.get_mut(member.name) {
+            Some(value) => complete_value(value, &member.kind),
+            None if member.need == Need::None => {}
+            None => drop(object.insert(member.name.to_owned(), member.kind.empty())),
+        }
+    }
+}
+
+fn complete_value(value: &mut Value, kind: &Kind) {
+    match (kind, value) {
+        (Kind::Object(members) | Kind::Flags(members), Value::Object(object)) => complete(object, members),
+        (Kind::Objects(members), Value::Array(elements)) => {
+            elements.iter_mut().filter_map(Value::as_object_mut).for_each(|object| complete(object, members));
+        }
+        (Kind::Named(members), Value::Object(named)) => {
+            named.values_mut().filter_map(Value::as_object_mut).for_each(|object| complete(object, members));
+        }
+        _ => {}
+    }
+}
+
+impl Kind {
+    /// The least that a value of this kind is.
+    fn empty(&self) -> Value {
+        match self {
+            Kind::Text => "".into(),
+            Kind::Flag => false.into(),
+            Kind::Texts | Kind::Modes | Kind::Objects(_) => Value::Array(Vec::new()),
+            Kind::Object(_) | Kind::Flags(_) | Kind::Named(_) | Kind::Described => Object::new().into(),
+            Kind::Free => Value::Null,
         }
     }
 }
@@ -148,6 +202,7 @@ fn mend_value(value: &mut Value, kind: &Kind, path: &Path<'_>, findings: &mut Fi
             mend_list(value, path, findings, |element, path, findings| mend_object(element, members, path, findings))
         }
         Kind::Named(members) => mend_named(value, members, path, findings),
+        Kind::Described => mend_described(value, path, findings),
     }
 }
 
@@ -173,6 +228,27 @@ fn mend_named(value: &mut Value, members: &[Member], path: &Path<'_>, findings: 
         named.remove(&name);
     }
     Outcome::Kept
+}
+
+fn mend_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    if let Value::Array(names) = value
+        && names.iter().all(Value::is_string)
+    {
+        findings.add(path, "member-type", || "a list of names is read as names without a description".into());
+        let described = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), "".into()));
+        *value = described.collect::<Object>().into();
+    }
+    match value {
+        Value::Object(described) => {
+            for (name, text) in described.iter_mut() {
+                if !matches!(mend_text(text, &path.member(name), findings), Outcome::Kept) {
+                    *text = "".into();
+                }
+            }
+            Outcome::Kept
+        }
+        _ => findings.unusable(value, "an object", path),
+    }
 }
 
 fn mend_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {

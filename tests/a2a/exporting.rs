@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{fixtures, json, thing};
 
 fn exported(thing: &Value, generation: Generation) -> Value {
-    json(from_thing(thing, generation).unwrap().as_bytes())
+    json(&from_thing(thing, generation).unwrap().json)
 }
 
 fn refused(thing: &Value, generation: Generation) -> String {
@@ -121,7 +121,7 @@ fn http_forms_are_a_binding_of_their_own_in_1_0() {
     assert_eq!(card["supportedInterfaces"][0]["protocolBinding"], FORMS_BINDING);
     let extension = &card["capabilities"]["extensions"][0];
     assert_eq!(extension["uri"], FORMS_BINDING);
-    let form = &extension["params"]["actions"]["forecast"]["forms"][0];
+    let form = &extension["params"]["actions"]["urn:cap:forecast"]["forms"][0];
     assert_eq!(form, &json!({"href": "https://weather.example/api/forecast{?city}", "htv:methodName": "GET"}));
     assert!(Card::parse(card.to_string().as_bytes()).unwrap().warnings().is_empty());
     assert!(refused(&agent(json!({})), Generation::V0).contains("ask for version 1.0"));
@@ -146,7 +146,7 @@ fn what_a_card_cannot_say_is_an_error() {
         (json!({"scheme": "combo", "oneOf": ["locked_a", "locked_b"]}), false),
         (json!({"scheme": "digest"}), true),
         (json!({"scheme": "apikey", "name": "k"}), true),
-        (json!({"scheme": "auto"}), true),
+        (json!({"scheme": "auto"}), false),
     ] {
         let locked = agent(json!({"securityDefinitions": {"locked": definition.clone()}, "security": ["locked"]}));
         match is_sayable {
@@ -185,4 +185,92 @@ fn combinations_are_requirements_again() {
     );
     let flow = json!({"tokenUrl": "https://l.example/t", "scopes": {"r": "", "w": ""}});
     assert_eq!(card["securitySchemes"]["oauth"]["oauth2SecurityScheme"]["flows"]["clientCredentials"], flow);
+}
+
+/// A Thing with the security that forms may have of their own.
+fn guarded(security: &str, actions: Value) -> Value {
+    agent(json!({
+        "securityDefinitions": {
+            "open": {"scheme": "nosec"}, "key": {"scheme": "apikey", "in": "header", "name": "K"},
+            "psk": {"scheme": "psk"}, "unknown": {"scheme": "auto"},
+            "oauth": {"scheme": "oauth2", "flow": "client", "token": "https://l.example/t", "scopes": ["a", "b"]},
+            "either": {"scheme": "combo", "oneOf": ["key", "unknown"]},
+            "both": {"scheme": "combo", "allOf": ["key", "unknown"]},
+        },
+        "security": security, "lmos:capabilities": [], "actions": actions,
+    }))
+}
+
+#[test]
+fn what_a_form_requires_its_skill_requires() {
+    let form = |security: Value| json!({"forms": [{"href": "a2a", "subprotocol": "a2a", "security": security}]});
+    let key = json!([{"schemes": {"key": {"list": []}}}]);
+    let card =
+        exported(&guarded("open", json!({"go": form(json!("key")), "see": form(json!(["open"]))})), Generation::V1);
+    assert_eq!(card.get("securityRequirements"), None);
+    assert_eq!(card["skills"][0]["securityRequirements"], key);
+    assert_eq!(card["skills"][1].get("securityRequirements"), None);
+    let mut scoped = form(json!("oauth"));
+    scoped["forms"][0]["scopes"] = json!(["a"]);
+    let card = exported(&guarded("key", json!({"go": scoped, "see": form(json!("open"))})), Generation::V0);
+    assert_eq!(card["security"], json!([{"key": []}]));
+    assert_eq!(card["skills"][0]["security"], json!([{"oauth": ["a"]}]));
+    assert_eq!(card["skills"][1]["security"], json!([{}]));
+    let http = json!({"go": {"forms": [{"href": "https://h.example/go", "security": "both"}]}});
+    let card = exported(&guarded("open", http), Generation::V1);
+    assert_eq!(card["skills"][0]["securityRequirements"], key);
+    assert!(!card["capabilities"].to_string().contains("security"));
+}
+
+#[test]
+fn no_card_is_more_open_than_its_thing() {
+    let form = |security: &str| json!({"href": "a2a", "subprotocol": "a2a", "security": security});
+    let cases = [
+        ("open", json!({"go": {"forms": [form("psk")]}}), "/securityDefinitions/psk"),
+        ("open", json!({"go": {"forms": [form("key"), form("open")]}}), "/actions/go: its forms require"),
+        ("open", json!({"go": {"forms": [form("unknown")]}}), "/actions/go: something is required"),
+        (
+            "unknown",
+            json!({"go": {"forms": [{"href": "a2a", "subprotocol": "a2a"}]}}),
+            "/security: something is required",
+        ),
+    ];
+    for (security, actions, reason) in cases {
+        let refused = refused(&guarded(security, actions), Generation::V1);
+        assert!(refused.contains(reason), "{refused}");
+    }
+    for security in ["either", "both"] {
+        let thing = guarded(security, json!({"go": {"forms": [{"href": "a2a", "subprotocol": "a2a"}]}}));
+        assert_eq!(exported(&thing, Generation::V0)["security"], json!([{"key": []}]), "{security}");
+    }
+}
+
+#[test]
+fn only_actions_that_a_card_can_call_are_skills() {
+    let card = exported(
+        &agent(json!({"actions": {
+            "chat": {"forms": [{"href": "a2a", "subprotocol": "a2a"}]}, "forecast": {"forms": [{"href": "f"}]},
+        }})),
+        Generation::V1,
+    );
+    let ids: Vec<_> = card["skills"].as_array().unwrap().iter().map(|skill| skill["id"].clone()).collect();
+    assert_eq!(ids, ["chat"]);
+}
+
+#[test]
+fn http_forms_survive_the_card_that_lists_them() {
+    let card = Card::parse(exported(&agent(json!({})), Generation::V1).to_string().as_bytes()).unwrap();
+    let (again, warnings) = super::thing_with(&card, &Default::default());
+    assert_eq!(warnings, []);
+    let form = &again["actions"]["urn:cap:forecast"]["forms"][0];
+    assert_eq!(form, &json!({"href": "https://weather.example/api/forecast{?city}", "htv:methodName": "GET"}));
+    assert_eq!(again["actions"]["urn:cap:forecast"]["input"], json!({"type": "string"}));
+    assert_eq!(exported(&again, Generation::V1), json(card.bytes()));
+    assert!(refused(&again, Generation::V0).contains("ask for version 1.0"));
+    let broken = String::from_utf8_lossy(card.bytes())
+        .replace("https://alert.example/\"}", "https://alert.example/\",\"op\":5}");
+    let broken = Card::parse(broken.replace("\"contentType\":\"text/plain\"", "\"contentType\":7").as_bytes()).unwrap();
+    let (thing, warnings) = super::thing_with(&broken, &Default::default());
+    assert!(thing.get("actions").is_none());
+    assert!(super::found(&warnings).contains(&("forms-unusable", "/capabilities/extensions")));
 }

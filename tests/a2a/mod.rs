@@ -1,6 +1,7 @@
 //! A2A agent cards: read, turned into Things, from one generation to the other, and back.
 
 pub mod corpus;
+mod edited;
 mod exporting;
 mod hostile;
 mod mapping;

@@ -1,6 +1,6 @@
 //! From one generation to the other and back.
 
-use agentdex::convert::a2a::{Card, Generation};
+use agentdex::convert::a2a::{Card, Generation, Options};
 use proptest::{collection, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
@@ -318,14 +318,21 @@ proptest! {
 
     #[test]
     fn every_card_becomes_a_valid_thing_and_comes_back(old in old_card()) {
-        let card = card(&old);
-        let thing = thing(&card);
-        let again = json(agentdex::convert::a2a::from_thing(&thing, Generation::V0).unwrap().as_bytes());
+        let options = Options { id: Some("urn:example:agent".into()), base: None };
+        let thing = super::thing_with(&card(&old), &options).0;
+        let again = json(&agentdex::convert::a2a::from_thing(&thing, Generation::V0).unwrap().json);
         let has_name = |skill: &&Value| skill["id"] != "" || skill["name"] != "";
-        let skills: Value = old["skills"].as_array().unwrap().iter().filter(has_name).cloned().collect();
-        prop_assert_eq!(&again["skills"], &skills);
-        prop_assert_eq!(&again["url"], &old["url"]);
-        let new = super::card(&rendition(&card, Generation::V1));
-        prop_assert_eq!(&super::thing(&new)["id"], &thing["id"]);
+        let mut expected = old.clone();
+        expected["skills"] = old["skills"].as_array().unwrap().iter().filter(has_name).cloned().collect();
+        prop_assert_eq!(again, expected);
+    }
+
+    #[test]
+    fn an_agent_keeps_its_id_in_the_other_generation(old in old_card()) {
+        let base = Some("https://host.example/.well-known/agent-card.json".to_owned());
+        let options = Options { id: None, base };
+        let id = |card: &Card| super::thing_with(card, &options).0["id"].clone();
+        let old = card(&old);
+        prop_assert_eq!(id(&card(&rendition(&old, Generation::V1))), id(&old));
     }
 }

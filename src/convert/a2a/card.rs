@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Generation, Options, Rendition, convert, diagnosis,
+    Generation, Options, Rendition, diagnosis, generations,
     interface::{Binding, Interface, interfaces},
-    invalid, members, redaction, thing,
+    invalid, members, redaction, thing, unsafe_urls,
 };
 use crate::{
     Result,
@@ -82,6 +82,7 @@ impl Card {
         }
         let generation = generation_of(&members);
         shape::mend(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
+        unsafe_urls::remove(&mut members, &mut findings);
         let card = Card { bytes, members, generation, warnings: Vec::new() };
         card.check_version(&mut findings);
         card.check_interfaces(&mut findings);
@@ -119,7 +120,7 @@ impl Card {
         if generation == self.generation {
             return Rendition { json: self.bytes.clone(), warnings: Vec::new() };
         }
-        convert::convert(self)
+        generations::translate(self)
     }
 
     pub(super) fn members(&self) -> &Map<String, Value> {
@@ -155,6 +156,7 @@ impl Card {
 
     fn check_interfaces(&self, findings: &mut Findings) {
         for interface in self.interfaces() {
+            interface.check_version(findings);
             let Some(written) = interface.written else { continue };
             let known = interface.binding.name();
             let is_custom = matches!(interface.binding, Binding::Custom(_));
@@ -173,8 +175,11 @@ impl Card {
 
 /// What the shape says; a list without any interface says nothing beside a `url`.
 pub(super) fn generation_of(members: &Map<String, Value>) -> Generation {
+    let has_url = |interface: &Value| interface.get("url").is_some_and(Value::is_string);
     match members.get("supportedInterfaces") {
-        Some(Value::Array(interfaces)) if interfaces.is_empty() && members.contains_key("url") => Generation::V0,
+        Some(Value::Array(interfaces)) if members.contains_key("url") && !interfaces.iter().any(has_url) => {
+            Generation::V0
+        }
         Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
         _ => Generation::V0,
     }

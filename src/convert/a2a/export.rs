@@ -1,27 +1,35 @@
 //! Thing Descriptions as agent cards: of one that was a card the card again, of any other an honest one.
 //!
-//! Members with the prefix `a2a:` are those of a card. What a TD has no such members for is made of its
-//! own: capabilities and actions are skills, forms with the subprotocol `a2a` are interfaces. A Thing
+//! Members with the prefix `a2a:` are those of a card, and are its again as far as the Thing wasn't
+//! changed since. The rest is made of what the TD says: capabilities and actions are skills, forms with the
+//! subprotocol `a2a` are interfaces. A Thing
 //! that has only HTTP forms becomes a card of 1.0 with the binding [`FORMS_BINDING`](super::FORMS_BINDING)
 //! and an extension that lists the forms. What a card can't say without being wrong is an error.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    Card, Generation,
+    Card, FORMS_BINDING, Generation, Options, Rendition,
     card::generation_of,
-    export_forms::{self, Reached},
-    export_security,
+    export_forms::{self, Reach, Reached},
+    export_schemes,
+    export_security::Security,
+    interface::Binding,
     reference::web_url,
+    thing,
 };
 use crate::{
     Error, Result,
-    td::{Report, Violation, listed_capabilities},
+    convert::shape::Findings,
+    td::{Report, Violation, capabilities, listed_capabilities},
 };
 
 type Object = Map<String, Value>;
+
+/// What a card of 0.3 says of where it is reached, beside `supportedInterfaces`.
+const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion"];
 
 /// Makes an agent card of a Thing Description.
 ///
@@ -32,7 +40,7 @@ type Object = Map<String, Value>;
 ///     "title": "Weather", "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
 ///     "actions": {"forecast": {"forms": [{"href": "https://weather.example/a2a", "subprotocol": "a2a"}]}}
 /// });
-/// let card: serde_json::Value = serde_json::from_str(&from_thing(&thing, Generation::V1)?).unwrap();
+/// let card: serde_json::Value = serde_json::from_slice(&from_thing(&thing, Generation::V1)?.json).unwrap();
 /// assert_eq!(card["supportedInterfaces"][0]["url"], "https://weather.example/a2a");
 /// assert_eq!(card["skills"][0]["id"], "forecast");
 /// # Ok::<(), agentdex::Error>(())
@@ -41,28 +49,48 @@ type Object = Map<String, Value>;
 /// # Errors
 /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what has no form in a card of that
 /// generation.
-pub fn from_thing(thing: &Value, generation: Generation) -> Result<String> {
-    let thing = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
-    let mut members: Object = thing.iter().filter_map(own_member).collect();
-    let is_card = ["supportedInterfaces", "url", "additionalInterfaces"].iter().any(|name| members.contains_key(*name));
-    let shape = if is_card { generation_of(&members) } else { Generation::V1 };
-    let mut violations = Vec::new();
-    if !is_card {
-        add_interfaces(thing, generation, &mut members, &mut violations);
+pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
+    let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
+    let names = SkillNames::of(thing);
+    let reached = export_forms::reached(members, |action| names.skill_of(action));
+    let security = Security::of(members, reached.reach());
+    let kept = Kept::of(members, &security);
+    let mut export = Export { thing, names, card: Object::new(), shape: Generation::V1, violations: Vec::new() };
+    export.card = members.iter().filter_map(own_member).collect();
+    let is_there = kept.as_ref().is_some_and(|kept| kept.reached().is_like(&reached));
+    if is_there {
+        export.shape = generation_of(&export.card);
+        export.keep_streaming(&reached, kept.as_ref());
+    } else {
+        export.add_interfaces(&reached, generation);
     }
-    add_metadata(thing, &mut members);
-    let skills = if is_card { kept_skills(thing) } else { skills(thing) };
-    members.insert("skills".into(), skills.into());
-    export_security::add(thing, shape, &mut members, &mut violations);
+    if kept.as_ref().is_none_or(|kept| kept.thing.get("title") != thing.get("title")) {
+        export.card.remove("name");
+    }
+    add_metadata(members, &mut export.card);
+    export.add_skills(kept.as_ref(), reached.reach());
+    export.add_security(security, kept.as_ref());
+    let Export { card, violations, .. } = export;
     if !violations.is_empty() {
         let report = Report { violations, ..Report::default() };
         return Err(not_expressible(report.to_string()));
     }
-    let card = Card::of_members(members).map_err(|error| match error {
+    let card = Card::of_members(card).map_err(|error| match error {
         Error::InvalidSource { report, .. } => not_expressible(report.to_string()),
         other => other,
     })?;
-    Ok(String::from_utf8_lossy(&card.as_version(generation).json).into_owned())
+    let is_of_forms = |interfaces: &[_]| interfaces.first().is_some_and(is_of_forms);
+    if generation == Generation::V0 && is_of_forms(&card.interfaces()) {
+        return Err(not_expressible(ONLY_FORMS.into()));
+    }
+    Ok(card.as_version(generation))
+}
+
+const ONLY_FORMS: &str = "/actions: there are HTTP forms, but none with the subprotocol a2a; only a card of 1.0 can \
+                          name another binding: ask for version 1.0";
+
+fn is_of_forms(interface: &super::interface::Interface<'_>) -> bool {
+    interface.binding == Binding::Custom(FORMS_BINDING)
 }
 
 fn not_expressible(reason: String) -> Error {
@@ -74,30 +102,211 @@ fn own_member((name, value): (&String, &Value)) -> Option<(String, Value)> {
     Some((name.strip_prefix("a2a:")?.to_owned(), value.clone()))
 }
 
-fn add_interfaces(thing: &Object, generation: Generation, members: &mut Object, violations: &mut Vec<Violation>) {
-    let reached = export_forms::reached(thing);
-    if matches!(&reached, Reached::Http { .. }) && generation == Generation::V0 {
-        let message = "there are HTTP forms, but none with the subprotocol a2a; only a card of 1.0 can name another \
-                       binding: ask for version 1.0";
-        violations.push(Violation::new("/actions", "no-a2a-form", message));
-        return;
+/// The card that a Thing was, in the Thing's own words: where the Thing that it would be today says
+/// the same as the Thing does, nobody changed that part by hand.
+struct Kept {
+    thing: Value,
+    shape: Generation,
+}
+
+impl Kept {
+    fn of(thing: &Object, security: &Security<'_>) -> Option<Kept> {
+        let mut members: Object = thing.iter().filter_map(own_member).collect();
+        let is_card = ["supportedInterfaces", "url", "additionalInterfaces"];
+        if !is_card.iter().any(|name| members.contains_key(*name)) {
+            return None;
+        }
+        add_metadata(thing, &mut members);
+        members.insert("skills".into(), kept_skills(thing).into());
+        let shape = generation_of(&members);
+        add_schemes(thing, security, shape, &mut members, &mut Vec::new());
+        let card = Card::of_members(members).ok()?;
+        let thing = thing::members(&card, &Options::default(), &mut Findings::default());
+        Some(Kept { thing: thing.into(), shape })
     }
-    match reached {
-        Reached::A2a { interfaces, is_streaming } => {
-            members.insert("supportedInterfaces".into(), interfaces.into());
-            members.entry("capabilities").or_insert_with(|| json!({"streaming": is_streaming}));
-            add_modes(members, "text/plain", "text/plain");
+
+    fn members(&self) -> Option<&Object> {
+        self.thing.as_object()
+    }
+
+    fn reached(&self) -> Reached {
+        let names = SkillNames::of(&self.thing);
+        let nothing = Object::new();
+        export_forms::reached(self.members().unwrap_or(&nothing), |action| names.skill_of(action))
+    }
+
+    fn action(&self, name: &str) -> Option<&Value> {
+        self.thing.get("actions")?.get(name)
+    }
+}
+
+fn add_schemes(
+    thing: &Object,
+    security: &Security<'_>,
+    shape: Generation,
+    members: &mut Object,
+    violations: &mut Vec<Violation>,
+) {
+    let Some(definitions) = thing.get("securityDefinitions").and_then(Value::as_object) else { return };
+    let schemes = export_schemes::schemes(definitions, &security.used(), shape, violations);
+    if !schemes.is_empty() {
+        members.insert("securitySchemes".into(), schemes.into());
+    }
+}
+
+/// The names of skills and actions, which differ where a capability has an id and a name.
+struct SkillNames<'t> {
+    actions: Option<&'t Object>,
+    /// Ids by names.
+    ids: HashMap<&'t str, &'t str>,
+}
+
+impl<'t> SkillNames<'t> {
+    fn of(thing: &'t Value) -> SkillNames<'t> {
+        let capabilities = capabilities(thing);
+        let ids = capabilities.iter().filter_map(|capability| Some((capability.name?, capability.id?))).collect();
+        SkillNames { actions: thing.get("actions").and_then(Value::as_object), ids }
+    }
+
+    fn skill_of(&self, action: &'t str) -> &'t str {
+        self.ids.get(action).copied().unwrap_or(action)
+    }
+
+    /// The action of a skill or capability.
+    fn action_of(&self, id: Option<&str>, name: Option<&str>) -> Option<(&'t str, &'t Value)> {
+        let actions = self.actions?;
+        [id, name]
+            .into_iter()
+            .flatten()
+            .find_map(|key| actions.get_key_value(key))
+            .map(|(key, one)| (key.as_str(), one))
+    }
+}
+
+/// A card while it is made of a Thing.
+struct Export<'t> {
+    thing: &'t Value,
+    names: SkillNames<'t>,
+    card: Object,
+    shape: Generation,
+    violations: Vec<Violation>,
+}
+
+impl Export<'_> {
+    /// What the card said of streaming, unless the events were changed since.
+    fn keep_streaming(&mut self, reached: &Reached, kept: Option<&Kept>) {
+        let (Reached::A2a { is_streaming, .. }, Some(kept)) = (reached, kept) else { return };
+        if matches!(kept.reached(), Reached::A2a { is_streaming: was_streaming, .. } if was_streaming != *is_streaming)
+        {
+            self.say_streaming(*is_streaming);
         }
-        Reached::Http { interfaces, extension, content_type } => {
-            members.insert("supportedInterfaces".into(), interfaces.into());
-            members.insert("capabilities".into(), json!({"streaming": false, "extensions": [extension]}));
-            add_modes(members, &content_type, &content_type);
+    }
+
+    fn say_streaming(&mut self, is_streaming: bool) {
+        let capabilities = self.card.entry("capabilities").or_insert_with(|| json!({}));
+        if let Value::Object(capabilities) = capabilities {
+            capabilities.insert("streaming".into(), is_streaming.into());
         }
-        Reached::Nowhere { protocols } => {
-            let found = if protocols.is_empty() { "no forms at all".to_owned() } else { protocols.join(", ") };
-            let message = format!("an agent card needs actions with forms of A2A or HTTP; found {found}");
-            violations.push(Violation::new("/actions", "no-a2a-form", message));
+    }
+
+    fn add_interfaces(&mut self, reached: &Reached, generation: Generation) {
+        for name in REACHED_IN_0 {
+            self.card.remove(name);
         }
+        let extended = self.card.remove("supportsAuthenticatedExtendedCard");
+        match reached {
+            Reached::Http { .. } if generation == Generation::V0 => {
+                self.card.insert("supportedInterfaces".into(), json!([]));
+                let (place, message) = ONLY_FORMS.split_once(": ").unwrap_or(("", ONLY_FORMS));
+                return self.violations.push(Violation::new(place, "no-a2a-form", message));
+            }
+            Reached::A2a { interfaces, is_streaming } => {
+                self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
+                self.say_streaming(*is_streaming);
+                add_modes(&mut self.card, "text/plain", "text/plain");
+            }
+            Reached::Http { interfaces, extension, content_type } => {
+                self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
+                self.card.insert("capabilities".into(), json!({"streaming": false, "extensions": [extension]}));
+                add_modes(&mut self.card, content_type, content_type);
+            }
+            Reached::Nowhere { protocols } => {
+                let found = if protocols.is_empty() { "no forms at all".to_owned() } else { protocols.join(", ") };
+                let message = format!("an agent card needs actions with forms of A2A or HTTP; found {found}");
+                return self.violations.push(Violation::new("/actions", "no-a2a-form", message));
+            }
+        }
+        if let (Some(extended), Some(Value::Object(capabilities))) = (extended, self.card.get_mut("capabilities")) {
+            capabilities.entry("extendedAgentCard").or_insert(extended);
+        }
+    }
+
+    /// The skills that the card had without those whose action is gone, and what can be called since;
+    /// without a card, one for each capability and action that can be called.
+    fn add_skills(&mut self, kept: Option<&Kept>, reach: Reach) {
+        let Some((kept, thing)) = kept.zip(self.thing.as_object()) else {
+            let skills = self.skills(reach, &HashSet::new());
+            self.card.insert("skills".into(), skills.into());
+            return;
+        };
+        let mut skills = Vec::new();
+        let mut known = HashSet::from(["sendMessage"]);
+        let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
+        for skill in capabilities.filter_map(Value::as_object) {
+            let text = |name: &str| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            let (id, name) = (text("id"), text("name"));
+            let action = self.names.action_of(id, name);
+            let was = id.or(name).and_then(|key| kept.action(key));
+            known.extend(id.or(name));
+            if action.is_some() || was.is_none() {
+                skills.push(skill.clone().into());
+            }
+        }
+        skills.extend(self.skills(reach, &known));
+        self.card.insert("skills".into(), skills.into());
+    }
+
+    fn skills(&self, reach: Reach, known: &HashSet<&str>) -> Vec<Value> {
+        let (mut keys, mut names) = (HashSet::new(), HashSet::new());
+        let mut skills: Vec<Value> = Vec::new();
+        for (capability, entry) in listed_capabilities(self.thing) {
+            let key = capability.key();
+            // One capability in several versions is one skill, and its action may have its name.
+            let is_named = capability.id.is_none() && names.contains(key);
+            if known.contains(key) || is_named || !keys.insert(key) {
+                continue;
+            }
+            names.extend(capability.name);
+            let action = self.names.action_of(capability.id, capability.name).map(|(_, action)| action);
+            if action.is_some_and(|action| !reach.includes_any_of(action)) {
+                continue;
+            }
+            let title = action.and_then(|action| action.get("title")?.as_str());
+            let name = title.or(capability.name).unwrap_or(key);
+            let mut skill = json!({
+                "id": key, "name": name, "description": capability.description.unwrap_or(name),
+                "tags": entry.map_or_else(Vec::new, |entry| texts(entry, "tags")),
+            });
+            let examples = entry.map_or_else(Vec::new, |entry| texts(entry, "examples"));
+            if !examples.is_empty() {
+                skill["examples"] = json!(examples);
+            }
+            skills.push(skill);
+        }
+        skills
+    }
+
+    fn add_security(&mut self, security: Security<'_>, kept: Option<&Kept>) {
+        let Some(thing) = self.thing.as_object() else { return };
+        add_schemes(thing, &security, self.shape, &mut self.card, &mut self.violations);
+        // Requirements are kept in the shape that they have.
+        let kept = kept.filter(|kept| kept.shape == self.shape);
+        let kept = kept.and_then(|kept| Some(Security::of(kept.members()?, kept.reached().reach())));
+        let action_of = |skill: &Object| {
+            let text = |name: &str| skill.get(name).and_then(Value::as_str);
+            Some(self.names.action_of(text("id"), text("name"))?.0.to_owned())
+        };
+        self.violations.extend(security.add(kept.as_ref(), action_of, self.shape, &mut self.card));
     }
 }
 
@@ -107,7 +316,7 @@ fn add_modes(members: &mut Object, input: &str, output: &str) {
 }
 
 fn add_metadata(thing: &Object, members: &mut Object) {
-    members.insert("name".into(), one_text(thing, "title", "titles").into());
+    members.entry("name").or_insert_with(|| one_text(thing, "title", "titles").into());
     members.insert("description".into(), one_text(thing, "description", "descriptions").into());
     let version = thing.get("version").and_then(|version| version.get("instance")?.as_str());
     members.insert("version".into(), version.unwrap_or_default().into());
@@ -161,33 +370,6 @@ fn provider(thing: &Object) -> Option<Value> {
 fn kept_skills(thing: &Object) -> Vec<Value> {
     let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
     capabilities.filter(|capability| capability.is_object()).cloned().collect()
-}
-
-/// A skill for each capability and action.
-fn skills(thing: &Object) -> Vec<Value> {
-    let whole = Value::Object(thing.clone());
-    let (mut keys, mut names) = (HashSet::new(), HashSet::new());
-    let mut skills: Vec<Value> = Vec::new();
-    for (capability, entry) in listed_capabilities(&whole) {
-        // One capability in several versions is one skill.
-        let is_named = capability.id.is_none() && names.contains(capability.key());
-        if is_named || !keys.insert(capability.key()) {
-            continue;
-        }
-        names.extend(capability.name);
-        let title = thing.get("actions").and_then(|actions| actions.get(capability.key())?.get("title")?.as_str());
-        let name = title.or(capability.name).unwrap_or(capability.key());
-        let mut skill = json!({
-            "id": capability.key(), "name": name, "description": capability.description.unwrap_or(name),
-            "tags": entry.map_or_else(Vec::new, |entry| texts(entry, "tags")),
-        });
-        let examples = entry.map_or_else(Vec::new, |entry| texts(entry, "examples"));
-        if !examples.is_empty() {
-            skill["examples"] = json!(examples);
-        }
-        skills.push(skill);
-    }
-    skills
 }
 
 fn texts(owner: &Value, name: &str) -> Vec<String> {

@@ -4,9 +4,14 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{FORMS_BINDING, interface::Binding, reference::interface_url};
+use super::{FORMS_BINDING, Generation, interface::Binding, reference::interface_url, rest::Resources};
 
 type Object = Map<String, Value>;
+
+/// The most URLs that are interfaces.
+const MOST_URLS: usize = 100;
+/// What is listed of an action beside its forms.
+pub(super) const LISTED: [&str; 3] = ["input", "output", "uriVariables"];
 
 /// How a Thing is reached.
 pub(super) enum Reached {
@@ -18,8 +23,52 @@ pub(super) enum Reached {
     Nowhere { protocols: Vec<String> },
 }
 
-/// The forms of actions; A2A first.
-pub(super) fn reached(thing: &Object) -> Reached {
+impl Reached {
+    /// Whether both are the same place, called the same way.
+    pub(super) fn is_like(&self, other: &Reached) -> bool {
+        match (self, other) {
+            (Reached::A2a { interfaces: own, .. }, Reached::A2a { interfaces: others, .. }) => own == others,
+            (Reached::Http { extension: own, .. }, Reached::Http { extension: others, .. }) => own == others,
+            (Reached::Nowhere { .. }, Reached::Nowhere { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// The forms that a card can stand for.
+    pub(super) fn reach(&self) -> Reach {
+        match self {
+            Reached::A2a { .. } => Reach::A2a,
+            Reached::Http { .. } => Reach::Http,
+            Reached::Nowhere { .. } => Reach::Nothing,
+        }
+    }
+}
+
+/// Which forms a card can stand for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reach {
+    A2a,
+    Http,
+    Nothing,
+}
+
+impl Reach {
+    pub(super) fn includes(self, form: &Object) -> bool {
+        match self {
+            Reach::A2a => is_a2a(form),
+            Reach::Http => is_http(form, text(form, "href").unwrap_or_default()),
+            Reach::Nothing => false,
+        }
+    }
+
+    /// Whether a card can say how something is called.
+    pub(super) fn includes_any_of(self, affordance: &Value) -> bool {
+        affordance.as_object().is_some_and(|affordance| forms_of(affordance).any(|form| self.includes(form)))
+    }
+}
+
+/// The forms of actions; A2A first. Skills may have other names than their actions.
+pub(super) fn reached<'t>(thing: &'t Object, skill_of: impl Fn(&'t str) -> &'t str) -> Reached {
     let base = thing.get("base").and_then(Value::as_str);
     let (mut interfaces, mut seen) = (Vec::new(), HashSet::new());
     for form in forms(thing, "actions").chain(forms(thing, "events")).filter(|form| is_a2a(form)) {
@@ -32,7 +81,7 @@ pub(super) fn reached(thing: &Object) -> Reached {
     if !interfaces.is_empty() {
         return Reached::A2a { interfaces, is_streaming: forms(thing, "events").any(is_a2a) };
     }
-    reached_by_http(thing, base)
+    reached_by_http(thing, base, skill_of)
 }
 
 fn affordances<'t>(thing: &'t Object, kind: &str) -> impl Iterator<Item = (&'t String, &'t Object)> {
@@ -40,7 +89,7 @@ fn affordances<'t>(thing: &'t Object, kind: &str) -> impl Iterator<Item = (&'t S
     affordances.filter_map(|(name, affordance)| Some((name, affordance.as_object()?)))
 }
 
-fn forms_of(affordance: &Object) -> impl Iterator<Item = &Object> {
+pub(super) fn forms_of(affordance: &Object) -> impl Iterator<Item = &Object> {
     affordance.get("forms").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
 }
 
@@ -56,16 +105,25 @@ fn is_a2a(form: &Object) -> bool {
     text(form, "subprotocol").is_some_and(|subprotocol| subprotocol.eq_ignore_ascii_case("a2a"))
 }
 
+/// Whether a form is a plain HTTP request; what is relative may be one.
+fn is_http(form: &Object, href: &str) -> bool {
+    let scheme = href.split_once(':').map_or("http", |(scheme, _)| scheme);
+    let is_other = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let is_web = ["http", "https"].iter().any(|web| web.eq_ignore_ascii_case(scheme));
+    !form.contains_key("subprotocol") && (is_web || !is_other(scheme))
+}
+
 /// The interface that an A2A form is of.
 fn interface(form: &Object, base: Option<&str>) -> Option<Value> {
     let href = interface_url(text(form, "href")?, base).ok()?;
     let binding = Binding::read(text(form, "a2a:binding").unwrap_or_else(|| usual_binding(form, &href)));
     let tenant = text(form, "a2a:tenant");
-    let url = match binding {
-        Binding::HttpJson => without_method(&href, tenant),
-        _ => href.as_str(),
-    };
     let version = text(form, "a2a:protocolVersion").unwrap_or("0.3");
+    let generation = Generation::of_version(version).unwrap_or(Generation::V1);
+    let url = match binding {
+        Binding::HttpJson => Resources { generation, tenant }.url(&href),
+        _ => href.as_str().into(),
+    };
     let mut interface = json!({"url": url, "protocolBinding": binding.name(), "protocolVersion": version});
     if let Some(tenant) = tenant {
         interface["tenant"] = tenant.into();
@@ -85,15 +143,7 @@ fn usual_binding(form: &Object, href: &str) -> &'static str {
     }
 }
 
-/// The URL that resources of HTTP+JSON are below.
-fn without_method<'h>(href: &'h str, tenant: Option<&str>) -> &'h str {
-    let bare = ["/message:send", "/message:stream"].iter().find_map(|method| href.strip_suffix(method));
-    let Some(bare) = bare else { return href };
-    let bare = tenant.and_then(|tenant| bare.strip_suffix(tenant)?.strip_suffix('/')).unwrap_or(bare);
-    bare.strip_suffix("/v1").unwrap_or(bare)
-}
-
-fn reached_by_http(thing: &Object, base: Option<&str>) -> Reached {
+fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(&'t str) -> &'t str) -> Reached {
     let (mut actions, mut urls, mut protocols) = (Object::new(), Vec::new(), BTreeSet::new());
     let mut content_type = None;
     for (name, action) in affordances(thing, "actions") {
@@ -103,27 +153,29 @@ fn reached_by_http(thing: &Object, base: Option<&str>) -> Reached {
                 protocols.insert("relative URLs".to_owned());
                 continue;
             };
-            let scheme = href.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            if !matches!(scheme.as_str(), "http" | "https") || form.contains_key("subprotocol") {
+            if !is_http(form, &href) {
+                let scheme = href.split(':').next().unwrap_or_default().to_ascii_lowercase();
                 protocols.insert(text(form, "subprotocol").map_or(scheme, str::to_owned));
                 continue;
             }
             content_type = content_type.or_else(|| text(form, "contentType").map(str::to_owned));
             let url = without_template(&href).to_owned();
-            if !urls.contains(&url) && urls.len() < 100 {
+            if !urls.contains(&url) && urls.len() < MOST_URLS {
                 urls.push(url);
             }
             let mut form = form.clone();
             form.insert("href".into(), href.into());
+            // The card says by itself what is required, and has other names for it.
+            form.retain(|name, _| !["security", "scopes"].contains(&name.as_str()));
             kept.push(Value::Object(form));
         }
         if !kept.is_empty() {
-            let mut listed: Object = ["input", "output", "uriVariables"]
+            let mut listed: Object = LISTED
                 .into_iter()
                 .filter_map(|member| Some((member.to_owned(), action.get(member)?.clone())))
                 .collect();
             listed.insert("forms".into(), kept.into());
-            actions.insert(name.clone(), listed.into());
+            actions.insert(skill_of(name).to_owned(), listed.into());
         }
     }
     if actions.is_empty() {

@@ -1,214 +1,227 @@
-//! The security of a Thing as schemes and requirements of an agent card.
+//! What a Thing requires as the requirements of an agent card and its skills.
+//!
+//! A form says what it requires, or the Thing does for it. What all say is the card's, what an action
+//! says differently its skill's. That something is required and it isn't known what (`auto`) is passed
+//! over beside what is known; a card must never be more open than its Thing.
 
 use std::{
     cell::Cell,
     collections::{BTreeMap, HashSet},
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
-    Generation,
+    Generation, MOST_ALTERNATIVES,
+    export_forms::{Reach, forms_of},
+    export_schemes::{card_name, declared},
     requirements::{self, Alternative},
-    schemes::{FLOWS, Scheme, SchemeKind},
-    security::td_flow,
 };
 use crate::td::{Path, Violation};
 
 type Object = Map<String, Value>;
 
-/// The most alternatives that combinations may become.
-const MOST_ALTERNATIVES: usize = 64;
 /// The most schemes of an alternative.
 const MOST_TOGETHER: usize = 100;
+/// The most scopes of an action.
+const MOST_SCOPES: usize = 100;
 /// How deep combinations may be nested.
 const DEEPEST_COMBINATION: usize = 16;
 /// The most names that are looked up.
 const MOST_STEPS: usize = 10_000;
 
-/// Adds `securitySchemes` and the requirements to the members of a card.
-pub(super) fn add(thing: &Object, shape: Generation, members: &mut Object, violations: &mut Vec<Violation>) {
-    let nothing = Object::new();
-    let definitions = thing.get("securityDefinitions").and_then(Value::as_object).unwrap_or(&nothing);
-    let resolver = Resolver { definitions, steps: Cell::new(0) };
-    let alternatives = match thing.get("security").map_or_else(|| Ok(Vec::new()), |names| resolver.all_of(names, 0)) {
-        Ok(alternatives) => alternatives,
-        Err(message) => {
-            violations.push(Violation::new("/security", "no-security-form", message));
-            return;
-        }
-    };
-    let used: HashSet<&str> = alternatives.iter().flatten().map(String::as_str).collect();
-    let mut schemes: BTreeMap<String, Scheme> = BTreeMap::new();
-    for (name, definition) in definitions {
-        let Some(definition) = definition.as_object() else { continue };
-        match scheme_of(definition) {
-            Ok(None) => {}
-            Ok(Some(scheme)) => merge(&mut schemes, card_name(name, definition), scheme),
-            // What nobody needs is left out.
-            Err(message) if used.contains(name.as_str()) => {
-                let list = Path::ROOT.member("securityDefinitions");
-                violations.push(Violation::new(list.member(name).to_pointer(), "no-security-form", message));
-            }
-            Err(_) => {}
-        }
-    }
-    if !schemes.is_empty() {
-        let written: Object = schemes.into_iter().map(|(name, scheme)| (name, scheme.write(shape))).collect();
-        members.insert("securitySchemes".into(), written.into());
-    }
-    add_requirements(thing, shape, &alternatives, members);
+/// Alternatives of definitions that are needed together, or why that can't be said.
+type Alternatives = Result<Vec<Vec<String>>, String>;
+
+/// What is required of who calls.
+#[derive(Debug, Clone, PartialEq)]
+struct Needs {
+    alternatives: Alternatives,
+    scopes: Vec<String>,
 }
 
-/// The requirements of the card that was, if its schemes are still there; else those of the TD.
-fn add_requirements(thing: &Object, shape: Generation, alternatives: &[Vec<String>], members: &mut Object) {
-    let names = members.get("securitySchemes").and_then(Value::as_object);
-    let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
-    let is_defined = |name: &str| [names, definitions].into_iter().flatten().any(|names| names.contains_key(name));
-    if let Some(kept) = requirements::of(members, shape)
-        && requirements::read(kept).0.iter().flatten().all(|(name, _)| is_defined(name))
-    {
-        return;
-    }
-    members.remove("security");
-    members.remove("securityRequirements");
-    if alternatives.iter().all(Vec::is_empty) {
-        return;
-    }
-    let scopes = scopes(thing);
-    let of_name = |name: &String| {
-        let definition = thing.get("securityDefinitions").and_then(|definitions| definitions.get(name));
-        let is_oauth = definition.and_then(|definition| definition.get("scheme")) == Some(&"oauth2".into());
-        (name.clone(), if is_oauth { scopes.clone() } else { Vec::new() })
-    };
-    let alternatives: Vec<Alternative> = alternatives.iter().map(|names| names.iter().map(of_name).collect()).collect();
-    members.insert(requirements::member(shape).into(), requirements::write(&alternatives, shape));
-}
-
-/// The scopes that forms of actions ask for.
-fn scopes(thing: &Object) -> Vec<String> {
-    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let forms = actions.filter_map(|action| action.get("forms")?.as_array()).flatten();
-    let mut scopes: Vec<String> = Vec::new();
-    for scope in forms.filter_map(|form| form.get("scopes")).take(1000) {
-        let several = scope.as_array().map_or(std::slice::from_ref(scope), Vec::as_slice);
-        for scope in several.iter().filter_map(Value::as_str).take(100) {
-            if !scopes.iter().any(|known| known == scope) && scopes.len() < 100 {
-                scopes.push(scope.to_owned());
-            }
-        }
-    }
-    scopes
-}
-
-/// The card's name of a definition: several flows were one scheme.
-fn card_name(name: &str, definition: &Object) -> String {
-    let is_flow = definition.get("scheme").and_then(Value::as_str) == Some("oauth2");
-    let whole = definition.get("a2a:scheme").and_then(Value::as_str).filter(|_| is_flow);
-    whole.unwrap_or(name).to_owned()
-}
-
-/// Adds a scheme, or its flow to the scheme of that name.
-fn merge(schemes: &mut BTreeMap<String, Scheme>, name: String, mut scheme: Scheme) {
-    let Some(known) = schemes.get_mut(&name) else {
-        schemes.insert(name, scheme);
-        return;
-    };
-    if let (Some(Value::Object(flows)), Some(Value::Object(more))) =
-        (known.members.get_mut("flows"), scheme.members.get_mut("flows"))
-    {
-        flows.append(more);
+impl Needs {
+    fn is_nothing(&self) -> bool {
+        self.alternatives.as_ref().is_ok_and(|alternatives| alternatives.iter().all(Vec::is_empty))
     }
 }
 
-/// The scheme of a definition; none for `nosec`, `auto` and `combo`, which no card declares.
-fn scheme_of(definition: &Object) -> Result<Option<Scheme>, String> {
-    let text = |name: &str| definition.get(name).and_then(Value::as_str);
-    let scheme = text("scheme").unwrap_or_default();
-    let place = text("in");
-    let (kind, mut members) = match scheme {
-        "nosec" | "auto" | "combo" => return Ok(None),
-        "apikey" => match (place.unwrap_or("query"), text("name")) {
-            (place @ ("header" | "query" | "cookie"), Some(name)) => {
-                (SchemeKind::ApiKey, json!({"in": place, "name": name}))
-            }
-            (_, None) => return Err("an API key of an agent card has a name".into()),
-            (place, _) => {
-                return Err(format!("an API key of an agent card is in header, query or cookie, not {place}"));
-            }
-        },
-        "basic" | "bearer" | "digest" if place.is_none_or(|place| place == "header") => {
-            let mut http = json!({"scheme": text("a2a:scheme").unwrap_or(scheme)});
-            if let Some(format) = text("format") {
-                http["bearerFormat"] = format.into();
-            }
-            (SchemeKind::Http, http)
-        }
-        "basic" | "bearer" | "digest" => {
-            return Err(format!("credentials of the scheme {scheme} go into the header in A2A"));
-        }
-        "oauth2" => (SchemeKind::OAuth2, json!({"flows": flows_of(definition)?})),
-        "a2a:http" => (SchemeKind::Http, json!({"scheme": text("a2a:scheme").unwrap_or_default()})),
-        "a2a:openIdConnect" => (SchemeKind::OpenIdConnect, json!({})),
-        "a2a:mutualTLS" => (SchemeKind::MutualTls, json!({})),
-        other => return Err(format!("an agent card has no scheme {other:?}")),
-    };
-    if let Value::Object(members) = &mut members {
-        let of_flow = kind == SchemeKind::OAuth2;
-        let is_own = |name: &str| match name {
-            "scheme" | "scopes" => false,
-            "pkceRequired" => !of_flow,
-            _ => true,
+/// What a Thing requires.
+pub(super) struct Security<'t> {
+    definitions: Option<&'t Object>,
+    of_thing: Needs,
+    of_actions: BTreeMap<&'t str, Needs>,
+    /// Where forms of one action differ.
+    violations: Vec<Violation>,
+}
+
+impl<'t> Security<'t> {
+    /// What those forms require that a card can stand for.
+    pub(super) fn of(thing: &'t Object, reach: Reach) -> Security<'t> {
+        let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
+        let mut resolver = Resolver { definitions, steps: Cell::new(0), known: BTreeMap::new() };
+        let of_root = thing.get("security").map_or_else(|| Ok(vec![Vec::new()]), |names| resolver.resolve(names));
+        let mut security = Security {
+            definitions,
+            of_thing: Needs { alternatives: of_root.clone(), scopes: Vec::new() },
+            of_actions: BTreeMap::new(),
+            violations: Vec::new(),
         };
-        let own = definition.iter().filter_map(|(name, value)| Some((name.strip_prefix("a2a:")?, value)));
-        members.extend(own.filter(|(name, _)| is_own(name)).map(|(name, value)| (name.to_owned(), value.clone())));
-        if let Some(description) = definition.get("description") {
-            members.insert("description".into(), description.clone());
+        for kind in ["actions", "events"] {
+            let affordances = thing.get(kind).and_then(Value::as_object).into_iter().flatten();
+            for (name, affordance) in affordances.filter_map(|(name, one)| Some((name, one.as_object()?))) {
+                let mut needs: Option<Needs> = None;
+                for form in forms_of(affordance).filter(|form| reach.includes(form)) {
+                    let alternatives = match form.get("security") {
+                        Some(names) => resolver.resolve(names),
+                        None => of_root.clone(),
+                    };
+                    let own = Needs { alternatives, scopes: scopes(form) };
+                    if *needs.get_or_insert_with(|| own.clone()) != own {
+                        let message = "its forms require different things, and a card says that of a whole skill";
+                        security.refuse(kind, name, message);
+                        break;
+                    }
+                }
+                match (needs, kind) {
+                    (Some(needs), "actions") => drop(security.of_actions.insert(name, needs)),
+                    (Some(needs), _) if needs.alternatives != of_root => {
+                        security.refuse(kind, name, "an event of a card requires what the card does");
+                    }
+                    _ => {}
+                }
+            }
         }
-        return Ok(Some(Scheme { kind, members: std::mem::take(members) }));
+        let shared = security.of_actions.values().filter(|needs| needs.alternatives == of_root);
+        let mut seen = HashSet::new();
+        let scopes = shared.flat_map(|needs| &needs.scopes).filter(|scope| seen.insert(scope.as_str()));
+        security.of_thing.scopes = scopes.take(MOST_SCOPES).cloned().collect();
+        security
     }
-    Ok(None)
+
+    fn refuse(&mut self, kind: &str, name: &str, message: &str) {
+        let list = Path::ROOT.member(kind);
+        self.violations.push(Violation::new(list.member(name).to_pointer(), "no-security-form", message));
+    }
+
+    /// The definitions that are used.
+    pub(super) fn used(&self) -> HashSet<&str> {
+        let all = std::iter::once(&self.of_thing).chain(self.of_actions.values());
+        all.filter_map(|needs| needs.alternatives.as_ref().ok()).flatten().flatten().map(String::as_str).collect()
+    }
+
+    /// Adds the requirements to the members of a card. Those that it has already stay where the Thing of
+    /// `kept`, which is the card as it was, requires the same.
+    pub(super) fn add(
+        mut self,
+        kept: Option<&Security<'_>>,
+        action_of: impl Fn(&Object) -> Option<String>,
+        shape: Generation,
+        members: &mut Object,
+    ) -> Vec<Violation> {
+        let is_kept = kept.is_some_and(|kept| kept.of_thing == self.of_thing);
+        if !is_kept {
+            forget(members);
+        }
+        // That nothing is needed goes without saying.
+        if !is_kept && !self.of_thing.is_nothing() {
+            let needs = self.of_thing.clone();
+            self.require(&needs, &Path::ROOT.member("security"), shape, members);
+        }
+        let Some(Value::Array(mut skills)) = members.remove("skills") else { return self.violations };
+        for skill in skills.iter_mut().filter_map(Value::as_object_mut) {
+            let needs =
+                action_of(skill).and_then(|action| Some((self.of_actions.get(action.as_str())?.clone(), action)));
+            let Some((needs, action)) = needs else { continue };
+            let was = kept.and_then(|kept| kept.of_actions.get(action.as_str()));
+            let has_own = requirements::of(skill, shape).is_some();
+            if was == Some(&needs) && (is_kept || has_own) {
+                continue;
+            }
+            if needs == self.of_thing {
+                forget(skill);
+                continue;
+            }
+            let list = Path::ROOT.member("actions");
+            self.require(&needs, &list.member(&action), shape, skill);
+        }
+        members.insert("skills".into(), skills.into());
+        self.violations
+    }
+
+    /// Writes what is needed into a card or skill.
+    fn require(&mut self, needs: &Needs, path: &Path<'_>, shape: Generation, owner: &mut Object) {
+        forget(owner);
+        match self.alternatives(needs) {
+            Ok(alternatives) => {
+                owner.insert(requirements::member(shape).into(), requirements::write(&alternatives, shape));
+            }
+            Err(message) => self.violations.push(Violation::new(path.to_pointer(), "no-security-form", message)),
+        }
+    }
+
+    /// The alternatives by the names that schemes have in a card.
+    fn alternatives(&self, needs: &Needs) -> Result<Vec<Alternative>, String> {
+        let resolved = needs.alternatives.as_ref().map_err(String::clone)?;
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        for names in resolved {
+            let known: Alternative = names.iter().filter_map(|name| self.requirement(name, &needs.scopes)).collect();
+            if (names.is_empty() || !known.is_empty()) && !alternatives.contains(&known) {
+                alternatives.push(known);
+            }
+        }
+        if alternatives.is_empty() && !resolved.is_empty() {
+            return Err("something is required, but not said what (`auto`), and a card names it".into());
+        }
+        Ok(alternatives)
+    }
+
+    /// A scheme with the scopes that are asked for; none if it isn't known what it is.
+    fn requirement(&self, name: &str, scopes: &[String]) -> Option<(String, Vec<String>)> {
+        let definition = self.definitions?.get(name)?.as_object()?;
+        let scheme = definition.get("scheme").and_then(Value::as_str);
+        if scheme == Some("auto") && declared(definition).is_none() {
+            return None;
+        }
+        let scopes = if matches!(scheme, Some("oauth2" | "a2a:openIdConnect")) { scopes.to_vec() } else { Vec::new() };
+        Some((card_name(name, definition), scopes))
+    }
 }
 
-fn flows_of(definition: &Object) -> Result<Value, String> {
-    let text = |name: &str| definition.get(name).and_then(Value::as_str);
-    let Some(written) = text("flow") else { return Err("OAuth 2.0 without a flow".into()) };
-    let Some(flow) = FLOWS.into_iter().find(|flow| td_flow(flow) == written || *flow == written) else {
-        return Err(format!("an agent card has no flow {written:?}"));
-    };
-    let authorization = if flow == "deviceCode" { "deviceAuthorizationUrl" } else { "authorizationUrl" };
-    let mut members = Object::new();
-    for (term, member) in [("authorization", authorization), ("token", "tokenUrl"), ("refresh", "refreshUrl")] {
-        if let Some(url) = text(term) {
-            members.insert(member.into(), url.into());
-        }
-    }
-    if let Some(required) = definition.get("a2a:pkceRequired") {
-        members.insert("pkceRequired".into(), required.clone());
-    }
-    let scopes = match (definition.get("a2a:scopes"), definition.get("scopes")) {
-        (Some(described @ Value::Object(_)), _) => described.clone(),
-        (_, Some(Value::String(scope))) => json!({scope: ""}),
-        (_, Some(Value::Array(scopes))) => {
-            let scopes = scopes.iter().filter_map(Value::as_str);
-            scopes.map(|scope| (scope.to_owned(), "".into())).collect::<Object>().into()
-        }
-        _ => json!({}),
-    };
-    members.insert("scopes".into(), scopes);
-    Ok(json!({flow: members}))
+fn forget(owner: &mut Object) {
+    owner.remove("security");
+    owner.remove("securityRequirements");
+}
+
+/// The scopes that a form asks for.
+fn scopes(form: &Object) -> Vec<String> {
+    let Some(scopes) = form.get("scopes") else { return Vec::new() };
+    let several = scopes.as_array().map_or(std::slice::from_ref(scopes), Vec::as_slice);
+    several.iter().filter_map(Value::as_str).take(MOST_SCOPES).map(str::to_owned).collect()
 }
 
 /// Names of definitions as alternatives of schemes that are needed together.
 struct Resolver<'t> {
-    definitions: &'t Object,
+    definitions: Option<&'t Object>,
     /// How many names were looked up.
     steps: Cell<usize>,
+    /// What was resolved already, by its JSON text.
+    known: BTreeMap<String, Alternatives>,
 }
 
 impl Resolver<'_> {
+    fn resolve(&mut self, names: &Value) -> Alternatives {
+        let text = names.to_string();
+        if let Some(known) = self.known.get(&text) {
+            return known.clone();
+        }
+        let resolved = self.all_of(names, 0);
+        self.known.insert(text, resolved.clone());
+        resolved
+    }
+
     /// What one name or all of several stand for.
-    fn all_of(&self, names: &Value, depth: usize) -> Result<Vec<Vec<String>>, String> {
+    fn all_of(&self, names: &Value, depth: usize) -> Alternatives {
         let names = names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice);
         let mut product: Vec<Vec<String>> = vec![Vec::new()];
         for name in names.iter().filter_map(Value::as_str) {
@@ -225,7 +238,7 @@ impl Resolver<'_> {
         Ok(product)
     }
 
-    fn one_of(&self, names: &Value, depth: usize) -> Result<Vec<Vec<String>>, String> {
+    fn one_of(&self, names: &Value, depth: usize) -> Alternatives {
         let mut union: Vec<Vec<String>> = Vec::new();
         for name in names.as_array().into_iter().flatten().filter_map(Value::as_str) {
             for alternative in self.one(name, depth)? {
@@ -240,22 +253,22 @@ impl Resolver<'_> {
         Ok(union)
     }
 
-    fn one(&self, name: &str, depth: usize) -> Result<Vec<Vec<String>>, String> {
+    fn one(&self, name: &str, depth: usize) -> Alternatives {
         self.steps.set(self.steps.get() + 1);
         if depth > DEEPEST_COMBINATION || self.steps.get() > MOST_STEPS {
             return Err("combinations of schemes are nested too deep, or contain themselves".into());
         }
-        let Some(Value::Object(definition)) = self.definitions.get(name) else {
+        let Some(Value::Object(definition)) = self.definitions.and_then(|definitions| definitions.get(name)) else {
             return Err(format!("{name:?} isn't defined in `securityDefinitions`"));
         };
         match definition.get("scheme").and_then(Value::as_str) {
-            Some("nosec" | "auto") => Ok(vec![Vec::new()]),
+            Some("nosec") => Ok(vec![Vec::new()]),
             Some("combo") => match (definition.get("oneOf"), definition.get("allOf")) {
                 (Some(names), _) => self.one_of(names, depth + 1),
                 (None, Some(names)) => self.all_of(names, depth + 1),
                 (None, None) => Err(format!("{name:?} combines nothing")),
             },
-            _ => Ok(vec![vec![card_name(name, definition)]]),
+            _ => Ok(vec![vec![name.to_owned()]]),
         }
     }
 }

@@ -3,15 +3,23 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Card, Generation, Options,
+    Card, FORMS_BINDING, Generation, Options,
     interface::{Binding, Interface},
-    reference::{Unusable, grpc_target, interface_url},
+    reference::Unusable,
+    rest::Resources,
     security::Security,
 };
-use crate::{convert::shape::Findings, td::Path};
+use crate::{
+    convert::shape::Findings,
+    td::{MAX_DOCUMENT_BYTES, Path},
+};
 
 /// The most interfaces that get forms: every skill has a form for each.
 const MOST_INTERFACES: usize = 16;
+/// What forms may take of a description.
+const MOST_FORM_BYTES: usize = MAX_DOCUMENT_BYTES / 2;
+/// About what a form takes besides its URL.
+const FORM_BYTES: usize = 320;
 
 /// An operation of the protocol that affordances stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,25 +37,33 @@ pub(super) struct Endpoint<'c> {
     version: String,
 }
 
-/// The interfaces of a card that can be called. Of others it is said why not.
-pub(super) fn endpoints<'c>(card: &'c Card, options: &Options, findings: &mut Findings) -> Vec<Endpoint<'c>> {
+/// The interfaces of a card that can be called, if so many actions have forms for them. Of others it is
+/// said why not.
+pub(super) fn endpoints<'c>(
+    card: &'c Card,
+    options: &Options,
+    actions: usize,
+    findings: &mut Findings,
+) -> Vec<Endpoint<'c>> {
     let interfaces = card.interfaces();
-    if interfaces.len() > MOST_INTERFACES {
-        let message = || format!("{} interfaces; only the first {MOST_INTERFACES} get forms", interfaces.len());
-        findings.add(&Path::ROOT, "too-many-interfaces", message);
-    }
-    let usable = interfaces.into_iter().take(MOST_INTERFACES).filter_map(|interface| {
-        let target = (interface.binding == Binding::Grpc).then(|| grpc_target(interface.url)).flatten();
-        let url = target.map_or_else(|| interface_url(interface.url, options.base.as_deref()), Ok);
-        match url {
-            Ok(url) => Some(Endpoint { version: interface.version(), interface, url }),
-            Err(unusable) => {
-                warn(interface, unusable, findings);
-                None
-            }
+    let total = interfaces.len();
+    let mut bytes = 0;
+    let mut endpoints: Vec<Endpoint<'c>> = Vec::new();
+    for (index, interface) in interfaces.into_iter().enumerate() {
+        bytes += actions * (FORM_BYTES + interface.url.len());
+        if index >= MOST_INTERFACES || (index > 0 && bytes > MOST_FORM_BYTES) {
+            let message = || format!("{total} interfaces; only the first {index} get forms");
+            findings.add(&Path::ROOT, "too-many-interfaces", message);
+            break;
         }
-    });
-    usable.collect()
+        match interface.resolved_url(options.base.as_deref()) {
+            // Requests of its own, which an extension lists.
+            Ok(_) if interface.binding == Binding::Custom(FORMS_BINDING) => {}
+            Ok(url) => endpoints.push(Endpoint { version: interface.version(), interface, url }),
+            Err(unusable) => warn(interface, unusable, findings),
+        }
+    }
+    endpoints
 }
 
 fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
@@ -59,17 +75,18 @@ fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
 
 /// The forms of an operation.
 pub(super) fn forms(endpoints: &[Endpoint<'_>], operation: Operation, security: Option<&Security>) -> Vec<Value> {
-    let with_security = |endpoint: &Endpoint<'_>| {
-        let mut form = endpoint.form(operation);
-        if let Some(Security { names, .. }) = security {
-            form.insert("security".into(), names.clone());
+    endpoints.iter().map(|endpoint| secured(endpoint.form(operation), security)).collect()
+}
+
+/// A form that says what it requires.
+pub(super) fn secured(mut form: Map<String, Value>, security: Option<&Security>) -> Value {
+    if let Some(Security { names, scopes }) = security {
+        form.insert("security".into(), names.clone());
+        if !scopes.is_empty() {
+            form.insert("scopes".into(), scopes.iter().map(String::as_str).collect());
         }
-        if let Some(Security { scopes, .. }) = security.filter(|security| !security.scopes.is_empty()) {
-            form.insert("scopes".into(), json!(scopes));
-        }
-        Value::Object(form)
-    };
-    endpoints.iter().map(with_security).collect()
+    }
+    Value::Object(form)
 }
 
 impl Endpoint<'_> {
@@ -103,24 +120,12 @@ impl Endpoint<'_> {
         form
     }
 
-    /// HTTP+JSON has a resource for each method, below the URL of the interface (and of the tenant).
     fn href(&self, operation: Operation) -> String {
         if self.interface.binding != Binding::HttpJson {
             return self.url.clone();
         }
-        let (start, query) = self.url.split_at(self.url.find(['?', '#']).unwrap_or(self.url.len()));
-        let start = start.trim_end_matches('/');
-        let verb = match operation {
-            Operation::Send => "message:send",
-            Operation::Stream => "message:stream",
-        };
-        let query = query.split('#').next().unwrap_or_default();
-        match (self.interface.generation(), self.interface.tenant) {
-            (Generation::V0, _) if start.ends_with("/v1") => format!("{start}/{verb}{query}"),
-            (Generation::V0, _) => format!("{start}/v1/{verb}{query}"),
-            (Generation::V1, None) => format!("{start}/{verb}{query}"),
-            (Generation::V1, Some(tenant)) => format!("{start}/{}/{verb}{query}", encode_segment(tenant)),
-        }
+        let resources = Resources { generation: self.interface.generation(), tenant: self.interface.tenant };
+        resources.href(&self.url, operation)
     }
 
     fn method(&self, operation: Operation) -> Option<&'static str> {
@@ -145,16 +150,20 @@ impl Endpoint<'_> {
 }
 
 impl Operation {
+    pub(super) const ALL: [Operation; 2] = [Operation::Send, Operation::Stream];
+
+    /// The end of its resource's path in HTTP+JSON.
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Operation::Send => "/message:send",
+            Operation::Stream => "/message:stream",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Operation::Send => "invokeaction",
             Operation::Stream => "subscribeevent",
         }
     }
-}
-
-fn encode_segment(text: &str) -> String {
-    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    utf8_percent_encode(text, RESERVED).to_string()
 }

@@ -1,18 +1,15 @@
 //! The id of a card's Thing: what stays the same when the card changes.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, net::Ipv6Addr};
 
 use fluent_uri::Iri;
 use uuid::Uuid;
 
-use super::interface::Interface;
-
 /// `urn:uuid:` version 5, in the namespace of URLs, of the preferred interface's URL, its tenant and
 /// the name of the agent, each on a line. Of the URL, user-info, query and fragment don't count, nor
 /// how scheme and host are cased, nor a port that is the scheme's own, nor a path that is only `/`.
-pub(super) fn identify(preferred: &Interface<'_>, name: &str) -> String {
-    let tenant = preferred.tenant.unwrap_or_default();
-    let words = format!("{}\n{tenant}\n{name}", place(preferred.url.trim()));
+pub(super) fn identify(url: &str, tenant: Option<&str>, name: &str) -> String {
+    let words = format!("{}\n{}\n{name}", place(url), tenant.unwrap_or_default());
     Uuid::new_v5(&Uuid::NAMESPACE_URL, words.as_bytes()).urn().to_string()
 }
 
@@ -22,7 +19,7 @@ pub(in crate::convert) fn place(url: &str) -> Cow<'_, str> {
     let Ok(iri) = Iri::parse(bare) else { return bare.into() };
     let Some(authority) = iri.authority() else { return bare.into() };
     let scheme = iri.scheme();
-    let mut place = format!("{}://{}", scheme.as_str().to_ascii_lowercase(), authority.host().to_lowercase());
+    let mut place = format!("{}://{}", scheme.as_str().to_ascii_lowercase(), host(authority.host()));
     let port = authority.port().map(|port| port.as_str()).filter(|port| !port.is_empty());
     let is_default = |port: &str| scheme.default_port().is_some_and(|default| port.parse() == Ok(default));
     if let Some(port) = port.filter(|port| !is_default(port)) {
@@ -33,6 +30,15 @@ pub(in crate::convert) fn place(url: &str) -> Cow<'_, str> {
         place.push_str(iri.path().as_str());
     }
     place.into()
+}
+
+/// The host in one of its spellings: an IPv6 address has many.
+fn host(written: &str) -> String {
+    let address = written.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match address.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
+        Some(address) => format!("[{address}]"),
+        None => written.to_lowercase(),
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +53,6 @@ mod tests {
         assert_eq!(place("https://a.example/"), place("https://a.example"));
         assert_ne!(place("https://a.example/X"), place("https://a.example/x"));
         assert_ne!(place("https://a.example:8443"), place("https://a.example"));
-        assert_eq!(place("/relative?q"), "/relative");
+        assert_eq!(place("http://[0:0::1]:80"), place("http://[::1]/"));
     }
 }

@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Card, Generation};
-use crate::td::Path;
+use super::{
+    Card, Generation,
+    reference::{Unusable, grpc_target, interface_url},
+};
+use crate::{convert::shape::Findings, td::Path};
 
 /// The transport of an interface; a protocol binding in 1.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +21,10 @@ pub(super) enum Binding<'c> {
 impl<'c> Binding<'c> {
     /// Reads a name, also as people write it.
     pub(super) fn read(name: &'c str) -> Binding<'c> {
-        let plain: String =
-            name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).take(12).collect();
+        if name.len() > 32 || name.contains("://") {
+            return Binding::Custom(name);
+        }
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
         match plain.as_str() {
             "jsonrpc" | "jsonrpc20" => Binding::JsonRpc,
             "httpjson" | "rest" | "http" | "httpjsonrest" | "httprest" => Binding::HttpJson,
@@ -46,7 +51,7 @@ pub(super) struct Interface<'c> {
     /// The binding as it is written; none where it is left out.
     pub(super) written: Option<&'c str>,
     /// The protocol version as it is written; none where it is left out.
-    version: Option<&'c str>,
+    pub(super) written_version: Option<&'c str>,
     pub(super) tenant: Option<&'c str>,
     pub(super) place: Place,
 }
@@ -82,20 +87,41 @@ impl<'c> Interface<'c> {
     pub(super) fn generation(&self) -> Generation {
         match self.place {
             Place::Main | Place::Additional(_) => Generation::V0,
-            Place::Supported(_) => self.version.and_then(Generation::of_version).unwrap_or(Generation::V1),
+            Place::Supported(_) => self.written_version.and_then(Generation::of_version).unwrap_or(Generation::V1),
         }
+    }
+
+    /// Its URL, relative ones resolved, the `host:port` of gRPC as one.
+    pub(super) fn resolved_url(&self, base: Option<&str>) -> Result<String, Unusable> {
+        let target = (self.binding == Binding::Grpc).then(|| grpc_target(self.url)).flatten();
+        target.map_or_else(|| interface_url(self.url, base), Ok)
     }
 
     /// The protocol version as `Major.Minor`.
     pub(super) fn version(&self) -> String {
         let generation = self.generation();
-        let written = self.version.filter(|version| Generation::of_version(version) == Some(generation));
+        let written = self.written_version.filter(|version| Generation::of_version(version) == Some(generation));
         let parts = |version: &str| -> Option<String> {
             let mut parts = version.trim().trim_start_matches(['v', 'V']).split('.');
             let (major, minor) = (parts.next()?.parse::<u32>().ok()?, parts.next().unwrap_or("0").parse::<u32>().ok()?);
             Some(format!("{major}.{minor}"))
         };
         written.and_then(parts).unwrap_or_else(|| generation.name().to_owned())
+    }
+}
+
+impl Interface<'_> {
+    /// A card of 1.0 says the version of each interface.
+    pub(super) fn check_version(&self, findings: &mut Findings) {
+        let (Place::Supported(index), Some(written)) = (self.place, self.written_version) else { return };
+        let major = Generation::of_version(written).and_then(|_| self.version().split('.').next()?.parse::<u32>().ok());
+        if Generation::of_version(written).is_some() && major.is_some_and(|major| major <= 1) {
+            return;
+        }
+        let list = Path::ROOT.member("supportedInterfaces");
+        findings.add(&list.index(index).member("protocolVersion"), "version-unknown", || {
+            format!("{written:?} is no version that is known; the methods are those of {}", self.generation())
+        });
     }
 }
 
@@ -115,7 +141,7 @@ fn supported(card: &Card) -> impl Iterator<Item = Interface<'_>> {
             url: text("url")?,
             binding: Binding::read(written.unwrap_or("JSONRPC")),
             written,
-            version: text("protocolVersion"),
+            written_version: text("protocolVersion"),
             tenant: text("tenant").filter(|tenant| !tenant.is_empty()),
             place: Place::Supported(index),
         })
@@ -140,5 +166,5 @@ fn interfaces_0(card: &Card) -> Vec<Interface<'_>> {
 
 fn legacy<'c>(card: &'c Card, url: &'c str, written: Option<&'c str>, place: Place) -> Interface<'c> {
     let binding = Binding::read(written.unwrap_or("JSONRPC"));
-    Interface { url, binding, written, version: card.text("protocolVersion"), tenant: None, place }
+    Interface { url, binding, written, written_version: card.text("protocolVersion"), tenant: None, place }
 }

@@ -28,6 +28,7 @@ const CARD_0: &[Member] = &[
     Member::optional("iconUrl", Kind::Text),
     Member::optional("securitySchemes", Kind::Named(SCHEME)),
     Member::optional("security", Kind::Free),
+    Member::optional("securityRequirements", Kind::Free),
     Member::optional("supportsAuthenticatedExtendedCard", Kind::Flag),
     Member::optional("signatures", Kind::Objects(SIGNATURE)),
 ];
@@ -139,6 +140,7 @@ const FLOWS: &[Member] = &[
 ];
 
 const FLOW: &[Member] = &[
+    Member::written("scopes", Kind::Described),
     Member::optional("authorizationUrl", Kind::Text),
     Member::optional("deviceAuthorizationUrl", Kind::Text),
     Member::optional("tokenUrl", Kind::Text),

@@ -19,28 +19,37 @@
 //! | `a2a:implicit`, `a2a:password` | security | flows of OAuth 2.0 that a TD hasn't |
 //! | `a2a:scheme` | security | the HTTP scheme, or the card's scheme that one of several flows is of |
 //! | `a2a:scopes` | security | scopes with their descriptions |
+//! | `a2a:flow`, `a2a:flows` | security | other members of the flow, and other flows than a card's |
+//! | `a2a:declared` | security | the card's scheme where a TD can only say `auto` |
+//! | `a2a:siblings` | security | members beside the object that a scheme of 1.0 is in |
 
 mod card;
-mod convert;
+mod definition;
 mod diagnosis;
 mod export;
 mod export_forms;
+mod export_schemes;
 mod export_security;
 mod forms;
+mod generation_security;
+mod generations;
 mod identity;
 mod interface;
 mod members;
 mod redaction;
 mod reference;
 mod requirements;
+mod rest;
 mod schemes;
 mod security;
+mod skills;
 mod thing;
+mod unsafe_urls;
 
 use std::{fmt, str::FromStr};
 
 pub(super) use self::identity::place;
-pub use self::{card::Card, convert::Rendition, export::from_thing};
+pub use self::{card::Card, export::from_thing, generations::Rendition};
 use crate::{Error, td::Report, td::Violation};
 
 /// The namespace that the prefix `a2a` stands for in descriptions.
@@ -112,6 +121,9 @@ pub struct Options {
     /// Where the card is from: what relative URLs in it are resolved against.
     pub base: Option<String>,
 }
+
+/// The most alternatives that requirements are expanded to.
+const MOST_ALTERNATIVES: usize = 64;
 
 fn invalid(violations: Vec<Violation>, warnings: Vec<Violation>) -> Error {
     Error::InvalidSource { format: "a2a", report: Report { version: None, violations, warnings } }

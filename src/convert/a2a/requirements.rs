@@ -9,31 +9,48 @@ use super::Generation;
 /// One alternative: the schemes that are needed together, with the scopes that are asked for.
 pub(super) type Alternative = Vec<(String, Vec<String>)>;
 
+/// What was read of requirements.
+pub(super) struct Requirements {
+    pub(super) alternatives: Vec<Alternative>,
+    /// How many elements can't be read.
+    pub(super) unread: usize,
+    /// Whether there are members that only 1.0 has room for, which no table knows.
+    pub(super) has_more: bool,
+}
+
 /// Reads requirements in either spelling; what can't be read is passed over and counted.
-pub(super) fn read(requirements: &Value) -> (Vec<Alternative>, usize) {
+pub(super) fn read(requirements: &Value, generation: Generation) -> Requirements {
     let elements = match requirements {
         Value::Array(elements) => elements.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let mut unread = 0;
-    let alternatives = elements.iter().filter_map(|element| {
-        let alternative = read_alternative(element);
-        unread += usize::from(alternative.is_none());
-        alternative
-    });
-    (alternatives.collect(), unread)
+    let alternatives: Vec<Alternative> =
+        elements.iter().filter_map(|element| read_alternative(element, generation)).collect();
+    let unread = elements.len() - alternatives.len();
+    Requirements { alternatives, unread, has_more: elements.iter().any(has_more) }
 }
 
-fn read_alternative(element: &Value) -> Option<Alternative> {
+fn read_alternative(element: &Value, generation: Generation) -> Option<Alternative> {
+    let unscoped = |names: &[Value]| names.iter().map(|name| Some((name.as_str()?.to_owned(), Vec::new()))).collect();
     let schemes = match element {
         Value::String(name) => return Some(vec![(name.clone(), Vec::new())]),
         Value::Object(members) => match members.get("schemes") {
             Some(Value::Object(schemes)) => schemes,
+            // In 0.x it is a scheme of that name, with its scopes.
+            Some(Value::Array(names)) if generation == Generation::V1 => return unscoped(names),
             _ => members,
         },
         _ => return None,
     };
     Some(schemes.iter().map(|(name, scopes)| (name.clone(), read_scopes(scopes))).collect())
+}
+
+fn has_more(element: &Value) -> bool {
+    let Some(Value::Object(schemes)) = element.get("schemes") else { return false };
+    let has_more_than = |value: &Value, name: &str| {
+        value.as_object().is_some_and(|members| members.keys().any(|member| member != name))
+    };
+    has_more_than(element, "schemes") || schemes.values().any(|scopes| has_more_than(scopes, "list"))
 }
 
 fn read_scopes(scopes: &Value) -> Vec<String> {

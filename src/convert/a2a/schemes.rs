@@ -49,33 +49,58 @@ impl SchemeKind {
 /// The flows of OAuth 2.0 by the names that cards have for them.
 pub(super) const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "deviceCode", "implicit", "password"];
 
+/// Where an API key may be.
+pub(super) const PLACES: [&str; 3] = ["header", "query", "cookie"];
+
+/// The endpoints of a flow: what a TD calls them, and what a card does.
+pub(super) fn endpoints(flow: &str) -> [(&'static str, &'static str); 3] {
+    let authorization = if flow == "deviceCode" { "deviceAuthorizationUrl" } else { "authorizationUrl" };
+    [("authorization", authorization), ("token", "tokenUrl"), ("refresh", "refreshUrl")]
+}
+
+/// What 0.x has beside the object of 1.0 in a card that is written for readers of both.
+const SPELLED_FOR_BOTH: [&str; 9] =
+    ["type", "description", "name", "in", "location", "scheme", "bearerFormat", "flows", "openIdConnectUrl"];
+
 /// A scheme: its kind, and its members as 0.x spells them, without `type`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scheme {
     pub(super) kind: SchemeKind,
     pub(super) members: Object,
+    /// Members beside the object of 1.0.
+    pub(super) siblings: Object,
 }
 
 impl Scheme {
+    /// A scheme without siblings.
+    pub(super) fn of(kind: SchemeKind, members: Object) -> Scheme {
+        Scheme { kind, members, siblings: Object::new() }
+    }
+
     /// Reads a scheme in either spelling; none if it is of no known kind.
     pub(super) fn read(scheme: &Object) -> Option<Scheme> {
         let wrapped = SchemeKind::ALL.into_iter().find_map(|kind| match scheme.get(kind.wrapper()) {
             Some(Value::Object(members)) => Some((kind, members.clone())),
             _ => None,
         });
-        let (kind, mut members) = match wrapped {
-            Some(wrapped) => wrapped,
+        let mut read = match wrapped {
+            Some((kind, members)) => {
+                let is_sibling = |name: &str| name != kind.wrapper() && !SPELLED_FOR_BOTH.contains(&name);
+                let siblings = scheme.iter().filter(|(name, _)| is_sibling(name));
+                let siblings = siblings.map(|(name, value)| (name.clone(), value.clone())).collect();
+                Scheme { kind, members, siblings }
+            }
             None => {
                 let type_ = scheme.get("type")?.as_str()?;
                 let mut members = scheme.clone();
                 members.remove("type");
-                (kind_of(type_, &mut members)?, members)
+                Scheme::of(kind_of(type_, &mut members)?, members)
             }
         };
-        if let Some(location) = members.remove("location").or_else(|| members.remove("in")) {
-            members.insert("in".into(), location);
+        if let Some(location) = read.members.remove("location").or_else(|| read.members.remove("in")) {
+            read.members.insert("in".into(), in_lower_case(location));
         }
-        Some(Scheme { kind, members })
+        Some(read)
     }
 
     /// Writes the scheme in the spelling of a generation.
@@ -83,21 +108,19 @@ impl Scheme {
         match generation {
             Generation::V0 => {
                 self.members.insert("type".into(), self.kind.type_().into());
+                for (name, value) in self.siblings {
+                    self.members.entry(name).or_insert(value);
+                }
                 Value::Object(self.members)
             }
             Generation::V1 => {
                 if let Some(location) = self.members.remove("in") {
                     self.members.insert("location".into(), location);
                 }
-                let mut wrapper = Object::new();
-                wrapper.insert(self.kind.wrapper().into(), self.members.into());
-                Value::Object(wrapper)
+                self.siblings.insert(self.kind.wrapper().into(), self.members.into());
+                Value::Object(self.siblings)
             }
         }
-    }
-
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
     /// The flows of OAuth 2.0 that the scheme has; of another kind, it has none.
@@ -105,6 +128,12 @@ impl Scheme {
         let flows = self.members.get("flows").filter(|_| self.kind == SchemeKind::OAuth2).and_then(Value::as_object);
         FLOWS.into_iter().filter_map(move |name| Some((name, flows?.get(name)?.as_object()?)))
     }
+}
+
+/// The place of an API key as both generations write it.
+fn in_lower_case(place: Value) -> Value {
+    let known = |written: &str| PLACES.into_iter().find(|place| place.eq_ignore_ascii_case(written));
+    place.as_str().and_then(known).map_or_else(|| place.clone(), Value::from)
 }
 
 /// The kind of a `type`, however it is cased; HTTP schemes are written there too.

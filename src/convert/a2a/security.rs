@@ -10,9 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Card,
-    reference::web_url,
-    requirements::{self, Alternative},
-    schemes::{Scheme, SchemeKind},
+    definition::{Defined, define},
+    requirements::{self, Alternative, Requirements},
 };
 use crate::{convert::shape::Findings, td::Path};
 
@@ -40,8 +39,8 @@ pub(super) struct Definitions<'f> {
 }
 
 impl<'f> Definitions<'f> {
-    /// The definitions of the schemes of a card.
-    pub(super) fn of(card: &'f Card, findings: &'f mut Findings) -> Definitions<'f> {
+    /// The definitions of the schemes of a card; `base` is where it is from.
+    pub(super) fn of(card: &'f Card, base: Option<&str>, findings: &'f mut Findings) -> Definitions<'f> {
         let declared = card.members().get("securitySchemes").and_then(Value::as_object);
         let mut own = Definitions {
             definitions: Object::new(),
@@ -52,24 +51,32 @@ impl<'f> Definitions<'f> {
         };
         for (name, scheme) in declared.into_iter().flatten() {
             let list = Path::ROOT.member("securitySchemes");
-            let path = list.member(name);
-            match scheme.as_object().and_then(Scheme::read) {
-                Some(scheme) => own.define(name, &scheme, &path),
-                None => {
-                    let message = "the scheme is of no known kind; the definition leaves it open";
-                    own.findings.add(&path, "scheme-unknown", || message.into());
-                    own.definitions.insert(name.clone(), json!({"scheme": "auto"}));
-                }
+            let Some(scheme) = scheme.as_object() else { continue };
+            match define(scheme, base, &list.member(name), own.findings) {
+                Defined::One(definition) => drop(own.definitions.insert(name.clone(), definition.into())),
+                Defined::Flows(flows) => own.offer(name, flows),
             }
         }
         own
+    }
+
+    /// A scheme with several flows offers a definition for each.
+    fn offer(&mut self, name: &str, flows: Vec<(&'static str, Object)>) {
+        let mut names = Vec::new();
+        for (flow, mut definition) in flows {
+            definition.insert("a2a:scheme".into(), name.into());
+            let own = self.free_name(format!("{name}_{flow}"));
+            self.definitions.insert(own.clone(), definition.into());
+            names.push(own);
+        }
+        self.definitions.insert(name.to_owned(), json!({"scheme": "combo", "oneOf": names}));
     }
 
     /// What the Thing itself requires.
     pub(super) fn of_card(&mut self, card: &Card) -> Security {
         if let Some(found) = requirements::of(card.members(), card.generation()) {
             let place = requirements::member(card.generation());
-            let (alternatives, unread) = requirements::read(found);
+            let Requirements { alternatives, unread, .. } = requirements::read(found, card.generation());
             self.count_unread(unread, &Path::ROOT.member(place));
             if !alternatives.is_empty() {
                 return self.require(&alternatives, &Path::ROOT.member(place));
@@ -96,10 +103,15 @@ impl<'f> Definitions<'f> {
 
     /// What a skill requires, if it says so.
     pub(super) fn of_skill(&mut self, card: &Card, skill: &Object, path: &Path<'_>) -> Option<Security> {
-        let (alternatives, unread) = requirements::read(requirements::of(skill, card.generation())?);
+        let Requirements { alternatives, unread, .. } =
+            requirements::read(requirements::of(skill, card.generation())?, card.generation());
         let path = path.member(requirements::member(card.generation()));
         self.count_unread(unread, &path);
         (!alternatives.is_empty()).then(|| self.require(&alternatives, &path))
+    }
+
+    pub(super) fn findings(&mut self) -> &mut Findings {
+        self.findings
     }
 
     pub(super) fn finish(self) -> Object {
@@ -199,151 +211,5 @@ impl<'f> Definitions<'f> {
             name.push('_');
         }
         name
-    }
-
-    fn define(&mut self, name: &str, scheme: &Scheme, path: &Path<'_>) {
-        let mut definition = Object::new();
-        if let Some(description) = scheme.text("description") {
-            definition.insert("description".into(), description.into());
-        }
-        match scheme.kind {
-            SchemeKind::ApiKey => self.define_api_key(&mut definition, scheme, path),
-            SchemeKind::Http => define_http(&mut definition, scheme),
-            SchemeKind::OAuth2 => return self.define_oauth2(name, definition, scheme, path),
-            SchemeKind::OpenIdConnect => {
-                definition.insert("scheme".into(), "a2a:openIdConnect".into());
-                let member = "openIdConnectUrl";
-                self.put_url(&mut definition, "a2a:openIdConnectUrl", scheme.text(member), &path.member(member));
-            }
-            SchemeKind::MutualTls => {
-                definition.insert("scheme".into(), "a2a:mutualTLS".into());
-            }
-        }
-        const PLACED: [&str; 8] =
-            ["description", "in", "name", "scheme", "bearerFormat", "flows", "openIdConnectUrl", "oauth2MetadataUrl"];
-        keep_rest(&mut definition, &scheme.members, &PLACED);
-        self.definitions.insert(name.to_owned(), definition.into());
-    }
-
-    fn define_api_key(&mut self, definition: &mut Object, scheme: &Scheme, path: &Path<'_>) {
-        definition.insert("scheme".into(), "apikey".into());
-        let place = match scheme.text("in").map(str::to_ascii_lowercase).as_deref() {
-            Some("header") => "header",
-            Some("query") => "query",
-            Some("cookie") => "cookie",
-            _ => {
-                let message = "an API key is in header, query or cookie; the definition leaves it open";
-                self.findings.add(path, "scheme-location", || message.into());
-                "auto"
-            }
-        };
-        definition.insert("in".into(), place.into());
-        if let Some(name) = scheme.text("name") {
-            definition.insert("name".into(), name.into());
-        } else {
-            let message = "an API key is sent under a name; the definition leaves it open";
-            self.findings.add(path, "scheme-name", || message.into());
-        }
-    }
-
-    fn define_oauth2(&mut self, name: &str, mut definition: Object, scheme: &Scheme, path: &Path<'_>) {
-        definition.insert("scheme".into(), "oauth2".into());
-        let metadata = "oauth2MetadataUrl";
-        self.put_url(&mut definition, "a2a:oauth2MetadataUrl", scheme.text(metadata), &path.member(metadata));
-        keep_rest(&mut definition, &scheme.members, &["description", "flows", metadata]);
-        let flows: Vec<_> = scheme.flows().collect();
-        let path = path.member("flows");
-        let names: Vec<String> = match flows.as_slice() {
-            [] => {
-                self.findings.add(&path, "scheme-flows", || "OAuth 2.0 without any flow that is known".into());
-                self.definitions.insert(name.to_owned(), definition.into());
-                return;
-            }
-            [(flow, members)] => {
-                self.put_flow(&mut definition, flow, members, &path);
-                self.definitions.insert(name.to_owned(), definition.into());
-                return;
-            }
-            several => several
-                .iter()
-                .map(|(flow, members)| {
-                    let mut definition = definition.clone();
-                    definition.insert("a2a:scheme".into(), name.into());
-                    self.put_flow(&mut definition, flow, members, &path);
-                    let name = self.free_name(format!("{name}_{flow}"));
-                    self.definitions.insert(name.clone(), definition.into());
-                    name
-                })
-                .collect(),
-        };
-        self.definitions.insert(name.to_owned(), json!({"scheme": "combo", "oneOf": names}));
-    }
-
-    fn put_flow(&mut self, definition: &mut Object, flow: &'static str, members: &Object, path: &Path<'_>) {
-        let path = path.member(flow);
-        definition.insert("flow".into(), td_flow(flow).into());
-        let authorization = if flow == "deviceCode" { "deviceAuthorizationUrl" } else { "authorizationUrl" };
-        for (term, member) in [("authorization", authorization), ("token", "tokenUrl"), ("refresh", "refreshUrl")] {
-            let url = members.get(member).and_then(Value::as_str);
-            self.put_url(definition, term, url, &path.member(member));
-        }
-        if let Some(scopes @ Value::Object(described)) = members.get("scopes") {
-            definition.insert("scopes".into(), described.keys().map(String::as_str).collect());
-            definition.insert("a2a:scopes".into(), scopes.clone());
-        }
-        keep_rest(definition, members, &[authorization, "tokenUrl", "refreshUrl", "scopes"]);
-    }
-
-    /// An endpoint that a client may send a person or secrets to.
-    fn put_url(&mut self, definition: &mut Object, term: &str, url: Option<&str>, path: &Path<'_>) {
-        let Some(url) = url else { return };
-        match web_url(url, None) {
-            Ok(url) => {
-                definition.insert(term.into(), url.into());
-            }
-            Err(unusable) => {
-                let warning = unusable.warning(path, url, "the definition leaves it out");
-                self.findings.add(path, unusable.rule(), || warning.message);
-            }
-        }
-    }
-}
-
-fn define_http(definition: &mut Object, scheme: &Scheme) {
-    let name = scheme.text("scheme").unwrap_or("bearer");
-    match name.to_ascii_lowercase().as_str() {
-        known @ ("basic" | "bearer" | "digest") => {
-            definition.insert("scheme".into(), known.into());
-            definition.insert("in".into(), "header".into());
-            if known != name {
-                definition.insert("a2a:scheme".into(), name.into());
-            }
-        }
-        _ => {
-            definition.insert("scheme".into(), "a2a:http".into());
-            definition.insert("a2a:scheme".into(), name.into());
-        }
-    }
-    if let Some(format) = scheme.text("bearerFormat") {
-        definition.insert("format".into(), format.into());
-    }
-}
-
-/// The name of a flow in a TD.
-pub(super) fn td_flow(flow: &'static str) -> &'static str {
-    match flow {
-        "authorizationCode" => "code",
-        "clientCredentials" => "client",
-        "deviceCode" => "device",
-        "implicit" => "a2a:implicit",
-        "password" => "a2a:password",
-        other => other,
-    }
-}
-
-/// Members that have no place in a TD, with our prefix.
-fn keep_rest(definition: &mut Object, members: &Object, placed: &[&str]) {
-    for (name, value) in members.iter().filter(|(name, _)| !placed.contains(&name.as_str())) {
-        definition.entry(format!("a2a:{name}")).or_insert_with(|| value.clone());
     }
 }
