@@ -8,6 +8,7 @@ pub mod agent_spec;
 mod detect;
 mod json_text;
 pub mod lmos_capabilities;
+mod secret_names;
 mod shape;
 mod signs;
 mod syntax;

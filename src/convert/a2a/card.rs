@@ -47,7 +47,7 @@ impl Card {
     /// those of [`Document::parse`]: 1 MiB and 64 levels of nesting are the limits.
     pub fn parse(json: &[u8]) -> Result<Card> {
         let document = signs::parse(json)?;
-        let redacted = redaction::redact(document.text());
+        let redacted = redaction::redact(&document);
         let (value, duplicates) = match &redacted {
             Some(redacted) => Document::parse(redacted.text.as_bytes())?,
             None => document,

@@ -1,34 +1,16 @@
 //! Secrets in cards, which are taken out before anything is kept: user-info in URLs, anywhere, and
-//! credentials in the parameters of extensions. Only the strings that are about them change, the rest of
-//! the text stays as it came.
+//! credentials in the parameters of extensions, in security schemes, and in what was there before them.
+//! Only the strings that are about them change, the rest of the text stays as it came.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
-    convert::shape::Findings,
-    td::{Path, Violation},
+    convert::{secret_names::is_secret_name, shape::Findings},
+    td::{Document, Path, Violation},
 };
 
 /// What stands in the place of a credential.
 const REDACTED: &str = "[redacted]";
-
-/// Members of extension parameters whose value is a credential, in lower-case letters only.
-const CREDENTIALS: [&str; 14] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "clientsecret",
-    "sharedsecret",
-    "apikey",
-    "apisecret",
-    "apitoken",
-    "accesstoken",
-    "refreshtoken",
-    "bearertoken",
-    "authtoken",
-    "privatekey",
-];
 
 /// A text that had secrets.
 pub(super) struct Redacted {
@@ -37,9 +19,13 @@ pub(super) struct Redacted {
 }
 
 /// The text of a JSON document without secrets; none if it has none.
-pub(super) fn redact(text: &str) -> Option<Redacted> {
-    let may_have =
-        text.contains('@') || text.contains("\\u") || text.contains("params") || text.contains("credentials");
+pub(super) fn redact(document: &Document) -> Option<Redacted> {
+    let text = document.text();
+    // A name that is there twice hides what its first value is.
+    let may_have = text.contains('@')
+        || text.contains("\\u")
+        || !document.repeated_members().is_empty()
+        || document.value().as_object().is_some_and(may_hold_credentials);
     if !may_have {
         return None;
     }
@@ -52,6 +38,21 @@ pub(super) fn redact(text: &str) -> Option<Redacted> {
     Some(Redacted { text: redactor.out, warnings: redactor.findings.into_list() })
 }
 
+/// Whether a card has parameters of extensions, or members of schemes that are secrets.
+fn may_hold_credentials(card: &Map<String, Value>) -> bool {
+    let extensions = card.get("capabilities").and_then(|capabilities| capabilities.get("extensions")?.as_array());
+    let has_parameters = extensions.is_some_and(|all| all.iter().any(|extension| extension.get("params").is_some()));
+    let schemes = ["securitySchemes", "security_schemes"].into_iter().filter_map(|name| card.get(name));
+    has_parameters
+        || card.contains_key("authentication")
+        || schemes.into_iter().any(|schemes| holds_credential(schemes, Place::Schemes))
+}
+
+fn holds_credential(value: &Value, place: Place) -> bool {
+    let Value::Object(members) = value else { return false };
+    members.iter().any(|(name, value)| place.is_credential(name) || holds_credential(value, place.of_member(name)))
+}
+
 /// Where in a card a value is, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -61,6 +62,13 @@ enum Place {
     Parameters,
     /// What cards before 0.2 had instead of security schemes.
     Authentication,
+    Schemes,
+    /// A scheme, or the object of 1.0 that is in it.
+    Scheme,
+    Flows,
+    Flow,
+    /// Within something that is a secret by its name.
+    Secret,
     Elsewhere,
 }
 
@@ -69,6 +77,14 @@ impl Place {
         match (self, name) {
             (Place::Root, "capabilities") => Place::Capabilities,
             (Place::Root, "authentication") => Place::Authentication,
+            (Place::Root, "securitySchemes" | "security_schemes") => Place::Schemes,
+            (Place::Schemes, _) => Place::Scheme,
+            (Place::Scheme, "flows") => Place::Flows,
+            (Place::Scheme, name) if is_wrapper(name) => Place::Scheme,
+            (Place::Flows, _) => Place::Flow,
+            // The names of scopes are the author's.
+            (Place::Flow, "scopes") => Place::Elsewhere,
+            (Place::Secret, _) => Place::Secret,
             (Place::Capabilities, "extensions") => Place::Extensions,
             (Place::Extensions, "params") => Place::Parameters,
             (Place::Parameters, _) => Place::Parameters,
@@ -78,24 +94,31 @@ impl Place {
 
     fn of_element(self) -> Place {
         match self {
-            Place::Extensions | Place::Parameters => self,
+            Place::Extensions | Place::Parameters | Place::Secret => self,
             _ => Place::Elsewhere,
         }
     }
 
-    /// Whether the string value of this member is a credential.
+    /// Whether the value of this member is a credential.
     fn is_credential(self, name: &str) -> bool {
         match self {
             Place::Authentication => name == "credentials",
-            Place::Parameters if name.len() <= 32 => {
-                let letters: String =
-                    name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
-                CREDENTIALS.contains(&letters.as_str())
-            }
+            // A token by itself may as well be a currency.
+            Place::Parameters => !name.eq_ignore_ascii_case("token") && is_secret_name(name),
+            Place::Scheme => name == "value" || (!is_wrapper(name) && is_secret_name(name)),
+            Place::Flow => is_secret_name(name),
             _ => false,
         }
     }
 }
+
+/// Whether the name of a member is that of a scheme's kind, however it is spelled.
+fn is_wrapper(name: &str) -> bool {
+    name.ends_with("SecurityScheme") || name.ends_with("_security_scheme")
+}
+
+/// Words of schemas: what has them only describes a secret.
+const TYPES: [&str; 7] = ["string", "object", "array", "number", "integer", "boolean", "null"];
 
 /// A walk through a text that is known to be JSON.
 struct Redactor<'t> {
@@ -114,7 +137,15 @@ impl<'t> Redactor<'t> {
             Some(b'[') => self.array(path, place),
             Some(b'"') => {
                 let (start, string) = self.string();
-                self.redact_url(start, &string, path);
+                match place {
+                    Place::Secret => self.take_out(start, &string, path),
+                    _ => self.redact_url(start, &string, path),
+                }
+            }
+            Some(b'-' | b'0'..=b'9') if place == Place::Secret => {
+                let start = self.position;
+                self.scalar();
+                self.take_out(start, "number", path);
             }
             Some(_) => self.scalar(),
             None => {}
@@ -135,20 +166,37 @@ impl<'t> Redactor<'t> {
 
     fn member(&mut self, path: &Path<'_>, place: Place) {
         let (start, name) = self.string();
-        let path = path.member(&name);
+        let bare = without_user_info(&name);
+        let path = path.member(bare.as_deref().unwrap_or(&name));
         self.redact_url(start, &name, &path);
         while self.peek() == Some(b':') {
             self.position += 1;
         }
-        if self.peek() != Some(b'"') || !place.is_credential(&name) {
-            return self.value(&path, place.of_member(&name));
+        let place = match place.is_credential(&name) && !self.is_schema() {
+            true => Place::Secret,
+            false => place.of_member(&name),
+        };
+        self.value(&path, place);
+    }
+
+    /// Whether the value at the position is an object that says what values there may be.
+    fn is_schema(&mut self) -> bool {
+        self.peek() == Some(b'{')
+            && serde_json::Deserializer::from_str(&self.text[self.position..])
+                .into_iter::<Value>()
+                .next()
+                .and_then(Result::ok)
+                .is_some_and(|value| value["type"].as_str().is_some_and(|type_| TYPES.contains(&type_)))
+    }
+
+    /// Takes out a string or number.
+    fn take_out(&mut self, start: usize, secret: &str, path: &Path<'_>) {
+        if secret.is_empty() || secret == REDACTED {
+            return;
         }
-        let (start, secret) = self.string();
-        if !secret.is_empty() && secret != REDACTED {
-            let message = "a credential was taken out; a card is no place for one";
-            self.findings.add(&path, "secret", || message.into());
-            self.replace(start, REDACTED);
-        }
+        let message = "a credential was taken out; a card is no place for one";
+        self.findings.add(path, "secret", || message.into());
+        self.replace(start, REDACTED);
     }
 
     fn array(&mut self, path: &Path<'_>, place: Place) {
@@ -244,6 +292,10 @@ fn without_user_info(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn redact(text: &str) -> Option<Redacted> {
+        super::redact(&Document::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}")))
+    }
+
     fn rules(redacted: &Redacted) -> Vec<(&str, &str)> {
         redacted.warnings.iter().map(|warning| (warning.pointer.as_str(), warning.rule.as_ref())).collect()
     }
@@ -274,6 +326,30 @@ mod tests {
             [("/capabilities/extensions/0/params/deep/0/api_key", "secret"), ("/authentication/credentials", "secret")]
         );
         assert!(redact(&redacted.text).is_none());
+    }
+
+    #[test]
+    fn credentials_are_known_by_their_names_whatever_they_are() {
+        let text = r#"{"capabilities": {"extensions": [{"uri": "urn:x", "params": {
+            "authorization": "Bearer s1", "headers": {"X-API-Key": "s2", "Accept": "text/plain"}, "secretKey": ["s3", 4],
+            "password": {"value": "s5"}, "maxTokens": 6, "schema": {"password": {"type": "string", "minLength": 8}}}}]},
+            "securitySchemes": {"bearer": {"type": "apiKey", "in": "header", "name": "K", "value": "s7"},
+            "apiKey": {"apiKeySecurityScheme": {"clientSecret": "s8"}, "token": "s9"},
+            "oauth": {"flows": {"password": {"tokenUrl": "https://x.example", "client_secret": "s0", "scopes": {"secret": "All"}}}}}}"#;
+        let Some(redacted) = redact(text) else { panic!("nothing was taken out") };
+        let mut expected =
+            text.replace("[\"s3\", 4]", "[\"[redacted]\", \"[redacted]\"]").replace("Bearer s1", REDACTED);
+        for secret in ["s2", "s5", "s7", "s8", "s9", "s0"] {
+            expected = expected.replace(&format!("\"{secret}\""), &format!("\"{REDACTED}\""));
+        }
+        assert_eq!(redacted.text, expected);
+        assert!(redact(&redacted.text).is_none());
+    }
+
+    #[test]
+    fn no_warning_repeats_a_secret() {
+        let Some(redacted) = redact(r#"{"https://u:pw@h.example/": 1}"#) else { panic!("nothing was taken out") };
+        assert_eq!(rules(&redacted), [("/https:~1~1h.example~1", "user-info")]);
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! (plugins, metadata, free-form values), credentials in URLs, and all that such a place refers to.
 
 mod edit;
-mod names;
 mod place;
 mod plain_values;
 mod scan;
@@ -26,11 +25,13 @@ use self::{
     walk::Walker,
 };
 pub(super) use self::{
-    names::{is_placeholders, is_secret_parameter},
     place::component_name,
     urls::{Credentials, is_secret_value, scrubbed, take_credentials},
     yaml::from_json as to_yaml,
 };
+
+use crate::convert::secret_names as names;
+pub(super) use crate::convert::secret_names::is_secret_parameter;
 
 /// What is to be hidden in a document.
 pub(super) struct Redaction<'d> {

@@ -1,9 +1,10 @@
 //! Secrets in texts that no table knows.
 
 use super::{
-    names::{is_placeholders, is_secret_name, is_secret_parameter, is_secret_text},
+    names::{is_secret_name, is_secret_parameter, is_secret_text},
     urls::has_credentials,
 };
+use crate::convert::agent_spec::placeholders::is_placeholders;
 
 /// Headers whose values are no secrets.
 const HARMLESS_HEADERS: [&str; 5] = ["accept", "accept-language", "accept-encoding", "content-type", "user-agent"];

@@ -5,11 +5,8 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::{
-    names::{is_placeholders, is_secret_parameter},
-    texts::is_secret,
-};
-use crate::convert::agent_spec::placeholders;
+use super::{names::is_secret_parameter, texts::is_secret};
+use crate::convert::agent_spec::placeholders::{self, is_placeholders};
 
 /// Schemes whose URIs have an `@` that user-info doesn't end at.
 const ADDRESS_SCHEMES: [&str; 8] = ["mailto", "acct", "sip", "sips", "xmpp", "urn", "mid", "cid"];

@@ -8,15 +8,14 @@ use serde_json::{Map, Value};
 
 use super::{
     edit::Edit,
-    names::{
-        is_object_of_secrets, is_placeholders, is_secret_list, is_secret_name, is_secret_parameter, is_secret_text,
-    },
+    names::{is_object_of_secrets, is_secret_list, is_secret_name, is_secret_parameter, is_secret_text},
     place::{Place, Token},
     texts::{holds_secret, is_secret},
     urls::{has_credentials, scrubbed},
 };
 use crate::convert::agent_spec::{
     Profile,
+    placeholders::is_placeholders,
     references::{DEFINITIONS, MAY_STAND_BESIDE, REFERENCE},
     types::{ComponentType, Field, Kind, Secrecy, secrecy_of},
 };

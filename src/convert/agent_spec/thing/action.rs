@@ -11,8 +11,8 @@ use super::{
     writer::Writer,
 };
 use crate::convert::agent_spec::{
-    findings::Findings, graph::Key, inference::Side, placeholders::names, property::Property,
-    redaction::is_placeholders,
+    findings::Findings, graph::Key, inference::Side, placeholders::is_placeholders, placeholders::names,
+    property::Property,
 };
 
 /// The deepest body of a request that is shown: beyond, the description would be too deep.

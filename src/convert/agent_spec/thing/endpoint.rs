@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use crate::{
     convert::agent_spec::{
         identity::RESERVED,
+        placeholders::is_placeholders,
         placeholders::{Piece, pieces},
-        redaction::{Credentials, is_placeholders, is_secret_parameter, is_secret_value, take_credentials},
+        redaction::{Credentials, is_secret_parameter, is_secret_value, take_credentials},
     },
     td::MAX_DOCUMENT_BYTES,
 };

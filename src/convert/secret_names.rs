@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::convert::agent_spec::placeholders::{Piece, pieces};
-
 /// What a name holds whose value is a secret; compared without case and separators.
 const SECRET_PARTS: [&str; 25] = [
     "password",
@@ -93,7 +91,7 @@ const SECRET_PREFIXES: [&str; 20] = [
 ];
 
 /// Whether a member of that name holds a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+pub(in crate::convert) fn is_secret_name(name: &str) -> bool {
     let name = squashed(name);
     let is_secret =
         SECRET_PARTS.iter().any(|part| name.contains(part)) || SECRET_ENDS.iter().any(|end| name.ends_with(end));
@@ -102,45 +100,32 @@ pub(super) fn is_secret_name(name: &str) -> bool {
 
 /// Whether the members of an object of that name are secrets, whatever they are called: headers or an
 /// environment.
-pub(super) fn is_object_of_secrets(name: &str) -> bool {
+pub(in crate::convert) fn is_object_of_secrets(name: &str) -> bool {
     let name = squashed(name);
     SECRET_OBJECTS.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether texts in something of that name are secrets. Numbers of tokens are none.
-pub(super) fn is_secret_list(name: &str) -> bool {
+pub(in crate::convert) fn is_secret_list(name: &str) -> bool {
     let name = squashed(name);
     name.ends_with("tokens") && !TEXT_TOKENS.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether a query parameter of that name holds a secret.
-pub(in crate::convert::agent_spec) fn is_secret_parameter(name: &str) -> bool {
+pub(in crate::convert) fn is_secret_parameter(name: &str) -> bool {
     let squashed = squashed(name);
     // Signed URLs carry the service's prefix: `X-Amz-Signature`.
     is_secret_name(name) || SECRET_PARAMETERS.contains(&squashed.as_ref()) || squashed.ends_with("signature")
 }
 
 /// Whether a text is a key or token, whatever it is called.
-pub(super) fn is_secret_text(text: &str) -> bool {
+pub(in crate::convert) fn is_secret_text(text: &str) -> bool {
     if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY") {
         return true;
     }
     // Prose has more spaces than the one behind the name of a scheme.
     let is_token = text.len() >= 20 && !text.split(' ').skip(1).any(|word| word.len() < 8);
     is_token && SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
-}
-
-/// Whether all that a text says is which values are put there, and by what scheme of access.
-pub(in crate::convert::agent_spec) fn is_placeholders(text: &str) -> bool {
-    let pieces = pieces(text);
-    let says_nothing = |piece: &Piece<'_>| match piece {
-        Piece::Name(_) => true,
-        Piece::Literal(literal) => {
-            let word = literal.trim_matches(|character: char| !character.is_alphanumeric());
-            ["", "bearer", "basic", "token", "apikey"].iter().any(|harmless| word.eq_ignore_ascii_case(harmless))
-        }
-    };
-    pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) && pieces.iter().all(says_nothing)
 }
 
 /// A name without case and separators.
@@ -213,16 +198,6 @@ mod tests {
                 && is_secret_parameter("X-Goog-Signature")
                 && !is_secret_parameter("q")
         );
-    }
-
-    #[test]
-    fn text_of_placeholders_says_nothing_else() {
-        for text in ["{{a}}", "Bearer {{ token }}", "{{user}}:{{password}}", " {{a}} "] {
-            assert!(is_placeholders(text), "{text}");
-        }
-        for text in ["", "a", "Bearer abc", "x{{a}}", "{{a}}{{b", "Bearer"] {
-            assert!(!is_placeholders(text), "{text}");
-        }
     }
 
     #[test]
