@@ -5,6 +5,7 @@ mod edited;
 mod exporting;
 mod hostile;
 mod mapping;
+mod oddities;
 mod reading;
 mod sdk;
 mod versions;

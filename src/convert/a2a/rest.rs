@@ -31,7 +31,8 @@ impl Resources<'_> {
         let (resource, query) = with_query(href);
         let start = Operation::ALL.into_iter().find_map(|operation| resource.strip_suffix(operation.verb()));
         let own = |start: &'h str| match (self.generation, self.tenant) {
-            (Generation::V0, _) => start.strip_suffix("/v1"),
+            // One that ends with the version already has no other.
+            (Generation::V0, _) => start.strip_suffix("/v1").filter(|start| !start.ends_with("/v1")),
             (Generation::V1, None) => Some(start),
             (Generation::V1, Some(tenant)) => start.strip_suffix(&encode_segment(tenant))?.strip_suffix('/'),
         };
