@@ -29,7 +29,6 @@ pub(super) use self::{
     urls::{Credentials, is_secret_value, scrubbed, take_credentials},
     yaml::from_json as to_yaml,
 };
-
 use crate::convert::secret_names as names;
 pub(super) use crate::convert::secret_names::is_secret_parameter;
 

@@ -55,7 +55,9 @@ pub(in crate::http) async fn agent_card(context: Data<Context>, request: HttpReq
 fn make(source: Source, version: Option<Generation>) -> crate::Result<Rendition> {
     let original = match source {
         Source::Description(thing) => {
-            return from_thing(&thing, version.unwrap_or(Generation::V1)).map(Rendition::json);
+            let card = from_thing(&thing, version.unwrap_or(Generation::V1))?;
+            let warnings = Some(card.warnings.len()).filter(|warnings| *warnings > 0);
+            return Ok(Rendition { warnings, ..Rendition::json(card.json) });
         }
         Source::Original(original) => original,
     };
