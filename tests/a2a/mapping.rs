@@ -318,7 +318,7 @@ fn unsafe_urls_become_neither_forms_nor_links() {
 #[test]
 fn unsafe_urls_for_readers_of_0_3_are_left_out_with_a_warning() {
     let mut both = json(&fixture("for_both"));
-    both["url"] = "https:///nowhere".into();
+    both["url"] = "javascript:alert(1)".into();
     let (thing, warnings) = thing_with(&card(&both), &Options::default());
     assert_eq!(found(&warnings), [("url-unsafe", "/url")]);
     assert!(thing.get("a2a:url").is_none() && thing["a2a:supportedInterfaces"] == both["supportedInterfaces"]);

@@ -82,9 +82,9 @@ impl Card {
         }
         let generation = generation_of(&members);
         shape::mend(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
-        unsafe_urls::remove(&mut members, &mut findings);
-        let card = Card { bytes, members, generation, warnings: Vec::new() };
+        let mut card = Card { bytes, members, generation, warnings: Vec::new() };
         card.check_version(&mut findings);
+        unsafe_urls::remove(&mut card.members, &mut findings);
         card.check_interfaces(&mut findings);
         warnings.extend(findings.into_list());
         Ok(Card { warnings, ..card })

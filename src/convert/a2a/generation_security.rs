@@ -123,10 +123,14 @@ impl Translation<'_> {
             Generation::V1 => Generation::V0,
         };
         let found = requirements::of(owner, self.target).map(|found| requirements::read(found, source));
-        for generation in [source, self.target] {
-            owner.remove(requirements::member(generation));
-        }
-        let Some(read) = found else { return };
+        let own = [source, self.target].map(|generation| owner.remove(requirements::member(generation)));
+        let Some(read) = found else {
+            // An empty list says nothing, and stays one.
+            if own.into_iter().flatten().any(|list| list.is_array()) {
+                owner.insert(requirements::member(self.target).into(), Value::Array(Vec::new()));
+            }
+            return;
+        };
         if read.has_more && self.target == Generation::V0 {
             let message = || "requirements of 0.3 have no other members than schemes and their scopes".into();
             self.findings.add(&path.member("securityRequirements"), "member-left-out", message);
