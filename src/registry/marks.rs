@@ -24,6 +24,11 @@ pub(super) fn are_in(thing: &Value) -> bool {
     [SIGNATURE, STATUS].iter().any(|mark| thing.get(mark).is_some())
 }
 
+/// Whether there may be a mark in a description as the registry writes it: it escapes no letters.
+pub(super) fn may_be_in(description: &str) -> bool {
+    [SIGNATURE, STATUS].iter().any(|mark| description.contains(mark))
+}
+
 /// The description without marks, and the warning that they are left out.
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch([SIGNATURE, STATUS].map(|mark| (mark.to_owned(), Value::Null)));

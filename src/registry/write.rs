@@ -252,21 +252,30 @@ impl Registry {
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, is_marked }
     }
 
-    /// Leaves out what only the registry says, but where the description is the one that is stored: then it
-    /// holds as long as that is there.
+    /// Leaves out what only the registry says. Where nothing else is said than what is stored, that stays with
+    /// its marks, as long as it is there.
     fn without_foreign_marks(&self, mut prepared: Prepared) -> Result<Prepared> {
-        let Prepared { write, warnings, is_marked: true } = &mut prepared else { return Ok(prepared) };
+        let Prepared { write, warnings, is_marked } = &mut prepared;
         let Operation::Put { text, .. } = &mut write.operation else { return Ok(prepared) };
-        if let Some(record) = self.0.store.find(&write.id)?
-            && write.precondition != Precondition::Absent
-            && td::merge_patch::diff(&record.text, text).is_none()
+        let stored = self.0.store.find(&write.id)?.filter(|_| write.precondition != Precondition::Absent);
+        let stored = stored.filter(|stored| *is_marked || marks::may_be_in(&stored.text));
+        if let Some(stored) = &stored
+            && td::merge_patch::diff(&stored.text, text).is_none()
         {
-            write.precondition = Precondition::Seq(record.seq);
+            write.precondition = Precondition::Seq(stored.seq);
             return Ok(prepared);
         }
-        let (left, warning) = marks::leave_out(text)?;
-        *text = left;
-        warnings.push(warning);
+        if *is_marked {
+            let (left, warning) = marks::leave_out(text)?;
+            *text = left;
+            warnings.push(warning);
+        }
+        if let Some(stored) = stored
+            && td::merge_patch::diff(&marks::leave_out(&stored.text)?.0, text).is_none()
+        {
+            write.precondition = Precondition::Seq(stored.seq);
+            *text = stored.text;
+        }
         Ok(prepared)
     }
 

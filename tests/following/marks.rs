@@ -59,6 +59,22 @@ fn description_that_is_put_back_as_it_is_keeps_its_marks() {
         let written = block_on(fixture.registry.write(write)).unwrap();
         assert!(written.warnings.is_empty() && written.effect == Effect::Unchanged, "{written:?}");
     }
+    // Nothing else is said where marks are missing, or others.
+    let mut unmarked = served.clone();
+    unmarked.as_object_mut().unwrap().remove("agentdex:signature");
+    let mut forged = served.clone();
+    forged["agentdex:signature"]["status"] = "valid".into();
+    forged["agentdex:status"] = "stale".into();
+    let patch = json!({"agentdex:signature": {"status": "valid"}, "agentdex:status": "stale"});
+    for (write, warnings) in [
+        (Write::put(unmarked.to_string()), 0),
+        (Write::put(forged.to_string()), 1),
+        (Write::patch("urn:card:a", patch.to_string()), 1),
+        (Write::patch("urn:card:a", "{\"agentdex:signature\": null}"), 0),
+    ] {
+        let written = block_on(fixture.registry.write(write)).unwrap();
+        assert!(written.warnings.len() == warnings && written.effect == Effect::Unchanged, "{written:?}");
+    }
     let other = Write::put(served.to_string()).when(Precondition::Seq(agentdex::Seq(seq.0 + 1)));
     let error = block_on(fixture.registry.write(other)).unwrap_err();
     assert!(matches!(error, Error::PreconditionFailed { .. }), "{error}");
