@@ -15,6 +15,9 @@ pub struct FollowedImport {
     pub id: String,
     /// The URL of the document.
     pub source: String,
+    /// Where that led to in the end, if it redirects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
     /// The format of the document, such as `a2a`.
     pub format: String,
     /// `current`, or `stale` where the source failed again and again.
@@ -32,6 +35,9 @@ pub struct FollowedImport {
     /// Why it failed the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// How often in a row the signatures of a card couldn't be checked, since keys couldn't be had.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unchecked: u32,
     /// The entity tag of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
@@ -130,4 +136,8 @@ impl RegistryClient {
 
 fn import_path(id: &str) -> String {
     format!("imports/{}", utf8_percent_encode(id, PATH_SEGMENT))
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
