@@ -103,9 +103,13 @@ fn source_can_be_looked_at_before_its_time() {
     source.serve(&card("a", "second"));
     assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Updated);
     source.break_down();
+    let before = fixture.import("urn:card:a");
     let error = block_on(fixture.registry.refresh_import("urn:card:a")).unwrap_err();
     assert!(matches!(error, Error::FetchFailed { status: Some(500), .. }), "{error}");
-    assert_eq!(fixture.import("urn:card:a").failures, 1);
+    let after = fixture.import("urn:card:a");
+    assert!(after.last_error.is_some_and(|error| error.contains("500")));
+    // Whoever asks often makes nothing stale, and puts nothing off.
+    assert_eq!((after.failures, after.next_try), (0, before.next_try));
     let error = block_on(fixture.registry.refresh_import("urn:unknown")).unwrap_err();
     assert!(matches!(error, Error::NotFollowed { .. }), "{error}");
 }

@@ -1,5 +1,7 @@
 //! Where a card may be: at its URL, or at the well-known places of its agent.
 
+use std::sync::Mutex;
+
 use super::*;
 
 /// A site that has documents at some paths.
@@ -60,4 +62,23 @@ fn server_that_is_broken_is_not_searched() {
     let (result, asked) = place(&site, "");
     assert!(matches!(result, Err(Error::FetchFailed { status: Some(503), .. })));
     assert_eq!(asked, [NEW]);
+}
+
+#[test]
+fn card_that_moved_to_the_place_of_a_newer_version_is_followed_there() {
+    let place = Arc::new(Mutex::new(OLD));
+    let told = place.clone();
+    let site = Site::start(move |head| {
+        let is_there = head.starts_with(&format!("GET {} ", told.lock().unwrap()));
+        if is_there { Reply::json(CARD) } else { Reply::new("404 Not Found", &[], "") }
+    });
+    let fixture = Fixture::start();
+    block_on(fixture.registry.follow(Follow::new(site.url(""), Format::A2a))).unwrap();
+    assert_eq!(fixture.import("urn:card:a").source, site.url(OLD));
+    *place.lock().unwrap() = NEW;
+    let import = fixture.refresh("urn:card:a");
+    assert_eq!((import.source, import.failures, import.last_error), (site.url(NEW), 0, None));
+    *place.lock().unwrap() = "/elsewhere.json";
+    let import = fixture.refresh("urn:card:a");
+    assert_eq!((import.source, import.failures), (site.url(NEW), 1));
 }

@@ -201,3 +201,21 @@ fn card_that_came_otherwise_is_checked_alike() {
     let error = block_on(fixture.registry.check_card(&unsigned, None)).unwrap_err();
     assert!(matches!(error, Error::SignatureRequired { .. }), "{error}");
 }
+
+#[test]
+fn signer_who_is_new_at_a_domain_is_asked_for() {
+    let (old, new) = (Signer::new("old", Algorithm::Es256), Signer::new("new", Algorithm::EdDsa));
+    let domain = Domain::start(&old);
+    let fixture = domain.fixture(|following| Following { interval: Duration::from_secs(60), ..following });
+    domain.follow(&fixture).unwrap();
+    assert_eq!((signature(&fixture)["kid"].clone(), domain.asked_for_keys()), (json!("old"), 1));
+    domain.publish(&[&old, &new]);
+    domain.serve("second", Some(&new));
+    // A minute later the keys are still remembered, and the new one isn't among them.
+    fixture.refresh("urn:card:a");
+    assert_eq!(
+        (signature(&fixture)["status"].clone(), signature(&fixture)["kid"].clone()),
+        (json!("valid"), json!("new"))
+    );
+    assert_eq!(domain.asked_for_keys(), 2);
+}

@@ -178,6 +178,9 @@ impl FollowedImport {
                 }
             }
             Look::New(arrival) => {
+                if let Some(source) = &arrival.moved_to {
+                    self.source.clone_from(source);
+                }
                 self.set_told(&arrival.validators, &arrival.url);
                 self.saw(&arrival.hash, now);
                 self.unchecked = 0;
@@ -188,11 +191,19 @@ impl FollowedImport {
         (self.last_fetch, self.last_success) = (now, now);
     }
 
+    /// Whether a look came before its time, on somebody's wish. It may say that all is well; but whoever asks
+    /// often must not make a source stale by that, nor put its next look off.
+    pub(super) fn is_early(&self, now: Timestamp) -> bool {
+        now < self.next_try
+    }
+
     /// Notes a failure; so many of them make it stale.
     pub(super) fn failed(&mut self, error: &Error, stale_after: u32, now: Timestamp) {
+        (self.last_error, self.last_fetch) = (Some(error.to_string()), now);
+        if self.is_early(now) {
+            return;
+        }
         self.failures = self.failures.saturating_add(1);
-        self.last_error = Some(error.to_string());
-        self.last_fetch = now;
         if self.failures >= stale_after {
             self.status = ImportStatus::Stale;
         }

@@ -1,5 +1,7 @@
 //! Looking at a source: everything that waits for the network, and nothing that needs the store.
 
+use std::{sync::Arc, time::Duration};
+
 use super::{
     blocking::blocking,
     followed::FollowedImport,
@@ -13,7 +15,6 @@ use crate::{
     signature::{Status, Verification, digest},
     td::Document,
 };
-use std::{sync::Arc, time::Duration};
 
 /// Asks sources, and the domains of signed cards.
 #[derive(Clone)]
@@ -47,6 +48,8 @@ pub(super) struct Same {
 pub(super) struct Arrival {
     /// Where it came from in the end.
     pub url: String,
+    /// The place where it is now, if it left the one that is known.
+    pub moved_to: Option<String>,
     pub validators: Validators,
     pub max_age: Option<Duration>,
     pub hash: String,
@@ -70,7 +73,26 @@ impl Looker {
 
     /// Looks for a followed document whose bytes are stored as `original`.
     pub async fn look(&self, import: &FollowedImport, original: &[u8], now: Timestamp) -> Look {
-        self.try_look(import, original, now).await.unwrap_or_else(Look::Failed)
+        match self.try_look(import, original, now).await {
+            Ok(look) => look,
+            Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => {
+                self.look_beside(import, now).await.map_or(Look::Failed(error), |arrival| Look::New(Box::new(arrival)))
+            }
+            Err(error) => Look::Failed(error),
+        }
+    }
+
+    /// Looks for a document that left its well-known place at the others of the site: each version of a
+    /// protocol may have one of its own.
+    async fn look_beside(&self, import: &FollowedImport, now: Timestamp) -> Option<Arrival> {
+        let places = well_known(import.format);
+        let site = places.iter().find_map(|place| import.source.strip_suffix(place))?;
+        for place in places.iter().map(|place| format!("{site}{place}")).filter(|place| *place != import.source) {
+            if let Ok(arrival) = self.bring(&place, import.format, Some(&import.id), now).await {
+                return Some(Arrival { moved_to: Some(place), ..arrival });
+            }
+        }
+        None
     }
 
     async fn try_look(&self, import: &FollowedImport, original: &[u8], now: Timestamp) -> Result<Look> {
@@ -143,7 +165,7 @@ impl Looker {
             let is_vouched_for = verification.as_ref().is_some_and(|found| found.status == Status::Valid);
             let base = (!is_vouched_for).then_some(url.as_str());
             let conversion = convert(&Arrived { format, document: &bytes, url: &url, base, id: id.as_deref() })?;
-            Ok(Arrival { hash: digest(&bytes), url, validators, max_age, conversion, verification })
+            Ok(Arrival { hash: digest(&bytes), url, moved_to: None, validators, max_age, conversion, verification })
         };
         blocking("converting a document", work).await?
     }

@@ -134,9 +134,12 @@ impl Registry {
                 writes = self.writes_for_failure(loaded);
             }
         }
-        let (interval, failures) = (following.interval, loaded.import.failures);
-        let outlook = Outlook { interval, failures, max_age: look.max_age(), retry_after: look.retry_after() };
-        loaded.import.next_try = next_try(&loaded.import.id, now, outlook);
+        let has_failed = loaded.import.last_error.is_some();
+        if !(has_failed && loaded.import.is_early(now)) {
+            let (interval, failures) = (following.interval, loaded.import.failures);
+            let outlook = Outlook { interval, failures, max_age: look.max_age(), retry_after: look.retry_after() };
+            loaded.import.next_try = next_try(&loaded.import.id, now, outlook);
+        }
         writes.push(loaded.note(writes.is_empty())?);
         Ok((writes, failure))
     }

@@ -19,6 +19,8 @@ use crate::{
 
 /// How many milliseconds the keys of a domain are remembered, or that it has none.
 const REMEMBERED: i64 = 5 * 60 * 1000;
+/// … and how many where they don't know the signer of a card, who may be new there.
+const REMEMBERED_FOR_STRANGERS: i64 = 10 * 1000;
 /// How many milliseconds it is remembered that they couldn't be had.
 const FAILURE_REMEMBERED: i64 = 30 * 1000;
 /// How many domains' keys are remembered.
@@ -83,32 +85,36 @@ impl Trust {
             return Ok(Assessment { verification: found, is_certain });
         }
         for url in key_set_urls(card.value(), source) {
-            let reason = match self.keys_of(fetcher, &url, now).await {
-                KeySet::Published(keys) => {
-                    let verification;
-                    (checking, verification) = verify(checking, keys, now).await?;
-                    if verification.status != Status::Untrusted {
-                        return Ok(Assessment { verification, is_certain: true });
+            for lasts in [REMEMBERED, REMEMBERED_FOR_STRANGERS] {
+                let reason = match self.keys_of(fetcher, &url, now, lasts).await {
+                    KeySet::Published(keys) => {
+                        let verification;
+                        (checking, verification) = verify(checking, keys, now).await?;
+                        if verification.status != Status::Untrusted {
+                            return Ok(Assessment { verification, is_certain: true });
+                        }
+                        continue;
                     }
-                    continue;
-                }
-                KeySet::Withdrawn(reason) => reason,
-                KeySet::Failed(reason) | KeySet::NotAsked(reason) => {
-                    is_certain = false;
-                    reason
-                }
-            };
-            let before = found.reason.take().unwrap_or_default();
-            found.reason = Some(format!("{before}; {reason}"));
+                    KeySet::Withdrawn(reason) => reason,
+                    KeySet::Failed(reason) | KeySet::NotAsked(reason) => {
+                        is_certain = false;
+                        reason
+                    }
+                };
+                let before = found.reason.take().unwrap_or_default();
+                found.reason = Some(format!("{before}; {reason}"));
+                break;
+            }
         }
         Ok(Assessment { verification: found, is_certain })
     }
 
-    async fn keys_of(&self, fetcher: &Fetcher, url: &str, now: Timestamp) -> KeySet {
+    /// The keys that a domain publishes, at most so many milliseconds old.
+    async fn keys_of(&self, fetcher: &Fetcher, url: &str, now: Timestamp, lasts: i64) -> KeySet {
         let asked = Instant::now();
         let answer = self.domain(url, now);
         let mut answer = answer.lock().await;
-        if let Some(remembered) = answer.as_ref().filter(|remembered| remembered.holds(asked, now)) {
+        if let Some(remembered) = answer.as_ref().filter(|remembered| remembered.holds(asked, now, lasts)) {
             return remembered.keys.clone();
         }
         let keys = fetch(fetcher, url).await;
@@ -138,9 +144,10 @@ impl Trust {
 
 impl Remembered {
     /// Whether it still holds, or came while `asked` was waited for.
-    fn holds(&self, asked: Instant, now: Timestamp) -> bool {
+    fn holds(&self, asked: Instant, now: Timestamp, lasts: i64) -> bool {
         let lasts = match self.keys {
-            KeySet::Published(_) | KeySet::Withdrawn(_) => REMEMBERED,
+            KeySet::Published(_) => lasts,
+            KeySet::Withdrawn(_) => REMEMBERED,
             KeySet::Failed(_) => FAILURE_REMEMBERED,
             KeySet::NotAsked(_) => 0,
         };
