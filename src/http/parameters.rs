@@ -6,24 +6,13 @@ use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
 use super::problem::Problem;
-use crate::search::Filters;
+use crate::{registry::imports::ImportStatus, search::Filters, signature};
 
-/// The parameters that may be given more than once: the search filters and the facets.
-const REPEATABLE: [&str; 13] = [
-    "capability",
-    "type",
-    "tag",
-    "vendor",
-    "protocol",
-    "security",
-    "format",
-    "source_format",
-    "tenant",
-    "channel",
-    "status",
-    "signature",
-    "facets",
-];
+/// The search filters. There is one more, for source formats, which has another name in each resource.
+const FILTERS: [&str; 10] =
+    ["capability", "type", "tag", "vendor", "protocol", "security", "tenant", "channel", "status", "signature"];
+/// What may be given more than once beside the filters.
+const REPEATABLE: [&str; 3] = ["format", "source_format", "facets"];
 
 /// The query parameters of a request.
 #[derive(Debug, Default)]
@@ -37,6 +26,11 @@ impl Parameters {
         Parameters::parse_query(request.query_string(), known)
     }
 
+    /// Reads the query of a request whose resource knows these parameters and the search filters.
+    pub(super) fn parse_with_filters(request: &HttpRequest, known: &[&str]) -> Result<Parameters, Problem> {
+        Parameters::parse(request, &[known, &FILTERS].concat())
+    }
+
     fn parse_query(query: &str, known: &[&str]) -> Result<Parameters, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -45,7 +39,8 @@ impl Parameters {
             if !known.contains(&name.as_str()) {
                 return Err(unknown(&name, known));
             }
-            if !REPEATABLE.contains(&name.as_str()) && pairs.iter().any(|(other, _)| *other == name) {
+            let is_repeatable = REPEATABLE.iter().chain(&FILTERS).any(|repeatable| *repeatable == name);
+            if !is_repeatable && pairs.iter().any(|(other, _)| *other == name) {
                 return Err(Problem::invalid_parameter(&name, format!("`{name}` is given more than once")));
             }
             pairs.push((name, value));
@@ -103,9 +98,13 @@ impl Parameters {
     }
 
     /// The search filters among the parameters; `format` is what the one for source formats is called.
-    pub(super) fn filters(&self, format: &str) -> Filters {
+    pub(super) fn filters(&self, format: &str) -> Result<Filters, Problem> {
         let values = |name| self.values(name).map(str::to_owned).collect();
-        Filters {
+        let words = |name, known: &[&str]| {
+            let choices: Vec<_> = known.iter().map(|word| (*word, *word)).collect();
+            Ok::<_, Problem>(self.choices(name, &choices)?.into_iter().map(str::to_owned).collect())
+        };
+        Ok(Filters {
             capability: values("capability"),
             type_: values("type"),
             tag: values("tag"),
@@ -115,9 +114,9 @@ impl Parameters {
             format: values(format),
             tenant: values("tenant"),
             channel: values("channel"),
-            status: values("status"),
-            signature: values("signature"),
-        }
+            status: words("status", &[ImportStatus::Current, ImportStatus::Stale].map(ImportStatus::name))?,
+            signature: words("signature", &signature::Status::ALL.map(signature::Status::name))?,
+        })
     }
 
     /// The pairs as they came, decoded.
@@ -160,10 +159,29 @@ mod tests {
     }
 
     #[test]
+    fn filters_with_few_values_know_them() {
+        let filters =
+            |query: &str| Parameters::parse_query(query, &FILTERS).and_then(|parameters| parameters.filters("format"));
+        let chosen = filters("status=stale&status=current&signature=unsigned").unwrap();
+        assert_eq!(
+            (chosen.status, chosen.signature),
+            (vec!["stale".into(), "current".into()], vec!["unsigned".into()])
+        );
+        for (query, known) in [
+            ("status=stale&status=Stale", "current, stale"),
+            ("status=", "current, stale"),
+            ("signature=none", "valid, invalid, untrusted, unsigned"),
+        ] {
+            let refusal = filters(query).unwrap_err().to_string();
+            assert!(refusal.ends_with(&format!("must be one of {known}")), "{refusal}");
+        }
+    }
+
+    #[test]
     fn values_are_decoded_as_forms_write_them() {
         let parameters =
             Parameters::parse_query("tag=a+b&tag=c%2Bd&limit=7", &["limit", "tag"]).ok().unwrap_or_default();
-        assert_eq!(parameters.filters("format").tag, ["a b", "c+d"]);
+        assert_eq!(parameters.filters("format").unwrap().tag, ["a b", "c+d"]);
         assert_eq!(parameters.number("limit", 1).ok().flatten(), Some(7));
         assert!(parameters.number("limit", 8).is_err());
     }

@@ -17,24 +17,8 @@ use crate::{
     search::{DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Request},
 };
 
-const KNOWN: [&str; 16] = [
-    "q",
-    "limit",
-    "offset",
-    "capability",
-    "type",
-    "tag",
-    "vendor",
-    "protocol",
-    "security",
-    "format",
-    "tenant",
-    "channel",
-    "status",
-    "signature",
-    "facets",
-    "consistent",
-];
+/// Beside the filters.
+const KNOWN: [&str; 6] = ["q", "limit", "offset", "format", "facets", "consistent"];
 const FACETS: [(&str, FacetField); 9] = [
     ("capability", FacetField::Capability),
     ("type", FacetField::Type),
@@ -104,7 +88,7 @@ struct Link {
     )
 )]
 pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &KNOWN)?;
+    let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let consistent = parameters.flag("consistent")?;
     let asked = read(&parameters)?;
     let (limit, offset) = (asked.limit, asked.offset);
@@ -141,7 +125,7 @@ fn read(parameters: &Parameters) -> Result<Request, Problem> {
     let offset = parameters.number("offset", 0)?.unwrap_or_default();
     Ok(Request {
         query: parameters.text("q").map(str::to_owned),
-        filters: parameters.filters("format"),
+        filters: parameters.filters("format")?,
         facets: facets(parameters)?,
         limit: limit.min(MAX_LIMIT),
         offset: usize::try_from(offset).unwrap_or(usize::MAX),

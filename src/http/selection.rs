@@ -62,7 +62,7 @@ impl Selection {
             limit: limit.map(|limit| limit.min(MAX_LIMIT)),
             offset: usize::try_from(offset).unwrap_or(usize::MAX),
             query: parameters.text("q").map(str::to_owned).filter(|query| !query.trim().is_empty()),
-            filters: parameters.filters("source_format"),
+            filters: parameters.filters("source_format")?,
             consistent: parameters.flag("consistent")?,
             sorting: None,
         };

@@ -25,27 +25,9 @@ use crate::{Error, Registry, registry::Write};
 /// The log position that an answer shows at least.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 
-const KNOWN: [&str; 19] = [
-    "limit",
-    "offset",
-    "format",
-    "view",
-    "sort_by",
-    "sort_order",
-    "q",
-    "consistent",
-    "capability",
-    "type",
-    "tag",
-    "vendor",
-    "protocol",
-    "security",
-    "source_format",
-    "tenant",
-    "channel",
-    "status",
-    "signature",
-];
+/// Beside the filters.
+const KNOWN: [&str; 9] =
+    ["limit", "offset", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
 /// `POST /things`
@@ -112,7 +94,7 @@ pub(super) async fn create(
     )
 )]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &KNOWN)?;
+    let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let selection = Selection::of(&parameters)?;
     let forms = [("array", Form::Array), ("collection", Form::Collection)];
     let form = parameters.choice("format", &forms)?.unwrap_or_default();

@@ -49,6 +49,10 @@ fn what_search_cannot_do_is_said() {
     let registry = TestRegistry::start();
     registry.get("/search?facets=colour").problem(400, "invalid-parameter");
     registry.get("/search?limit=0").problem(400, "invalid-parameter");
+    for path in ["/search?status=broken", "/things?status=broken", "/things?status=stale&signature=none"] {
+        let problem = registry.get(path).problem(400, "invalid-parameter");
+        assert!(problem["detail"].as_str().unwrap().contains("must be one of"), "{problem}");
+    }
     registry.get("/search?offset=9999&limit=10").problem(400, "limit-exceeded");
     registry.get(&format!("/search?q={}", "x".repeat(1025))).problem(400, "limit-exceeded");
     registry.get("/search/jsonpath?query=$[?(@.tag=='x')]").problem(501, "query-language-not-offered");
