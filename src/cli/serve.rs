@@ -5,7 +5,7 @@ mod logging;
 
 use std::{
     net::{SocketAddr, TcpListener},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
@@ -96,7 +96,8 @@ pub(super) struct Arguments {
     /// How long fetching a document may take [default: 15]
     #[arg(long, value_name = "SECONDS")]
     fetch_timeout: Option<u64>,
-    /// File or folder with public keys (JSON Web Key Sets) that signatures of agent cards are trusted by
+    /// File, or folder with *.json and *.jwks files, with public keys (JSON Web Key Sets) that signatures of agent cards
+    /// are trusted by
     #[arg(long, value_name = "PATH")]
     trusted_keys: Option<PathBuf>,
     /// Refuse agent cards without a valid signature
@@ -262,7 +263,7 @@ fn following(settings: &Settings) -> anyhow::Result<Following> {
         ..defaults
     })?;
     let trusted_keys = match &settings.trusted_keys {
-        Some(path) => TrustedKeys::read(path).context("no trusted keys")?,
+        Some(path) => trusted_keys(path)?,
         None => TrustedKeys::none(),
     };
     Ok(Following {
@@ -272,6 +273,18 @@ fn following(settings: &Settings) -> anyhow::Result<Following> {
         stale_after: settings.stale_after,
         ..Following::new(fetcher)
     })
+}
+
+/// Reads the keys that are trusted, and says how many.
+fn trusted_keys(path: &Path) -> anyhow::Result<TrustedKeys> {
+    let keys = TrustedKeys::read(path).context("no trusted keys")?;
+    let passed_over = match keys.passed_over() {
+        [] => String::new(),
+        keys => format!("; {} passed over: {}", keys.len(), keys.join("; ")),
+    };
+    let noun = if keys.len() == 1 { "key" } else { "keys" };
+    tracing::info!("{} trusted {noun} from {}{passed_over}", keys.len(), path.display());
+    Ok(keys)
 }
 
 fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Arc<mqtt::Publisher>>> {

@@ -30,8 +30,8 @@ enum Material {
 /// Why a JSON Web Key can't be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// It is for something else, or of a kind that isn't accepted.
-    OtherPurpose,
+    /// It is for something else, or of a kind that isn't accepted; which of them it is.
+    OtherPurpose(String),
     /// It must not be where it is, or isn't what it says.
     Wrong(&'static str),
 }
@@ -58,15 +58,21 @@ impl PublicKey {
         };
         let (purpose, alg, kid) = (restriction("use")?, restriction("alg")?, restriction("kid")?);
         let may_verify = operations.is_none_or(|operations| operations.iter().any(|operation| operation == "verify"));
-        if purpose.is_some_and(|purpose| purpose != "sig") || !may_verify {
-            return Err(Unusable::OtherPurpose);
+        if let Some(purpose) = purpose.filter(|purpose| *purpose != "sig") {
+            return Err(Unusable::OtherPurpose(format!("its use is {purpose:?}, not \"sig\"")));
+        }
+        if !may_verify {
+            return Err(Unusable::OtherPurpose("its key_ops have no \"verify\"".to_owned()));
         }
         let material = match (text("kty"), text("crv")) {
             (Some("EC"), Some("P-256")) => Material::P256(point(jwk, 32)?),
             (Some("EC"), Some("P-384")) => Material::P384(point(jwk, 48)?),
             (Some("OKP"), Some("Ed25519")) => Material::Ed25519(coordinate(jwk, "x", 32)?),
             (Some("RSA"), _) => rsa(jwk)?,
-            (Some(_), _) => return Err(Unusable::OtherPurpose),
+            (Some(kind), curve) => {
+                let kind = curve.map_or_else(|| kind.to_owned(), |curve| format!("{kind} {curve}"));
+                return Err(Unusable::OtherPurpose(format!("keys of the kind {kind:?} are not supported")));
+            }
             (None, _) => return Err(Unusable::Wrong("has no kty")),
         };
         Ok(PublicKey { kid: kid.map(str::to_owned), alg: alg.map(str::to_owned), material })

@@ -11,13 +11,18 @@ use serde_json::Value;
 use super::key::{PublicKey, Unusable};
 use crate::{Error, Result, td::Document};
 
+/// How the names of files end that are taken from a folder.
+const ENDINGS: [&str; 2] = ["json", "jwks"];
 /// The most keys of one set.
 const MAX_KEYS: usize = 64;
 
 /// Public keys that are trusted, each with who vouches for it. Only these make a signature valid: what
 /// a card says of keys (`kid`, `jku`) picks one of them at most.
 #[derive(Debug, Clone, Default)]
-pub struct TrustedKeys(Vec<TrustedKey>);
+pub struct TrustedKeys {
+    keys: Vec<TrustedKey>,
+    passed_over: Vec<String>,
+}
 
 #[derive(Debug, Clone)]
 pub(super) struct TrustedKey {
@@ -32,25 +37,24 @@ impl TrustedKeys {
         TrustedKeys::default()
     }
 
-    /// Reads a file with a JSON Web Key or a set of them, or all `*.json` files of a folder.
+    /// Reads a file with a JSON Web Key or a set of them, or all `*.json` and `*.jwks` files of a folder.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::InvalidSetting`] for a file that is none, has a private key or shared
     /// secret in it, or no key that signatures can be checked with, and for a folder without such files.
     pub fn read(path: &Path) -> Result<TrustedKeys> {
-        let mut keys = Vec::new();
+        let mut trusted = TrustedKeys::none();
         for file in files(path)? {
             let text = fs::read(&file).map_err(|source| reading(&file, source))?;
-            keys.extend(
-                read_file(&text, &file)
-                    .map_err(|message| Error::InvalidSetting { origin: file.display().to_string(), message })?,
-            );
+            let read = read_file(&text, &file);
+            let invalid = |message| Error::InvalidSetting { origin: file.display().to_string(), message };
+            trusted = trusted.and(read.map_err(invalid)?);
         }
-        if keys.is_empty() {
-            let message = "the folder has no *.json file with public keys in it".into();
+        if trusted.is_empty() {
+            let message = "the folder has no *.json or *.jwks file with public keys in it".into();
             return Err(Error::InvalidSetting { origin: path.display().to_string(), message });
         }
-        Ok(TrustedKeys(keys))
+        Ok(trusted)
     }
 
     /// Reads the set of keys that a domain publishes at a URL. Those that can't be used are left out.
@@ -60,28 +64,36 @@ impl TrustedKeys {
     pub fn from_domain(jwks: &[u8], url: &str) -> std::result::Result<TrustedKeys, String> {
         let origin = Arc::from(url);
         let usable = candidates(jwks)?.into_iter().filter_map(|(_, key)| key.ok());
-        Ok(TrustedKeys(usable.map(|key| TrustedKey { key, origin: Arc::clone(&origin) }).collect()))
+        let keys = usable.map(|key| TrustedKey { key, origin: Arc::clone(&origin) }).collect();
+        Ok(TrustedKeys { keys, passed_over: Vec::new() })
     }
 
     /// These keys and more.
     pub fn and(mut self, more: TrustedKeys) -> TrustedKeys {
-        self.0.extend(more.0);
+        self.keys.extend(more.keys);
+        self.passed_over.extend(more.passed_over);
         self
     }
 
     /// How many keys there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.keys.len()
+    }
+
+    /// The keys in files that aren't among them, each as where it is and why: they are for something else,
+    /// such as encryption, or of a kind that no accepted algorithm has.
+    pub fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.keys.is_empty()
     }
 
     /// Those that a signature with this `kid` may be by: those that are called so, else those without a name.
     pub(super) fn called(&self, kid: &str) -> Vec<&TrustedKey> {
-        let with = |name: Option<&str>| self.0.iter().filter(|trusted| trusted.key.kid.as_deref() == name).collect();
+        let with = |name: Option<&str>| self.keys.iter().filter(|trusted| trusted.key.kid.as_deref() == name).collect();
         let named: Vec<&TrustedKey> = with(Some(kid));
         if named.is_empty() { with(None) } else { named }
     }
@@ -93,7 +105,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut files: Vec<PathBuf> = entries.map_err(|source| reading(path, source))?;
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
+    files.retain(|file| file.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known)));
     files.sort();
     Ok(files)
 }
@@ -102,21 +114,21 @@ fn reading(path: &Path, source: std::io::Error) -> Error {
     Error::Io { doing: format!("reading {}", path.display()), source }
 }
 
-fn read_file(text: &[u8], file: &Path) -> std::result::Result<Vec<TrustedKey>, String> {
+fn read_file(text: &[u8], file: &Path) -> std::result::Result<TrustedKeys, String> {
     // Its name alone: readers of descriptions needn't know where the operator keeps things.
     let origin: Arc<str> = Arc::from(file.file_name().unwrap_or_default().to_string_lossy());
-    let mut keys = Vec::new();
+    let (mut keys, mut passed_over) = (Vec::new(), Vec::new());
     for (index, key) in candidates(text)? {
         match key {
             Ok(key) => keys.push(TrustedKey { key, origin: Arc::clone(&origin) }),
-            Err(Unusable::OtherPurpose) => {}
+            Err(Unusable::OtherPurpose(reason)) => passed_over.push(format!("key {} of {origin}: {reason}", index + 1)),
             Err(Unusable::Wrong(reason)) => return Err(format!("key {} {reason}", index + 1)),
         }
     }
     if keys.is_empty() {
         return Err("it has no public key of a kind that signatures are checked with (EC, RSA, Ed25519)".into());
     }
-    Ok(keys)
+    Ok(TrustedKeys { keys, passed_over })
 }
 
 type Candidate = std::result::Result<PublicKey, Unusable>;

@@ -196,8 +196,14 @@ fn place_that_is_not_public_is_refused_with_what_would_allow_it() {
 fn signature_that_is_required_must_be_by_a_trusted_key() {
     let directory = tempfile::tempdir().unwrap();
     let signer = Signer::new("greeter-1", Algorithm::Es256);
-    fs::write(directory.path().join("keys.json"), json!({"keys": [signer.jwk()]}).to_string()).unwrap();
+    fs::write(
+        directory.path().join("keys.json"),
+        json!({"keys": [signer.jwk(), {"kty": "EC", "use": "enc"}]}).to_string(),
+    )
+    .unwrap();
     let (_data, server) = server(&["--trusted-keys", directory.path().to_str().unwrap(), "--require-signature"]);
+    let log = server.log();
+    assert!(log.contains("1 trusted key from") && log.contains("1 passed over: key 2 of keys.json"), "{log}");
     let register =
         |card: &Value| run_with_input(&["register", "-", "--id", ID, "--url", server.url()], &card.to_string());
     let mut card = card("Greets");

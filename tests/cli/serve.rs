@@ -126,7 +126,7 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
         ("--fetch-ca", private.to_str().unwrap(), "it has no certificate in PEM"),
         ("--fetch-timeout", "0", "fetch_timeout (0) is not between 1 and"),
         ("--trusted-keys", "/there/is/none.json", "no trusted keys: reading /there/is/none.json"),
-        ("--trusted-keys", empty.to_str().unwrap(), "the folder has no *.json file"),
+        ("--trusted-keys", empty.to_str().unwrap(), "the folder has no *.json or *.jwks file"),
         ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 has its private part"),
         ("--refresh-interval", "0", "refresh_interval (0) is not between 1 and"),
         ("--stale-after", "0", "stale_after (0) is not between 1 and"),

@@ -25,19 +25,42 @@ fn files_and_folders_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (Signer::new("one", Algorithm::Es256), Signer::new("two", Algorithm::EdDsa));
     write(folder.path(), "partners.json", &json!({"keys": [one.jwk()]}));
-    write(folder.path(), "single.json", &two.jwk());
+    write(folder.path(), "single.jwks", &two.jwk());
     fs::write(folder.path().join("README.md"), "keys of partners").unwrap();
     let all = TrustedKeys::read(folder.path()).unwrap();
-    assert_eq!(all.len(), 2);
+    assert_eq!((all.len(), all.passed_over()), (2, &[][..]));
     for signer in [&one, &two] {
         assert_eq!(check(&signed(signer), &all).status, Status::Valid);
     }
-    let file = folder.path().join("single.json");
+    let file = folder.path().join("single.jwks");
     let single = TrustedKeys::read(&file).unwrap();
     assert_eq!(check(&signed(&one), &single).status, Status::Untrusted);
     let found = check(&signed(&two), &single);
-    assert_eq!(found.trusted_by.as_deref(), Some("single.json"));
+    assert_eq!(found.trusted_by.as_deref(), Some("single.jwks"));
     assert_eq!(check(&signed(&one), &single.and(all)).status, Status::Valid);
+}
+
+#[test]
+fn keys_for_something_else_are_passed_over_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = Signer::new("one", Algorithm::Es256).jwk();
+    let with = |name: &str, value: Value| {
+        let mut key = key.clone();
+        key[name] = value;
+        key
+    };
+    let others = [with("use", json!("enc")), with("key_ops", json!(["sign"])), with("crv", json!("secp256k1"))];
+    write(folder.path(), "keys.json", &json!({"keys": [others[0], key, others[1], others[2]]}));
+    let keys = TrustedKeys::read(folder.path()).unwrap();
+    assert_eq!(keys.len(), 1);
+    assert_eq!(
+        keys.passed_over(),
+        [
+            r#"key 1 of keys.json: its use is "enc", not "sig""#,
+            r#"key 3 of keys.json: its key_ops have no "verify""#,
+            r#"key 4 of keys.json: keys of the kind "EC secp256k1" are not supported"#,
+        ]
+    );
 }
 
 #[test]
@@ -90,7 +113,7 @@ fn file_that_must_not_be_trusted_is_refused_and_named() {
     assert!(matches!(TrustedKeys::read(&folder.path().join("missing")), Err(Error::Io { .. })));
     fs::remove_file(&file).unwrap();
     let empty = TrustedKeys::read(folder.path()).unwrap_err().to_string();
-    assert!(empty.contains("no *.json file"), "{empty}");
+    assert!(empty.contains("no *.json or *.jwks file"), "{empty}");
 }
 
 #[test]
