@@ -147,8 +147,10 @@ pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Res
     origin::refuse_foreign_pages(&request, &context.options)?;
     let id = td::normalize_id(&thing_id_before(&request, &context.options, REFRESH)?)?.into_owned();
     let registry = context.registry.clone();
+    let source = registry.find_import(&id)?.map(|import| import.source).unwrap_or_default();
     let look = async move { Ok((registry.refresh_import(&id).await?, registry.find_import(&id)?)) };
-    let (refreshed, import) = context.network.run(look).await.map_err(Problem::of_fetched)?;
+    let look = context.network.run(look).await;
+    let (refreshed, import) = look.map_err(|error| Problem::of_fetched(error, &source))?;
     let result = match refreshed {
         Refreshed::Unchanged => "unchanged",
         Refreshed::Updated => "updated",

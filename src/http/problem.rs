@@ -12,7 +12,7 @@ use actix_web::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Error, Seq,
+    Error, Seq, fetch,
     td::{Report, Violation},
 };
 
@@ -80,11 +80,14 @@ impl Problem {
         Problem::new(status, "", title, "")
     }
 
-    /// The problem of a document that was fetched: the request was right, what came of it isn't.
-    pub(super) fn of_fetched(error: Error) -> Problem {
+    /// The problem of a document that was fetched from this URL: the request was right, what came of it isn't.
+    pub(super) fn of_fetched(error: Error, url: &str) -> Problem {
         let mut problem = Problem::from(error);
         if matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
             problem.status = StatusCode::UNPROCESSABLE_ENTITY;
+            let url = fetch::shown(url);
+            problem.detail = format!("the document from {url} is not taken: {}", problem.detail);
+            problem = problem.with("url", url);
         }
         problem
     }
@@ -319,11 +322,11 @@ mod tests {
         let url = "https://agents.example/card.json".to_owned();
         let (status, reason) = (Some(500), String::new());
         let failed = Error::FetchFailed { url: url.clone(), status, reason, retry_after: None, source: None };
-        for (error, status) in [(failed, 502), (Error::FetchTimedOut { url, doing: "connecting" }, 504)] {
-            let problem = Problem::of_fetched(error);
+        for (error, status) in [(failed, 502), (Error::FetchTimedOut { url: url.clone(), doing: "connecting" }, 504)] {
+            let problem = Problem::of_fetched(error, &url);
             assert_eq!((problem.status().as_u16(), problem.internal().is_none()), (status, true));
         }
-        let busy = Problem::of_fetched(Error::FetchBusy { host: "agents.example".into() });
+        let busy = Problem::of_fetched(Error::FetchBusy { host: "agents.example".into() }, &url);
         assert!(busy.headers.iter().any(|(name, _)| name == header::RETRY_AFTER), "{busy:?}");
     }
 

@@ -145,7 +145,10 @@ fn what_is_found_at_a_url_is_no_fault_of_the_request() {
     let problem = import(&registry, "", &page.url()).problem(422, "invalid-document");
     assert!(problem["detail"].as_str().unwrap().contains("not an A2A"), "{problem}");
     page.answer(Reply::json("{\"name\": "));
-    import(&registry, "", &page.url()).problem(422, "malformed-json");
+    let problem = import(&registry, "", &format!("{}?key=secret", page.url())).problem(422, "malformed-json");
+    let document = format!("the document from {}?… is not taken: malformed JSON at line 1", page.url());
+    assert!(problem["detail"].as_str().unwrap().starts_with(&document), "{problem}");
+    assert_eq!(problem["url"], format!("{}?…", page.url()));
     page.answer(Reply::json(&format!("{{\"name\": {}{}}}", "[".repeat(65), "]".repeat(65))));
     import(&registry, "", &page.url()).problem(422, "limit-exceeded");
     page.answer(Reply::new("200 OK", &[("content-type", "text/html")], "<p>hello</p>"));
@@ -198,7 +201,8 @@ fn source_that_breaks_is_stale_until_it_returns() {
     registry.get("/imports?status=broken").problem(400, "invalid-parameter");
 
     page.serve(&json!({"name": "no card"}));
-    refresh(&registry, "urn:a").problem(422, "invalid-document");
+    let problem = refresh(&registry, "urn:a").problem(422, "invalid-document");
+    assert!(problem["detail"].as_str().unwrap().contains(&page.url()), "{problem}");
     assert_eq!(imported(&registry, "urn:a")["failures"], 1);
     page.serve(&card("a", "first"));
     assert_eq!(refresh(&registry, "urn:a").expect(200).json()["import"]["status"], "current");

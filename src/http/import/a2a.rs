@@ -54,7 +54,7 @@ pub(in crate::http) async fn import(
     let parameters = Parameters::parse(&request, &PARAMETERS)?;
     let (terms, id) = (Terms::of(&parameters)?, given_id(&parameters)?);
     let imported = match Sent::read(&context, &request, payload, &TYPES).await? {
-        Sent::Url(url) => follow(&context, terms.follow(&url, Format::A2a).id(id)).await?,
+        Sent::Url(url) => follow(&context, &url, terms.follow(&url, Format::A2a).id(id)).await?,
         Sent::Document(bytes) => {
             let (conversion, card) = convert(move || read(&bytes, id)).await?;
             let found = check(&context, card).await?;

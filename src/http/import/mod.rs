@@ -123,10 +123,10 @@ async fn register(context: &Context, import: Import) -> Result<Imported, Problem
 }
 
 /// Fetches a document, registers it, and follows it from now on.
-async fn follow(context: &Context, follow: Follow) -> Result<Imported, Problem> {
+async fn follow(context: &Context, url: &str, follow: Follow) -> Result<Imported, Problem> {
     let registry = context.registry.clone();
     let following = context.network.run(async move { registry.follow(follow).await });
-    following.await.map_err(Problem::of_fetched)
+    following.await.map_err(|error| Problem::of_fetched(error, url))
 }
 
 /// What a client is told of an import; `path` is that of the format.
