@@ -84,6 +84,12 @@ impl Network {
         (prefix <= most).then(|| Network { bits: bits(address), prefix: prefix + before })
     }
 
+    /// Its first address; of IPv4 as an IPv4-mapped one.
+    pub fn first_address(&self) -> Ipv6Addr {
+        let of_hosts = u128::MAX.checked_shr(self.prefix).unwrap_or_default();
+        Ipv6Addr::from_bits(self.bits & !of_hosts)
+    }
+
     /// Whether the address is in it. A network of IPv6 has no IPv4 addresses, however wide it is.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = bits(address);

@@ -15,6 +15,9 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Default)]
 pub struct AllowList(Vec<Entry>);
 
+/// What is said of what can't be read.
+const NO_ENTRY: &str = "is neither a network such as 10.1.0.0/16 nor an address or host such as localhost:8080";
+
 #[derive(Debug, Clone)]
 struct Entry {
     text: String,
@@ -36,7 +39,10 @@ impl AllowList {
     /// # Errors
     /// [`Error::InvalidSetting`]
     pub fn parse(entries: impl IntoIterator<Item = impl AsRef<str>>) -> Result<AllowList> {
-        let read = |entry: &str| Entry::parse(entry).ok_or_else(|| invalid(entry));
+        let read = |entry: &str| {
+            let invalid = |message| Error::InvalidSetting { origin: "allow_fetch".into(), message };
+            Entry::parse(entry).map_err(|reason| invalid(format!("{entry:?} {reason}")))
+        };
         entries.into_iter().map(|entry| read(entry.as_ref())).collect::<Result<_>>().map(AllowList)
     }
 
@@ -63,11 +69,26 @@ impl std::fmt::Display for AllowList {
 }
 
 impl Entry {
-    fn parse(entry: &str) -> Option<Entry> {
+    /// Reads an entry. The error says what it is, or isn't.
+    fn parse(entry: &str) -> std::result::Result<Entry, String> {
         let entry = entry.trim();
         if let Some(network) = Network::parse(entry) {
-            return Some(Entry { text: entry.into(), place: Place::Network(network), port: None });
+            return match entry.split_once('/').and_then(|(address, prefix)| network_around(network, address, prefix)) {
+                Some(around) => {
+                    Err(format!("is an address within the network {around}: write that, or the address alone"))
+                }
+                None => Ok(Entry { text: entry.into(), place: Place::Network(network), port: None }),
+            };
         }
+        match Entry::parse_place(entry) {
+            Some(Entry { port: Some(0), .. }) => {
+                Err("has port 0, where nobody can be reached: without a port all are allowed".into())
+            }
+            read => read.ok_or_else(|| NO_ENTRY.into()),
+        }
+    }
+
+    fn parse_place(entry: &str) -> Option<Entry> {
         let (place, port) = match entry.rsplit_once(':') {
             Some((place, port)) => (place, Some(port.parse().ok()?)),
             None => (entry, None),
@@ -83,6 +104,13 @@ impl Entry {
     }
 }
 
+/// What was meant by a network that is written with another address than its first.
+fn network_around(network: Network, address: &str, prefix: &str) -> Option<String> {
+    let first = network.first_address();
+    let first = if address.contains(':') { first.into() } else { first.to_canonical() };
+    (address.parse() != Ok(first)).then(|| format!("{first}/{prefix}"))
+}
+
 /// A host name as URLs have it once they are read: in lower case, in ASCII, not ending in a dot.
 fn host_name(name: &str) -> Option<String> {
     let is_word = !name.is_empty() && !name.contains(['/', '@', '?', '#', '\\', '*', '[', ']', ':']);
@@ -90,12 +118,6 @@ fn host_name(name: &str) -> Option<String> {
     let host = url.host_str()?.trim_end_matches('.');
     // A number in disguise would be an address by now: whoever writes one here means something else.
     (!host.is_empty() && host.parse::<IpAddr>().is_err()).then(|| host.to_owned())
-}
-
-fn invalid(entry: &str) -> Error {
-    let message =
-        format!("{entry:?} is neither a network such as 10.1.0.0/16 nor an address or host such as localhost:8080");
-    Error::InvalidSetting { origin: "allow_fetch".into(), message }
 }
 
 #[cfg(test)]
@@ -145,6 +167,24 @@ mod tests {
         ] {
             let error = AllowList::parse([entry]).unwrap_err().to_string();
             assert!(error.contains("allow_fetch") && error.contains(&format!("{entry:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_was_meant_is_said_where_that_can_be_told() {
+        for (entry, meant) in [
+            ("10.0.0.1/8", "10.0.0.0/8"),
+            ("10.1.2.3/0", "0.0.0.0/0"),
+            ("fd00::1/8", "fd00::/8"),
+            ("::ffff:10.0.0.1/104", "::ffff:10.0.0.0/104"),
+            ("localhost:0", "without a port"),
+            ("10.0.0.1:0", "without a port"),
+        ] {
+            let error = AllowList::parse([entry]).unwrap_err().to_string();
+            assert!(error.contains(&format!("{entry:?}")) && error.contains(meant), "{error}");
+        }
+        for entry in ["10.0.0.1/32", "0.0.0.0/0", "::/0", "::1/128", "::ffff:10.0.0.0/104"] {
+            assert!(AllowList::parse([entry]).is_ok(), "{entry}");
         }
     }
 }

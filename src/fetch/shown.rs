@@ -3,7 +3,7 @@
 use reqwest::Url;
 
 /// The most characters of a URL that are repeated.
-const MAX_SHOWN: usize = 500;
+const MAX_SHOWN: usize = 200;
 
 /// A URL without its credentials, the values of its query, and its fragment: tokens and signatures stand
 /// there, and errors are logged, stored and sent. What is no URL is cut where a secret could begin.

@@ -49,7 +49,7 @@ impl Target {
 
     fn from_url(mut url: Url) -> Result<Target, String> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("its scheme is {}, and only http and https are fetched", url.scheme()));
+            return Err(format!("it must start with http:// or https://, and its scheme is {}", url.scheme()));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err("it has credentials in it, and those are not sent".into());
@@ -58,8 +58,11 @@ impl Target {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');
         let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host).to_owned();
         let port = url.port_or_known_default().unwrap_or_default();
-        if host.is_empty() || port == 0 {
+        if host.is_empty() {
             return Err("it has no host to connect to".into());
+        }
+        if port == 0 {
+            return Err("nobody can be reached at port 0".into());
         }
         Ok(Target { url, host, port, is_redirect: false })
     }
@@ -205,7 +208,7 @@ mod tests {
             ("http://256.1.1.1/", "no URL"),
             ("http://[fe80::1%25eth0]/", "no URL"),
             ("http://example.org:99999/", "no URL"),
-            ("http://example.org:0/", "no host"),
+            ("http://example.org:0/", "port 0"),
             ("http://./", "no host"),
             ("https://user@example.org/", "credentials"),
             ("https://:secret@example.org/", "credentials"),

@@ -113,11 +113,12 @@ fn urls_that_are_none_and_places_that_are_not_public_are_refused() {
         call.send().problem(400, "invalid-url");
     }
     for (url, reason) in [
-        ("ftp://agents.example/card.json", "only http and https"),
+        ("ftp://agents.example/card.json", "http:// or https://"),
         ("https://user:secret@agents.example/card.json", "credentials"),
         ("http://10.0.0.1/card.json", "private"),
         ("http://169.254.169.254/latest/meta-data", ""),
         ("http://[::1]/card.json", "--allow-fetch"),
+        ("http://agents.example:0/card.json", "port 0"),
     ] {
         let problem = import(&registry, "", url).problem(422, "fetch-refused");
         assert!(problem["detail"].as_str().unwrap().contains(reason), "{problem}");

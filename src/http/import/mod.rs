@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     convert::{Conversion, Format},
+    fetch,
     registry::{Effect, IfExists, Import, Imported, imports::Follow},
     td,
 };
@@ -92,8 +93,10 @@ impl Sent {
         match Iri::parse(text) {
             Ok(_) => Ok(Sent::Url(text.to_owned())),
             Err(error) => {
-                let shown: String = text.chars().take(200).collect();
-                Err(invalid_url(&format!("{shown:?} is no absolute URL: {error}")))
+                let is_of_web = ["http://", "https://"].iter().any(|start| text.starts_with(start));
+                let reason =
+                    if is_of_web { error.to_string() } else { "it must start with http:// or https://".into() };
+                Err(invalid_url(&format!("{:?} is no absolute URL: {reason}", fetch::shown(text))))
             }
         }
     }
@@ -170,5 +173,7 @@ mod tests {
             let problem = sent(&json!({"url": broken}).to_string());
             assert!(problem.starts_with("Invalid URL: ") && problem.contains("is no absolute URL"), "{problem}");
         }
+        assert!(sent(r#"{"url": "127.0.0.1:9000/a.json"}"#).ends_with("it must start with http:// or https://"));
+        assert!(sent(&json!({"url": "a".repeat(5000)}).to_string()).len() < 300);
     }
 }
