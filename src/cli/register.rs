@@ -48,7 +48,8 @@ pub(super) struct Arguments {
     /// tells its own, and what is fetched is a2a
     #[arg(long)]
     format: Option<Format>,
-    /// Let the agents expire this many seconds after their last renewal
+    /// Let the agents expire this many seconds after their last renewal. What is followed lives at least 60 s, and is
+    /// renewed while it is followed, also while its source fails
     #[arg(long, value_name = "SECONDS")]
     ttl: Option<u64>,
     /// Stay, and renew the agents at half their time to live until interrupted

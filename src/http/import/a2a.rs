@@ -33,7 +33,7 @@ const TYPES: [&str; 2] = ["application/json", "application/a2a+json"];
     params(
         ("id" = Option<String>, Query, description = "The id of the Thing, instead of one that is made of the card"),
         ("if_exists" = Option<String>, Query, description = "`replace` or `refuse`: 409 if the Thing is there"),
-        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed is renewed in time"),
+        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed lives at least 60 s, and is renewed while it is followed, also while its source fails"),
         ("dry_run" = Option<bool>, Query, description = "Check everything, write nothing and follow nothing"),
     ),
     request_body(content((crate::http::schemas::AgentCardOrUrl = "application/json"), (crate::http::schemas::AgentCardOrUrl = "application/a2a+json"))),

@@ -32,7 +32,7 @@ const PARAMETERS: [&str; 5] = ["id", "base", "if_exists", "ttl", "dry_run"];
         ("id" = Option<String>, Query, description = "The id of the Thing, instead of that of the file"),
         ("base" = Option<String>, Query, description = "The URL that the file in the body is from; the id is made of it where the file has none"),
         ("if_exists" = Option<String>, Query, description = "`replace` or `refuse`: 409 if the Thing is there"),
-        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed is renewed in time"),
+        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed lives at least 60 s, and is renewed while it is followed, also while its source fails"),
         ("dry_run" = Option<bool>, Query, description = "Check everything, write nothing and follow nothing"),
     ),
     request_body(content((crate::http::schemas::CapabilityFileOrUrl = "application/json"))),
