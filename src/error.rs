@@ -258,7 +258,7 @@ pub enum Error {
         id: String,
     },
     /// An agent card must have a valid signature here, and hasn't.
-    #[error("the agent card is refused: its signature is {status}{}", reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
+    #[error("the agent card is refused: {}{}", signature(status), reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     SignatureRequired {
         /// What its signature is: `invalid`, `untrusted`, `unsigned`.
         status: &'static str,
@@ -273,4 +273,13 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+}
+
+/// What is wrong with a signature of this status, in words.
+fn signature(status: &str) -> &'static str {
+    match status {
+        "unsigned" => "it has no signature",
+        "untrusted" => "its signature is by nobody who is trusted here",
+        _ => "its signature is invalid",
+    }
 }

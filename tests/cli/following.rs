@@ -209,7 +209,7 @@ fn signature_that_is_required_must_be_by_a_trusted_key() {
     let mut card = card("Greets");
     let unsigned = register(&card);
     assert_eq!(unsigned.status.code(), Some(1));
-    assert!(stderr(&unsigned).contains("unsigned"), "{}", stderr(&unsigned));
+    assert!(stderr(&unsigned).contains("has no signature"), "{}", stderr(&unsigned));
     signer.sign(&mut card, Form::Specification);
     assert_eq!(stdout(&register(&card)), format!("created {ID}\n"));
     let found = run(&["search", "--signature", "valid", "--consistent", "--json", "--url", server.url()]);

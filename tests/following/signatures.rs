@@ -184,7 +184,7 @@ fn where_signatures_are_required_nothing_else_gets_in() {
     // A change that nobody signed is a failure; what was signed stays.
     domain.serve("second", None);
     let import = fixture.refresh("urn:card:a");
-    assert!(import.last_error.unwrap().contains("unsigned"));
+    assert!(import.last_error.unwrap().contains("it has no signature"));
     assert_eq!(fixture.thing("urn:card:a")["description"], "first");
     assert_eq!(signature(&fixture)["status"], "valid");
 }

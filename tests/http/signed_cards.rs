@@ -97,6 +97,7 @@ fn where_signatures_are_required_other_cards_are_refused() {
     for body in [card(None), json!({"url": page.url()})] {
         let problem = import(&registry, "urn:a", &body).problem(422, "signature-required");
         assert_eq!(problem["signature"], "unsigned");
+        assert!(problem["detail"].as_str().unwrap().ends_with("it has no signature"), "{problem}");
     }
     let problem = import(&registry, "urn:a", &card(Some(&forger))).problem(422, "signature-required");
     assert_eq!(problem["signature"], "invalid");
