@@ -37,6 +37,9 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
     if let Some(sign) = signs::sign_of(card) {
         message.push_str("; it looks like ");
         message.push_str(&sign.words(card));
+        if let Some(format) = sign.format {
+            message.push_str(&format!(" (format {format})"));
+        }
     }
     let missing = missing(card, has_interface);
     [Violation::new("", "not-a-card", message)].into_iter().chain(missing).collect()
