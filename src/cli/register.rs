@@ -130,12 +130,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn places(arguments: &Arguments) -> anyhow::Result<Vec<Place>> {
     let files = match arguments.files.as_slice() {
         [] => Vec::new(),
-        files => document::files(files)?,
+        files => document::files(not_urls(files)?)?,
     };
     let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
     let places: Vec<Place> = files.into_iter().map(Place::File).chain(agents).collect();
     arguments.mapping.check_number(places.len())?;
     Ok(places)
+}
+
+/// Refuses URLs among the files, which would be called files that aren't there.
+fn not_urls(files: &[PathBuf]) -> anyhow::Result<&[PathBuf]> {
+    let is_url = |file: &&str| ["http://", "https://"].iter().any(|scheme| file.starts_with(scheme));
+    match files.iter().filter_map(|file| file.to_str()).find(is_url) {
+        Some(url) => bail!("{url} is no file, but a URL; --url-of-agent {url} has the registry fetch it"),
+        None => Ok(files),
+    }
 }
 
 /// No other description would fare better.

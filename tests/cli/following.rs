@@ -219,6 +219,13 @@ fn signature_that_is_required_must_be_by_a_trusted_key() {
 }
 
 #[test]
+fn url_among_the_files_is_told_what_it_needs() {
+    let output = run(&["register", "https://agents.example"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--url-of-agent https://agents.example"), "{}", stderr(&output));
+}
+
+#[test]
 fn something_must_be_registered() {
     let output = run(&["register", "--ttl", "60"]);
     assert_eq!(output.status.code(), Some(2));
