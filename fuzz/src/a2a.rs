@@ -73,8 +73,20 @@ fn check_renditions(card: &Card) {
     // In 1.0 each flow of OAuth 2.0 has a scheme of its own.
     let is_split = count_schemes(&back.json) != count_schemes(&there.json);
     if has_interface && !is_split && converted.warnings().is_empty() && back.warnings.is_empty() {
-        assert_eq!(json(&again.json), json(&there.json), "by way of {}", text(&back.json));
+        assert_eq!(versioned(&again.json), versioned(&there.json), "by way of {}", text(&back.json));
     }
+}
+
+/// A card with what it says of its main interface as 1.0 says it: a transport, and a version without patch.
+fn versioned(card: &[u8]) -> Value {
+    let mut card = json(card);
+    if card.get("url").is_some() {
+        let version = card["protocolVersion"].as_str().unwrap_or("0.3");
+        card["protocolVersion"] = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".").into();
+        let transport = card["preferredTransport"].as_str().unwrap_or("JSONRPC");
+        card["preferredTransport"] = transport.into();
+    }
+    card
 }
 
 fn count_schemes(card: &[u8]) -> usize {

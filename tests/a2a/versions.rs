@@ -336,3 +336,17 @@ proptest! {
         prop_assert_eq!(id(&card(&rendition(&old, Generation::V1))), id(&old));
     }
 }
+
+#[test]
+fn first_interface_is_not_said_twice() {
+    let interface = |url: &str| json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "0.3"});
+    let urls = ["https://a.example/old", "https://a.example/old", "https://a.example/other"];
+    let interfaces: Vec<Value> = urls.iter().map(|url| interface(url)).collect();
+    let new = json!({
+        "name": "a", "description": "d", "version": "1", "capabilities": {}, "skills": [],
+        "defaultInputModes": [], "defaultOutputModes": [], "supportedInterfaces": interfaces,
+    });
+    let old = json(&card(&new).as_version(Generation::V0).json);
+    assert_eq!(old["url"], urls[0]);
+    assert_eq!(old["additionalInterfaces"], json!([{"url": urls[2], "transport": "JSONRPC"}]));
+}

@@ -160,11 +160,13 @@ impl Translation<'_> {
             });
         }
         let mut additional = Vec::new();
-        // Tenants made a difference.
-        let mut seen = HashSet::from([(main.url, main.binding.name())]);
+        let what = |interface: &Interface<'_>| (interface.url.to_owned(), interface.binding.name().to_owned());
+        let mut seen = HashSet::new();
         for interface in rest {
             self.warn_of_tenant(&interface);
-            if interface.tenant != main.tenant && !seen.insert((interface.url, interface.binding.name())) {
+            // The first needn't be said again, nor what only a tenant made another.
+            let is_said = what(&interface) == what(main);
+            if is_said || (interface.tenant != main.tenant && !seen.insert(what(&interface))) {
                 continue;
             }
             let mut written = kept(&interface);
