@@ -3,7 +3,7 @@
 //! Whoever can make a server fetch can try to make it fetch from places that only the server reaches.
 //! So every URL, each hop of a redirect anew, is checked before anything is sent: [`target`] reads it,
 //! [`resolver`] is asked once what the name stands for, [`address`] and [`allow`] decide, and the
-//! connection goes to the very addresses that were checked. What comes back is bounded by [`turns`],
+//! connection goes to the very addresses that were checked. What comes back is bounded by [`mod@turns`],
 //! by time, and by [`body`], and must say that it is JSON. URLs that the operator sets need none of this.
 
 mod address;

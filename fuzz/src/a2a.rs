@@ -78,6 +78,7 @@ fn check_renditions(card: &Card) {
 }
 
 /// A card with what it says of its main interface as 1.0 says it: a transport, and a version without patch.
+/// Members of a scheme of our own may be in its wrapper or beside it.
 fn versioned(card: &[u8]) -> Value {
     let mut card = json(card);
     if card.get("url").is_some() {
@@ -85,6 +86,15 @@ fn versioned(card: &[u8]) -> Value {
         card["protocolVersion"] = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".").into();
         let transport = card["preferredTransport"].as_str().unwrap_or("JSONRPC");
         card["preferredTransport"] = transport.into();
+    }
+    for scheme in card.get_mut("securitySchemes").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        let Value::Object(members) = scheme else { continue };
+        let wrapped: Vec<String> = members.keys().filter(|name| name.ends_with("SecurityScheme")).cloned().collect();
+        for name in wrapped {
+            if let Some(Value::Object(inner)) = members.insert(name, Value::Null) {
+                members.extend(inner);
+            }
+        }
     }
     card
 }

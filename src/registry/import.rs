@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     change::Precondition,
     convert::{Conversion, ConvertedThing, Format},
-    store::{self, Operation, Original},
+    store::{self, Expiry, Operation, Original},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
@@ -156,7 +156,7 @@ impl Registry {
         self.mark(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
         for (thing, claim) in things.into_iter().zip(claims) {
-            let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl)?;
+            let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl, None)?;
             write.actor = actor.clone();
             warnings.extend(claim);
             #[cfg(feature = "signature")]
@@ -206,6 +206,7 @@ impl Registry {
         thing: ConvertedThing,
         if_exists: IfExists,
         ttl: Option<u64>,
+        before: Option<Expiry>,
     ) -> Result<Prepared> {
         let document = Document::parse(thing.description.as_bytes())?;
         let mut admission: Admission = td::admit(document, Identity::Own, self.options().strictness)?;
@@ -214,7 +215,7 @@ impl Registry {
             IfExists::Replace => Precondition::Any,
             IfExists::Refuse => Precondition::Absent,
         };
-        let mut prepared = self.prepare_put(admission, None, precondition);
+        let mut prepared = self.prepare_put(admission, before, precondition);
         if let Operation::Put { original, .. } = &mut prepared.write.operation {
             let source = thing.source;
             let format = source.format.name().to_owned();

@@ -349,4 +349,12 @@ fn first_interface_is_not_said_twice() {
     let old = json(&card(&new).as_version(Generation::V0).json);
     assert_eq!(old["url"], urls[0]);
     assert_eq!(old["additionalInterfaces"], json!([{"url": urls[2], "transport": "JSONRPC"}]));
+    let mut tenants = new.clone();
+    let mut of_tenant = interface(urls[2]);
+    of_tenant["tenant"] = "t".into();
+    tenants["supportedInterfaces"].as_array_mut().unwrap().push(of_tenant);
+    assert_eq!(
+        json(&card(&tenants).as_version(Generation::V0).json)["additionalInterfaces"],
+        old["additionalInterfaces"]
+    );
 }

@@ -161,3 +161,19 @@ fn existing_things_and_dry_runs_are_left_alone() {
     assert_eq!(fixture.thing("urn:mine")["title"], "a");
     assert!(fixture.is_followed("urn:mine"));
 }
+
+#[test]
+fn moment_of_expiry_that_was_set_by_hand_stays() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.follow(&source);
+    let expires = json!({"registration": {"expires": "2100-01-01T00:00:00Z"}});
+    block_on(fixture.registry.write(agentdex::registry::Write::patch("urn:card:a", expires.to_string()))).unwrap();
+    let expiry = || fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().registration(Timestamp::now()).expires;
+    let before = expiry();
+    assert!(before.is_some());
+    source.serve(&card("a", "second"));
+    fixture.refresh("urn:card:a");
+    assert_eq!(fixture.thing("urn:card:a")["description"], "second");
+    assert_eq!(expiry(), before);
+}

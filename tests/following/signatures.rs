@@ -219,3 +219,16 @@ fn signer_who_is_new_at_a_domain_is_asked_for() {
     );
     assert_eq!(domain.asked_for_keys(), 2);
 }
+
+#[test]
+fn key_of_the_operator_with_the_same_name_hides_no_domain() {
+    let (ours, theirs) = (Signer::new("key-1", Algorithm::Es256), Signer::new("key-1", Algorithm::Es256));
+    let domain = Domain::start(&theirs);
+    let fixture = domain.fixture(|following| Following { trusted_keys: trusted(&ours), ..following });
+    domain.follow(&fixture).unwrap();
+    assert_eq!(signature(&fixture)["status"], "valid");
+    // Nobody vouches for a card that was changed.
+    domain.card.lock().unwrap()["description"] = "forged".into();
+    fixture.refresh("urn:card:a");
+    assert_eq!(signature(&fixture)["status"], "invalid");
+}

@@ -165,8 +165,8 @@ impl Translation<'_> {
         for interface in rest {
             self.warn_of_tenant(&interface);
             // The first needn't be said again, nor what only a tenant made another.
-            let is_said = what(&interface) == what(main);
-            if is_said || (interface.tenant != main.tenant && !seen.insert(what(&interface))) {
+            let is_new = seen.insert(what(&interface));
+            if what(&interface) == what(main) || (interface.tenant != main.tenant && !is_new) {
                 continue;
             }
             let mut written = kept(&interface);

@@ -16,8 +16,7 @@ use actix_web::{
     web,
 };
 use fluent_uri::Iri;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Context,
@@ -83,12 +82,8 @@ impl Sent {
 
     /// An object whose only member is `url` is no document of any format.
     fn of(bytes: Vec<u8>) -> Result<Sent, Problem> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Elsewhere {
-            url: Value,
-        }
-        let Ok(Elsewhere { url }) = serde_json::from_slice(&bytes) else { return Ok(Sent::Document(bytes)) };
+        let members: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let Some(url) = members.get("url").filter(|_| members.len() == 1) else { return Ok(Sent::Document(bytes)) };
         let Some(text) = url.as_str() else { return Err(invalid_url("`url` must be a text")) };
         match Iri::parse(text) {
             Ok(_) => Ok(Sent::Url(text.to_owned())),
@@ -165,7 +160,14 @@ mod tests {
             Err(problem) => problem.to_string(),
         };
         assert_eq!(sent(r#" {"url": "https://a.example"} "#), "https://a.example");
-        for other in ["", "{}", "[]", "\"https://a.example\"", r#"{"url": "https://a.example", "name": ""}"#] {
+        for other in [
+            "",
+            "{}",
+            "[]",
+            "[\"https://a.example\"]",
+            "\"https://a.example\"",
+            r#"{"url": "https://a.example", "name": ""}"#,
+        ] {
             assert_eq!(sent(other), format!("document of {} bytes", other.len()));
         }
         assert_eq!(sent(r#"{"url": null}"#), "Invalid URL: `url` must be a text");

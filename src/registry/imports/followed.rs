@@ -143,8 +143,11 @@ impl FollowedImport {
     }
 
     /// Whether a check of a known card says something: keys that can't be had say nothing, until that
-    /// has lasted for as many looks as make a source stale.
-    pub(super) fn believes(&mut self, found: &Assessment, stale_after: u32) -> bool {
+    /// has lasted for as many looks as make a source stale. Looks before their time don't count.
+    pub(super) fn believes(&mut self, found: &Assessment, stale_after: u32, now: Timestamp) -> bool {
+        if !found.is_certain && self.is_early(now) {
+            return false;
+        }
         self.unchecked = if found.is_certain { 0 } else { self.unchecked.saturating_add(1) };
         found.is_certain || self.unchecked >= stale_after
     }

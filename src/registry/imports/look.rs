@@ -68,6 +68,7 @@ impl Looker {
     pub fn apart(&self) -> Looker {
         let mut looker = self.clone();
         looker.following.fetcher = self.following.fetcher.apart();
+        looker.trust = Arc::new(self.trust.apart());
         looker
     }
 

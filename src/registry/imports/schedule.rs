@@ -92,6 +92,10 @@ struct Plan {
     /// None while it is looked at.
     look: Option<Timestamp>,
     renewal: Option<Timestamp>,
+    /// Whether it is looked at.
+    is_taken: bool,
+    /// The look that was planned while it was looked at.
+    next: Option<Timestamp>,
 }
 
 /// A look that is due. Whoever has it plans the next one, or leaves it: then it is due again a little later,
@@ -109,10 +113,13 @@ impl Schedule {
     }
 
     /// Plans a look and a renewal, instead of those that were planned. A look that is further than any pause
-    /// was planned when the clock was wrong.
+    /// was planned when the clock was wrong. Nothing is looked at twice at once: a look that is under way ends first.
     pub fn plan(&self, id: &str, look: Timestamp, renewal: Option<Timestamp>) {
-        let look = look.min(after(Timestamp::now(), self.longest));
-        self.plans().set(id, Plan { look: Some(look), renewal });
+        let look = Some(look.min(after(Timestamp::now(), self.longest)));
+        let mut plans = self.plans();
+        let is_taken = plans.of.get(id).is_some_and(|plan| plan.is_taken);
+        let (look, next) = if is_taken { (None, look) } else { (look, None) };
+        plans.set(id, Plan { look, renewal, is_taken, next });
     }
 
     /// Plans nothing any more.
@@ -140,7 +147,7 @@ impl Schedule {
         let due = due(&plans.looks, now, limit);
         for id in &due {
             let plan = plans.of.get(id).copied().unwrap_or_default();
-            plans.set(id, Plan { look: None, ..plan });
+            plans.set(id, Plan { look: None, is_taken: true, next: None, ..plan });
         }
         due.into_iter().map(|id| DueLook { id, schedule: self.clone() }).collect()
     }
@@ -208,9 +215,10 @@ impl Drop for DueLook {
     fn drop(&mut self) {
         let mut plans = self.schedule.plans();
         if let Some(plan) = plans.of.get(&self.id).copied()
-            && plan.look.is_none()
+            && plan.is_taken
         {
-            plans.set(&self.id, Plan { look: Some(Timestamp::now().plus_seconds(RETRY)), ..plan });
+            let look = plan.next.or_else(|| Some(Timestamp::now().plus_seconds(RETRY)));
+            plans.set(&self.id, Plan { look, renewal: plan.renewal, ..Plan::default() });
         }
     }
 }
@@ -319,6 +327,17 @@ mod tests {
         assert_eq!(ids(&schedule.take_looks(Timestamp(9), 9)), ["urn:a"]);
         let later = schedule.next().unwrap();
         assert!(later >= before.plus_seconds(RETRY) && later <= Timestamp::now().plus_seconds(RETRY), "{later}");
+    }
+
+    #[test]
+    fn nothing_is_looked_at_twice_at_once() {
+        let schedule = schedule(&[("urn:a", 1)]);
+        let looks = schedule.take_looks(Timestamp(5), 2);
+        schedule.plan("urn:a", Timestamp(2), Some(Timestamp(9)));
+        assert!(schedule.take_looks(Timestamp(5), 2).is_empty());
+        assert_eq!(schedule.next(), Some(Timestamp(9)));
+        drop(looks);
+        assert_eq!(ids(&schedule.take_looks(Timestamp(5), 2)), ["urn:a"]);
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Registry {
     ) -> Result<(Vec<Write>, Option<Error>)> {
         let following = &imports.looker.following;
         let taken = match look {
-            Look::Same(same) => self.writes_for_same(loaded, same, following.stale_after),
+            Look::Same(same) => self.writes_for_same(loaded, same, following.stale_after, now),
             Look::New(arrival) => self.writes_for_new(loaded, arrival),
             Look::Failed(_) => Ok(Vec::new()),
         };
@@ -145,10 +145,16 @@ impl Registry {
     }
 
     /// The source is there again, and keys may say something else of the card than before.
-    fn writes_for_same(&self, loaded: &mut Loaded, same: &Same, stale_after: u32) -> Result<Vec<Write>> {
+    fn writes_for_same(
+        &self,
+        loaded: &mut Loaded,
+        same: &Same,
+        stale_after: u32,
+        now: Timestamp,
+    ) -> Result<Vec<Write>> {
         let mut patch = loaded.status_patch(ImportStatus::Current);
         if let Some(found) = &same.assessment
-            && loaded.import.believes(found, stale_after)
+            && loaded.import.believes(found, stale_after, now)
         {
             patch.extend(marks::signature_patch(&loaded.record.text, &found.verification, found.is_certain)?);
         }
@@ -169,8 +175,11 @@ impl Registry {
         refuse_repeated_ids(&things)?;
         leave_out_marks(&mut things)?;
         self.mark(&mut things, arrival.verification.as_ref())?;
-        let ttl = self.followed_ttl(loaded.record.expiry.ttl);
-        let prepare = |thing| self.prepare_import(thing, IfExists::Replace, ttl).map(|prepared| prepared.write);
+        let before = loaded.record.expiry;
+        // A moment that was set by hand stays.
+        let ttl = if before.ttl.is_none() && before.expires.is_some() { None } else { self.followed_ttl(before.ttl) };
+        let prepare =
+            |thing| self.prepare_import(thing, IfExists::Replace, ttl, Some(before)).map(|prepared| prepared.write);
         let mut writes: Vec<Write> = things.into_iter().map(prepare).collect::<Result<_>>()?;
         match writes.first_mut() {
             Some(first) if first.id == loaded.import.id => first.precondition = Precondition::Seq(loaded.record.seq),

@@ -70,6 +70,11 @@ impl Trust {
         Trust { configured: Arc::new(configured), domains: Mutex::default() }
     }
 
+    /// The same keys, and nothing remembered of domains: it never waits for those who ask with the other.
+    pub fn apart(&self) -> Trust {
+        Trust { configured: self.configured.clone(), domains: Mutex::default() }
+    }
+
     /// Checks a card that came from `source`.
     pub async fn check(
         &self,
@@ -81,7 +86,7 @@ impl Trust {
         let checking = Checking::of(Cow::Owned(card.clone()));
         let (mut checking, mut found) = verify(checking, self.configured.clone(), now).await?;
         let mut is_certain = true;
-        if found.status != Status::Untrusted {
+        if matches!(found.status, Status::Valid | Status::Unsigned) {
             return Ok(Assessment { verification: found, is_certain });
         }
         for url in key_set_urls(card.value(), source) {
@@ -90,8 +95,11 @@ impl Trust {
                     KeySet::Published(keys) => {
                         let verification;
                         (checking, verification) = verify(checking, keys, now).await?;
-                        if verification.status != Status::Untrusted {
-                            return Ok(Assessment { verification, is_certain: true });
+                        match verification.status {
+                            Status::Valid => return Ok(Assessment { verification, is_certain: true }),
+                            // The next may have another key of that name.
+                            Status::Invalid => (found, is_certain) = (verification, true),
+                            Status::Untrusted | Status::Unsigned => {}
                         }
                         continue;
                     }
@@ -146,10 +154,11 @@ impl Remembered {
     /// Whether it still holds, or came while `asked` was waited for.
     fn holds(&self, asked: Instant, now: Timestamp, lasts: i64) -> bool {
         let lasts = match self.keys {
+            // Whoever waited asks again: their turn is another.
+            KeySet::NotAsked(_) => return false,
             KeySet::Published(_) => lasts,
             KeySet::Withdrawn(_) => REMEMBERED,
             KeySet::Failed(_) => FAILURE_REMEMBERED,
-            KeySet::NotAsked(_) => 0,
         };
         self.ended > asked || (0..lasts).contains(&(now.0 - self.at.0))
     }
