@@ -3,8 +3,8 @@
 //! the Python SDK of A2A parses the same cards.
 //!
 //! `cargo bench --bench a2a`. The comparison needs a `python3` that has `a2a-sdk` (another one is named
-//! by `AGENTDEX_PYTHON`). On Linux the rate in a second of processor time is told too, which doesn't
-//! depend on what else the machine does.
+//! by `AGENTDEX_PYTHON`). On Linux the rate in a second of processor time is told too, which depends
+//! less on what else the machine does.
 
 use std::{
     hint::black_box,
