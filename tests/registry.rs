@@ -1,9 +1,6 @@
 //! The registry as an embedder sees it, without HTTP or MQTT.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 use agentdex::{
     ChangeKind, Error, Precondition, Registry, Seq,
@@ -11,6 +8,8 @@ use agentdex::{
     search::Request,
 };
 use tempfile::TempDir;
+
+use crate::support::eventually;
 
 fn agent(id: &str, title: &str) -> String {
     format!(
@@ -31,15 +30,6 @@ fn open_with(directory: &Path, options: Options) -> Registry {
 fn found(registry: &Registry, words: &str) -> Vec<String> {
     let answer = registry.search(&Request::words(words), true).expect("search answers");
     answer.response.hits.into_iter().map(|hit| hit.id).collect()
-}
-
-/// Waits for what other threads bring about; fails after ten seconds.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::{
     fs,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use agentdex::signature::{Algorithm, Form};
@@ -13,7 +12,7 @@ use super::{json_lines, run, run_with_input, stderr, stdout};
 use crate::{
     process::ServerProcess,
     signature::signer::Signer,
-    support::{Reply, Site},
+    support::{Reply, Site, eventually},
 };
 
 const CARD: &str = "/.well-known/agent-card.json";
@@ -113,9 +112,7 @@ fn source_that_fails_becomes_stale_and_is_found_by_that() {
     let failed = run(&["refresh", ID, "--url", server.url()]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(stderr(&failed).starts_with(&format!("error: {ID}: ")) && stderr(&failed).contains("500"), "{failed:?}");
-    while imports(&server, "stale").is_empty() {
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    eventually("the staleness", || !imports(&server, "stale").is_empty());
     let table = stdout(&run(&["imports", "--status", "stale", "--url", server.url()]));
     assert!(table.contains("stale") && table.contains("500"), "{table}");
     let found = run(&["search", "--status", "stale", "--consistent", "--json", "--url", server.url()]);

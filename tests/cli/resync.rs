@@ -3,11 +3,10 @@
 use std::{
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use super::{run, stderr, stdout};
-use crate::process::ServerProcess;
+use crate::{process::ServerProcess, support::eventually};
 
 /// A Mosquitto that keeps nothing on disk; none where the programs are missing.
 struct Broker {
@@ -56,14 +55,6 @@ impl Drop for Broker {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -3,6 +3,7 @@
 use agentdex::registry::imports::ImportStatus;
 
 use super::*;
+use crate::support::eventually;
 
 /// An answer that begins at once and takes half a minute.
 fn dripping() -> Reply {
@@ -28,9 +29,7 @@ fn crowd(fixture: &Fixture) {
     let site = Site::start(|_| dripping());
     let (registry, url) = (fixture.registry.clone(), site.url("/x.json"));
     std::thread::spawn(move || block_on(registry.follow(Follow::new(url, Format::A2a))));
-    while site.heads().is_empty() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("the fetch", || !site.heads().is_empty());
 }
 
 #[test]

@@ -3,15 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-
-/// Waits until something holds, for a long time if need be.
-fn until(holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !holds() {
-        assert!(Instant::now() < deadline, "it never came to pass");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use crate::support::eventually;
 
 fn in_background(following: Following) -> Following {
     Following { in_background: true, interval: Duration::from_secs(1), ..following }
@@ -25,8 +17,8 @@ fn changes_are_noticed_by_themselves() {
     fixture.follow(&other);
     one.serve(&card("a", "second"));
     other.serve(&card("b", "third"));
-    until(|| fixture.thing("urn:card:a")["description"] == "second");
-    until(|| fixture.thing("urn:card:b")["description"] == "third");
+    eventually("the update", || fixture.thing("urn:card:a")["description"] == "second");
+    eventually("the update", || fixture.thing("urn:card:b")["description"] == "third");
 }
 
 #[test]
@@ -40,13 +32,13 @@ fn panic_is_a_failure_of_its_document_alone() {
     fixture.follow(&one);
     fixture.follow(&other);
     one.serve(&card("a", "boom"));
-    until(|| fixture.import("urn:card:a").failures > 1);
+    eventually("the failures", || fixture.import("urn:card:a").failures > 1);
     assert!(fixture.import("urn:card:a").last_error.unwrap().contains("panicked"));
     assert_eq!(fixture.thing("urn:card:a")["description"], "first");
     other.serve(&card("b", "second"));
-    until(|| fixture.thing("urn:card:b")["description"] == "second");
+    eventually("the update", || fixture.thing("urn:card:b")["description"] == "second");
     one.serve(&card("a", "mended"));
-    until(|| fixture.thing("urn:card:a")["description"] == "mended");
+    eventually("the update", || fixture.thing("urn:card:a")["description"] == "mended");
 }
 
 #[test]
@@ -64,10 +56,10 @@ fn slow_source_holds_up_nobody() {
     fixture.follow(&quick);
     slow.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
     let asked = slow.site.heads().len();
-    until(|| slow.site.heads().len() > asked);
+    eventually("the look", || slow.site.heads().len() > asked);
     for description in ["second", "third"] {
         quick.serve(&card("quick", description));
-        until(|| fixture.thing("urn:card:quick")["description"] == description);
+        eventually("the update", || fixture.thing("urn:card:quick")["description"] == description);
     }
 }
 
@@ -80,7 +72,7 @@ fn what_was_followed_before_a_restart_is_looked_at_after_it() {
     drop(registry);
     source.serve(&card("a", "second"));
     let fixture = Fixture { registry: open(&directory, in_background(following())), directory };
-    until(|| fixture.thing("urn:card:a")["description"] == "second");
+    eventually("the update", || fixture.thing("urn:card:a")["description"] == "second");
 }
 
 #[test]
@@ -90,7 +82,7 @@ fn registry_closes_while_a_source_keeps_it_waiting() {
         let Fixture { registry, directory } = Fixture::with(in_background);
         block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
         source.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
-        until(|| source.site.heads().len() > 1);
+        eventually("the look", || source.site.heads().len() > 1);
         let started = Instant::now();
         if close {
             registry.close();

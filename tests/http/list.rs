@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestRegistry, agent};
+use crate::support::{Answer, TestRegistry, agent, eventually};
 
 fn with_things(count: usize) -> TestRegistry {
     let registry = TestRegistry::start();
@@ -128,9 +128,7 @@ fn collection_tag_changes_when_something_expires() {
     registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
     let tag = registry.get("/things").header("etag");
     registry.patch("/things/urn:example:a", r#"{"registration": {"ttl": 1}}"#).expect(204);
-    while !registry.get("/things").json().as_array().unwrap().is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    eventually("the expiry", || registry.get("/things").json().as_array().unwrap().is_empty());
     assert_ne!(registry.get("/things").header("etag"), tag);
 }
 

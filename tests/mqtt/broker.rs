@@ -15,7 +15,8 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use super::support::{Subscriber, agent, eventually, has_mosquitto, put_many};
+use super::support::{Subscriber, agent, has_mosquitto, put_many};
+use crate::support::eventually;
 
 /// Where something is published that isn't retained, to see that everything else has come.
 const LAST: &str = "test/last";

@@ -5,13 +5,14 @@ use std::time::Duration;
 use agentdex::mqtt::EndpointOptions;
 
 use super::{
-    support::{Server, eventually},
+    support::Server,
     wire::{
         CONNACK, Client, DISCONNECT, Hello, PINGRESP, PUBACK, PUBLISH, PUBREC,
         Version::{self, V3, V5},
         connect, packet,
     },
 };
+use crate::support::eventually;
 
 const BOTH: [Version; 2] = [V3, V5];
 const NOT_AUTHORIZED: u8 = 0x87;

@@ -5,14 +5,17 @@ use std::path::Path;
 use agentdex::{Registry, Timestamp, mqtt::EndpointOptions, store};
 
 use super::{
-    support::{Server, Subscriber, agent, eventually, has_mosquitto},
+    support::{Server, Subscriber, agent, has_mosquitto},
     wire::{
         Client, Hello, PINGRESP, PUBLISH,
         Version::{V3, V5},
         packet,
     },
 };
-use crate::{process::ServerProcess, support::Call};
+use crate::{
+    process::ServerProcess,
+    support::{Call, eventually},
+};
 
 const CHANGES: usize = 1000;
 

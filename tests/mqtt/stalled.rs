@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use agentdex::mqtt::EndpointOptions;
 
 use super::{
-    support::{PATIENCE, Server, Subscriber, eventually, has_mosquitto},
+    support::{PATIENCE, Server, Subscriber, has_mosquitto},
     wire::{Client, DISCONNECT, Hello, PINGRESP, Version::V5, packet},
 };
+use crate::support::eventually;
 
 fn impatient(stall_timeout: Duration) -> Server {
     Server::with(EndpointOptions { stall_timeout, ..EndpointOptions::default() })

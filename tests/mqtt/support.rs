@@ -241,12 +241,3 @@ fn read_message(line: &str) -> Message {
         payload: message["payload"].as_str().unwrap_or_default().into(),
     }
 }
-
-/// Waits until a condition holds.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} did not come to pass");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}

@@ -5,6 +5,7 @@ mod events;
 mod resolver;
 mod sdk;
 mod site;
+mod wait;
 
 use std::{net::SocketAddr, sync::Once, thread::JoinHandle, time::Duration};
 
@@ -24,6 +25,7 @@ pub use self::{
     resolver::Answers,
     sdk::{run_javascript, run_node, run_python},
     site::{Page, Reply, Site, certified},
+    wait::eventually,
 };
 
 /// A registry in a directory of its own, served over HTTP until it is dropped.
