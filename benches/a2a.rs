@@ -16,7 +16,7 @@ use std::{
 
 use agentdex::{
     convert::a2a::{Card, Generation, Options},
-    td::{self, Document, Identity, Strictness},
+    td::{self, Identity, Strictness},
 };
 use serde_json::json;
 
@@ -48,8 +48,8 @@ const TASKS: [(&str, Task); 4] = [
         black_box(card(text).to_thing(&Options::default()).expect("the card gives a Thing"));
     }),
     ("read, checked, mapped, admitted as a TD", |text| {
-        let conversion = card(text).to_thing(&Options::default()).expect("the card gives a Thing");
-        let document = Document::parse(conversion.things[0].description.as_bytes()).expect("it is JSON");
+        let mut conversion = card(text).to_thing(&Options::default()).expect("the card gives a Thing");
+        let document = conversion.things.remove(0).description;
         black_box(td::admit(document, Identity::Own, Strictness::Strict).expect("it is valid"));
     }),
     ("read, checked, converted to 1.0", |text| {

@@ -6,6 +6,7 @@ use agentdex::{
     registry::{Effect, IfExists, Import, Imported, Options, Write},
     search::{Filters, Request},
     store::Original,
+    td::Document,
 };
 use tempfile::TempDir;
 
@@ -60,7 +61,7 @@ fn import(things: Vec<ConvertedThing>) -> Import {
 fn converted(id: &str, title: &str, source: &str) -> ConvertedThing {
     let source =
         Source { format: Format::AgentSpec, media_type: "application/json".into(), bytes: source.as_bytes().to_vec() };
-    ConvertedThing { id: id.into(), description: agent(id, title), source }
+    ConvertedThing { id: id.into(), description: Document::parse(agent(id, title).as_bytes()).unwrap(), source }
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn things_of_a_document_come_with_their_originals() {
 #[test]
 fn one_bad_thing_keeps_all_of_them_out() {
     let imports = Imports::start();
-    let bad = ConvertedThing { description: "{}".into(), ..converted("urn:b", "", "two") };
+    let bad = ConvertedThing { description: Document::parse(b"{}").unwrap(), ..converted("urn:b", "", "two") };
     let refused = imports.import(import(vec![converted("urn:a", "Weather", "one"), bad])).unwrap_err();
     assert!(matches!(refused, Error::Invalid(_) | Error::MissingId), "{refused}");
     assert_eq!((imports.registry.len(), imports.registry.last_seq()), (0, Seq(0)));

@@ -109,7 +109,7 @@ impl Target<'_> {
     fn take(&mut self, source: &Path, things: Vec<ConvertedThing>) -> anyhow::Result<()> {
         match self {
             Target::StandardOutput(descriptions) => {
-                descriptions.extend(things.into_iter().map(|thing| thing.description));
+                descriptions.extend(things.into_iter().map(|thing| thing.description.text().to_owned()));
             }
             Target::Folder { folder, written } => {
                 fs::create_dir_all(*folder).with_context(|| format!("creating {}", folder.display()))?;
@@ -121,7 +121,7 @@ impl Target<'_> {
                             path.display()
                         );
                     }
-                    let text = format!("{}\n", indented(&thing.description));
+                    let text = format!("{}\n", indented(thing.description.text()));
                     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
                     writeln!(io::stdout(), "{}", path.display())?;
                 }
@@ -145,7 +145,7 @@ impl Target<'_> {
 /// The file of a Thing: named like the document, that of a part by the end of its id as well.
 fn file_name(source: &Path, thing: &ConvertedThing, is_root: bool) -> String {
     let stem = source.file_stem().and_then(|stem| stem.to_str()).filter(|stem| *stem != "-").unwrap_or("thing");
-    let kind = if thing.description.contains("\"tm:ThingModel\"") { "tm" } else { "td" };
+    let kind = if thing.description.text().contains("\"tm:ThingModel\"") { "tm" } else { "td" };
     if is_root {
         return format!("{stem}.{kind}.json");
     }
@@ -164,14 +164,14 @@ fn file_name(source: &Path, thing: &ConvertedThing, is_root: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::Source;
+    use crate::{convert::Source, td::Document};
 
     #[test]
     fn names_of_files_stay_short_and_different() {
         let name = |id: &str| {
             let source =
                 Source { format: Format::AgentSpec, media_type: "application/json".to_owned(), bytes: Vec::new() };
-            let thing = ConvertedThing { id: id.to_owned(), description: "{}".to_owned(), source };
+            let thing = ConvertedThing { id: id.to_owned(), description: Document::parse(b"{}").unwrap(), source };
             file_name(Path::new("swarm.yaml"), &thing, false)
         };
         assert_eq!(name("urn:agentspec:local:a%20b"), "swarm.a_20b.td.json");

@@ -9,16 +9,17 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Conversion, ConvertedThing, Format, Source,
-    a2a::place,
+    Conversion, Format, Source,
+    place::place,
     shape::{self, Findings, Kind, Member},
     signs,
+    thing_builder::{ThingBuilder, capability, capability_members},
 };
 use crate::{
     Error, Result,
     td::{
-        CONTEXT_1_1, Capability, LMOS_NAMESPACE, MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, Path, Report, Violation,
-        listed_capabilities, normalize_id, semantic_version,
+        Capability, LmosKind, MAX_AFFORDANCES, Path, Report, Violation, listed_capabilities, normalize_id,
+        semantic_version,
     },
 };
 
@@ -45,7 +46,7 @@ const LISTS: [(&str, &str); 2] =
     [("supportedTenants", "lmos:supportedTenants"), ("supportedChannels", "lmos:supportedChannels")];
 
 /// The prefix of members that only the file has, and the namespace that it stands for.
-const FILE_PREFIX: &str = "lmos-file:";
+const FILE_PREFIX: &str = "lmos-file";
 const FILE_NAMESPACE: &str = "urn:agentdex:lmos-file:";
 
 /// How a file becomes a Thing.
@@ -85,17 +86,15 @@ pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
         return Err(Error::LimitExceeded { what: "number of capabilities", maximum: MAX_AFFORDANCES as u64 });
     }
     let id = id_of(&members, options)?;
-    let description = description(&id, &members, options, &mut findings).to_string();
-    if description.len() > MAX_DOCUMENT_BYTES {
-        return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
-    }
     let source =
         Source { format: Format::LmosCapabilities, media_type: "application/json".into(), bytes: json.to_vec() };
+    let thing = describe(id, &members, options).finish(source)?;
+    warn_of_versions(&members, &mut findings);
     let repeated = duplicates.into_iter().map(|pointer| {
         Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
     });
     let warnings = repeated.chain(findings.into_list()).collect();
-    Ok(Conversion { things: vec![ConvertedThing { id, description, source }], warnings })
+    Ok(Conversion { things: vec![thing], warnings })
 }
 
 fn invalid(rule: &'static str, message: &str) -> Error {
@@ -134,53 +133,27 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
     }
 }
 
-fn description(id: &str, file: &Object, options: &Options, findings: &mut Findings) -> Value {
+fn describe(id: String, file: &Object, options: &Options) -> ThingBuilder {
     let text = |name| file.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let mut terms = json!({"lmos": LMOS_NAMESPACE});
-    let mut thing = json!({
-        "@type": "lmos:Agent",
-        "id": id,
-        "title": text("id").unwrap_or(id),
-        "securityDefinitions": {"auto_sc": {"scheme": "auto"}},
-        "security": "auto_sc",
-    });
+    let mut thing = ThingBuilder::new(LmosKind::Agent, id.clone(), text("id").unwrap_or(&id));
+    thing.prefix(FILE_PREFIX, FILE_NAMESPACE);
+    thing.set_text("description", text("description"));
     let capabilities = file.get("capabilities").and_then(Value::as_array).into_iter().flatten();
-    let listed = capabilities.filter_map(Value::as_object).map(|one| renamed(one, |name| own_name(CAPABILITY, name)));
-    thing["lmos:capabilities"] = listed.collect();
-    if let Some(description) = text("description") {
-        thing["description"] = description.into();
-    }
+    let capabilities = capabilities.filter_map(Value::as_object);
+    thing.set("lmos:capabilities", capabilities.map(|one| capability(one, FILE_PREFIX)).collect());
     for (name, term) in LISTS {
-        if let Some(list) = file.get(name) {
-            thing[term] = list.clone();
-        }
+        file.get(name).into_iter().for_each(|list| thing.set(term, list.clone()));
     }
     if let Some(own) = text("id").filter(|own| *own != id) {
-        thing[format!("{FILE_PREFIX}id")] = own.into();
+        thing.set(&format!("{FILE_PREFIX}:id"), own.into());
     }
     for (name, value) in file.iter().filter(|(name, _)| !shape::knows(FILE, name)) {
-        thing[own_name(FILE, name)] = value.clone();
+        thing.set(&format!("{FILE_PREFIX}:{name}"), value.clone());
     }
-    let is_own = |object: &Object| object.keys().any(|name| name.starts_with(FILE_PREFIX));
-    let entries = thing["lmos:capabilities"].as_array().into_iter().flatten();
-    if entries.filter_map(Value::as_object).chain(thing.as_object()).any(is_own) {
-        terms["lmos-file"] = FILE_NAMESPACE.into();
-    }
-    thing["@context"] = json!([CONTEXT_1_1, terms]);
     if let Some(url) = &options.base {
-        thing["links"] = json!([{"rel": "service-meta", "href": place(url), "type": "application/json"}]);
+        thing.link("service-meta", &place(url), Some("application/json"));
     }
-    warn_of_versions(file, findings);
     thing
-}
-
-/// A member's name in a Thing: with the prefix of the file's own if no table knows it.
-fn own_name(members: &[Member], name: &str) -> String {
-    if shape::knows(members, name) { name.to_owned() } else { format!("{FILE_PREFIX}{name}") }
-}
-
-fn renamed(object: &Object, name_of: impl Fn(&str) -> String) -> Value {
-    object.iter().map(|(name, value)| (name_of(name), value.clone())).collect::<Object>().into()
 }
 
 fn warn_of_versions(file: &Object, findings: &mut Findings) {
@@ -232,29 +205,23 @@ fn write_capability(
     entry: Option<&Object>,
     whole: Option<&str>,
 ) -> std::result::Result<Value, String> {
-    let member = |name: &str| entry.and_then(|entry| entry.get(name).or_else(|| entry.get(&format!("lmos:{name}"))));
+    let mut written = entry.map_or_else(Object::new, |entry| capability_members(entry, FILE_PREFIX));
     let name = capability.name.unwrap_or(capability.key());
-    let version = member("version").and_then(Value::as_str).or(whole);
-    let Some(version) = version else {
+    let Some(version) = written.get("version").and_then(Value::as_str).or(whole) else {
         return Err(format!("nothing says the version of {name:?}, nor that of the Thing"));
     };
-    let mut written = json!({"name": name, "version": version});
-    for (name, value) in [("id", capability.id), ("description", capability.description)] {
-        if let Some(value) = value {
-            written[name] = value.into();
-        }
+    let version = version.to_owned();
+    written.insert("version".to_owned(), version.into());
+    for (member, value) in [("name", Some(name)), ("id", capability.id), ("description", capability.description)] {
+        written.extend(value.map(|value| (member.to_owned(), value.into())));
     }
-    if let Some(examples) = member("examples") {
-        written["examples"] = examples.clone();
-    }
-    add_own(entry, &mut written);
-    Ok(written)
+    Ok(written.into())
 }
 
 /// Gives members that only the file has their own name back.
 fn add_own(from: Option<&Object>, to: &mut Value) {
     for (name, value) in from.into_iter().flatten() {
-        if let Some(own) = name.strip_prefix(FILE_PREFIX) {
+        if let Some(own) = name.strip_prefix(FILE_PREFIX).and_then(|name| name.strip_prefix(':')) {
             to[own] = value.clone();
         }
     }

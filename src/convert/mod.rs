@@ -8,10 +8,12 @@ pub mod agent_spec;
 mod detect;
 mod json_text;
 pub mod lmos_capabilities;
+mod place;
 mod secret_names;
 mod shape;
 mod signs;
 mod syntax;
+mod thing_builder;
 mod yaml;
 
 use std::{fmt, str::FromStr};
@@ -19,7 +21,7 @@ use std::{fmt, str::FromStr};
 #[cfg(feature = "cli")]
 pub(crate) use self::json_text::JsonText;
 pub use self::{detect::detect, syntax::Syntax};
-use crate::td::Violation;
+use crate::td::{Document, Violation};
 
 /// The largest document of another format in bytes, and the largest that YAML may stand for.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -83,8 +85,8 @@ pub struct Conversion {
 pub struct ConvertedThing {
     /// Its id, which is in the description too.
     pub id: String,
-    /// The Thing Description as JSON text.
-    pub description: String,
+    /// The Thing Description.
+    pub description: Document,
     /// What it was made of, without secrets.
     pub source: Source,
 }

@@ -189,7 +189,8 @@ impl Registry {
     pub(super) fn mark(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
         if let (Some(found), Some(first)) = (found, things.first_mut()) {
             let before = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.text);
-            first.description = marks::with_signature(&first.description, before.as_deref(), found)?;
+            let marked = marks::with_signature(first.description.text(), before.as_deref(), found)?;
+            first.description = Document::parse(marked.as_bytes())?;
         }
         Ok(())
     }
@@ -208,8 +209,7 @@ impl Registry {
         ttl: Option<u64>,
         before: Option<Expiry>,
     ) -> Result<Prepared> {
-        let document = Document::parse(thing.description.as_bytes())?;
-        let mut admission: Admission = td::admit(document, Identity::Own, self.options().strictness)?;
+        let mut admission: Admission = td::admit(thing.description, Identity::Own, self.options().strictness)?;
         admission.registration.ttl = ttl.or(admission.registration.ttl);
         let precondition = match if_exists {
             IfExists::Replace => Precondition::Any,
@@ -228,13 +228,11 @@ impl Registry {
 /// Takes out of descriptions what only the registry says, whoever converted them, and warns of each.
 pub(super) fn leave_out_marks(things: &mut [ConvertedThing]) -> Result<Vec<Option<Violation>>> {
     let leave_out = |thing: &mut ConvertedThing| {
-        // Most have none, and needn't be read for that.
-        let may_have = ["agentdex:", "\\u"].iter().any(|sign| thing.description.contains(sign));
-        if !may_have || !marks::are_in(Document::parse(thing.description.as_bytes())?.value()) {
+        if !marks::are_in(thing.description.value()) {
             return Ok(None);
         }
-        let (description, warning) = marks::leave_out(&thing.description)?;
-        thing.description = description;
+        let (description, warning) = marks::leave_out(thing.description.text())?;
+        thing.description = Document::parse(description.as_bytes())?;
         Ok(Some(warning))
     };
     things.iter_mut().map(leave_out).collect()

@@ -131,12 +131,15 @@ impl EntryWriter<'_> {
 
     fn add_declared_capabilities(&mut self, thing: &Map<String, Value>) {
         for capability in declared_capabilities(thing) {
-            for key in ["id", "name"] {
+            for key in ["id", "name", "lmos:id", "lmos:name"] {
                 if let Some(name) = capability.get(key).and_then(Value::as_str) {
                     self.add_name(name);
                 }
             }
-            for text in ["description", "examples"].into_iter().flat_map(|key| texts(capability, key)) {
+            for text in ["description", "examples", "lmos:description", "lmos:examples"]
+                .into_iter()
+                .flat_map(|key| texts(capability, key))
+            {
                 self.add_prose(text);
             }
             self.add_data(capability, ["agentspec:input", "agentspec:output"]);

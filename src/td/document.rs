@@ -12,7 +12,7 @@ use super::{
 use crate::{Error, Result};
 
 /// A JSON document as it came: its text and its value; nothing is said about its validity yet.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     pub(super) text: String,
     pub(super) value: Value,
@@ -42,6 +42,23 @@ impl Document {
             return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
         }
         Ok(Document { text: text.to_owned(), value, duplicates })
+    }
+
+    /// A document that was made here: its value, and text that says the same in an order of its own.
+    ///
+    /// # Errors
+    /// [`Error::DocumentTooLarge`]; [`Error::LimitExceeded`] (nesting, number of affordances).
+    pub(crate) fn of_parts(value: Value, text: String) -> Result<Document> {
+        if text.len() > MAX_DOCUMENT_BYTES {
+            return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
+        }
+        if !is_nested_within(&value, MAX_NESTING) {
+            return Err(limit("JSON nesting depth", MAX_NESTING));
+        }
+        if count_affordances(&value) > MAX_AFFORDANCES {
+            return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
+        }
+        Ok(Document { text, value, duplicates: Vec::new() })
     }
 
     /// The value of the document; of repeated members the last.
@@ -79,6 +96,14 @@ pub(crate) fn parse_json(text: &str) -> Result<(Value, Vec<String>)> {
 
 fn limit(what: &'static str, maximum: usize) -> Error {
     Error::LimitExceeded { what, maximum: maximum as u64 }
+}
+
+fn is_nested_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(elements) => levels > 0 && elements.iter().all(|element| is_nested_within(element, levels - 1)),
+        Value::Object(members) => levels > 0 && members.values().all(|member| is_nested_within(member, levels - 1)),
+        _ => true,
+    }
 }
 
 /// Bytes as text, without a byte order mark.

@@ -66,7 +66,7 @@ fn what_was_changed_in_the_thing_is_changed_in_the_card() {
     let (_, bytes) = fixtures().into_iter().find(|(name, _)| name == "every_scheme_0_3").unwrap();
     let mut thing = thing(&Card::parse(&bytes).unwrap());
     thing["title"] = "Safe".into();
-    thing["lmos:capabilities"][0]["name"] = "Take out".into();
+    thing["lmos:capabilities"][0]["lmos:name"] = "Take out".into();
     thing["securityDefinitions"]["key"]["name"] = "X-Safe-Key".into();
     let card = exported(&thing, Generation::V1);
     assert_eq!(card["name"], "Safe");

@@ -15,7 +15,7 @@ fn all(text: &str) {
     let start = Instant::now();
     if let Ok(card) = Card::parse(text.as_bytes()) {
         if let Ok(conversion) = card.to_thing(&Options::default()) {
-            let thing: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+            let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
             for generation in [Generation::V0, Generation::V1] {
                 let _ = from_thing(&thing, generation);
             }

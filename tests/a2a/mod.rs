@@ -52,9 +52,9 @@ fn thing(card: &Card) -> Value {
 fn thing_with(card: &Card, options: &Options) -> (Value, Vec<Violation>) {
     let conversion = card.to_thing(options).unwrap();
     let [converted] = conversion.things.as_slice() else { panic!("{} things", conversion.things.len()) };
-    let document = Document::parse(converted.description.as_bytes()).unwrap();
+    let document = Document::parse(converted.description.text().as_bytes()).unwrap();
     let admission = td::admit(document, Identity::Own, Strictness::Strict).unwrap_or_else(|error| match error {
-        Error::Invalid(report) => panic!("{:#?}\n{}", report.violations, converted.description),
+        Error::Invalid(report) => panic!("{:#?}\n{}", report.violations, converted.description.text()),
         other => panic!("{other}"),
     });
     assert_eq!(admission.thing.id(), converted.id);

@@ -96,7 +96,10 @@ fn what_has_one_meaning_left_is_mended() {
     );
     let thing = thing(&card);
     assert_eq!(thing["version"]["instance"], "2");
-    assert_eq!(thing["lmos:capabilities"], json!([{"id": "7", "name": "Seven", "description": "", "tags": ["lucky"]}]));
+    assert_eq!(
+        thing["lmos:capabilities"],
+        json!([{"lmos:id": "7", "lmos:name": "Seven", "lmos:description": "", "lmos:tags": ["lucky"]}])
+    );
     assert_eq!(thing["a2a:capabilities"], json!({"streaming": true, "pushNotifications": true}));
     assert!(thing.get("events").is_some() && thing.get("lmos:metadata").is_none());
 }
@@ -133,7 +136,7 @@ fn secrets_are_never_kept() {
     assert!(rules.contains(&("user-info", "/url")), "{rules:?}");
     assert!(rules.contains(&("secret", "/capabilities/extensions/0/params/api_key")), "{rules:?}");
     let conversion = card.to_thing(&Options::default()).unwrap();
-    let (description, kept) = (&conversion.things[0].description, &conversion.things[0].source.bytes);
+    let (description, kept) = (conversion.things[0].description.text(), &conversion.things[0].source.bytes);
     assert!(!description.contains("hunter") && !String::from_utf8_lossy(kept).contains("hunter"));
     assert_eq!(json(kept)["url"], "https://echo.example/a2a");
     let other = with(json!({"url": "https://echo.example/a2a?session=1"}));
@@ -253,6 +256,6 @@ fn a_card_without_a_url_needs_an_id() {
     let (thing, warnings) = thing_with(&card, &Options { id: Some("urn:example:echo".into()), base: None });
     assert_eq!(thing["id"], "urn:example:echo");
     assert!(thing.get("actions").is_none());
-    assert_eq!(thing["lmos:capabilities"][0]["id"], "echo");
+    assert_eq!(thing["lmos:capabilities"][0]["lmos:id"], "echo");
     assert!(found(&warnings).contains(&("no-interface", "")));
 }

@@ -33,9 +33,10 @@ fn judge(document: &Value, profile: Profile) -> Report {
 fn things(document: &Value, options: &Options) -> Result<Conversion, Error> {
     let configuration = Configuration::parse(document.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
     let conversion = configuration.to_things(options)?;
-    let bytes: usize = conversion.things.iter().map(|thing| thing.description.len() + thing.source.bytes.len()).sum();
+    let bytes: usize =
+        conversion.things.iter().map(|thing| thing.description.text().len() + thing.source.bytes.len()).sum();
     assert!(bytes < 3 * MAX_SOURCE_BYTES, "{bytes} bytes");
-    assert!(conversion.things.iter().all(|thing| thing.description.len() <= MAX_DOCUMENT_BYTES));
+    assert!(conversion.things.iter().all(|thing| thing.description.text().len() <= MAX_DOCUMENT_BYTES));
     let bytes: usize = conversion.warnings.iter().map(|found| found.message.len() + found.pointer.len()).sum();
     assert!(bytes < 1024 * 1024, "{bytes} bytes of warnings");
     Ok(conversion)
@@ -261,7 +262,7 @@ fn tool_that_an_agent_has_many_times_is_described_once() {
     let tool = json!({"component_type": "ServerTool", "id": "t", "name": "t", "description": "x".repeat(500_000)});
     let tools = with(agent(), "/tools", json!(vec![reference("t"); 2000]));
     let conversion = things(&with(tools, "/$referenced_components", json!({ "t": tool })), &everything()).unwrap();
-    let thing: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+    let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
     assert_eq!(thing["agentspec:tools"].as_array().unwrap().len(), 1);
 }
 
@@ -310,7 +311,7 @@ fn remote_tool(members: Value) -> Value {
 fn many_placeholders_in_a_url_are_variables() {
     let url = |count: usize| (0..count).fold("https://u:p@h/".to_owned(), |url, n| url + &format!("{{{{a{n}}}}}"));
     let conversion = things(&remote_tool(json!({ "url": url(10_000) })), &everything()).unwrap();
-    let thing: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+    let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
     assert_eq!(thing["actions"]["invoke"]["uriVariables"].as_object().unwrap().len(), 10_000);
     let made = things(&remote_tool(json!({ "url": url(100_000) })), &everything());
     assert!(limit(made).contains("Thing Description"));

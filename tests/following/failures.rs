@@ -90,7 +90,8 @@ fn failure_is_noted_where_the_description_has_no_room_for_it() {
     let convert = move |arrived: &Arrived<'_>| {
         let mut conversion = convert(arrived)?;
         let first = &mut conversion.things[0];
-        first.description = first.description.replace("null", &format!("\"first{long}\""));
+        let longer = first.description.text().replace("null", &format!("\"first{long}\""));
+        first.description = Document::parse(longer.as_bytes()).unwrap();
         Ok(conversion)
     };
     let fixture = Fixture::with(|following| Following { stale_after: 1, convert: Arc::new(convert), ..following });

@@ -24,7 +24,7 @@ use agentdex::{
         imports::{Arrived, Follow, FollowedImport, Following, Refreshed},
     },
     search::Filters,
-    td::{Report, Violation},
+    td::{Document, Report, Violation},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -131,7 +131,8 @@ fn convert(arrived: &Arrived<'_>) -> agentdex::Result<Conversion> {
     });
     let source =
         Source { format: arrived.format, media_type: "application/json".into(), bytes: arrived.document.to_vec() };
-    let thing = ConvertedThing { id, description: description.to_string(), source };
+    let thing =
+        ConvertedThing { id, description: Document::parse(description.to_string().as_bytes()).unwrap(), source };
     Ok(Conversion { things: vec![thing], warnings: Vec::new() })
 }
 

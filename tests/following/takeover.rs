@@ -48,7 +48,8 @@ fn converter_cannot_speak_for_the_registry() {
         let mut conversion = super::convert(arrived)?;
         let claims = r#""\u0061gentdex:signature": {"status": "valid", "checkedAt": "2026-01-01T00:00:00Z"}, "agentdex:status": "stale","#;
         for thing in &mut conversion.things {
-            thing.description.insert_str(1, claims);
+            let claiming = thing.description.text().replacen('{', &format!("{{{claims}"), 1);
+            thing.description = Document::parse(claiming.as_bytes()).unwrap();
         }
         Ok(conversion)
     };

@@ -33,7 +33,7 @@ fn capability_file_becomes_a_thing_and_comes_back() {
     assert_eq!(answer.header("location"), "/things/urn:example:billing");
     let thing = registry.get("/things/urn:example:billing").expect(200);
     assert_eq!(thing.header("etag"), answer.header("etag"));
-    assert_eq!(thing.json()["lmos:capabilities"][0]["name"], "view-bill");
+    assert_eq!(thing.json()["lmos:capabilities"][0]["lmos:name"], "view-bill");
     assert_eq!(thing.json().get("agentdex:signature"), None);
     let found = |query: &str| registry.get(&format!("/search?consistent=true&{query}")).json()["total"].clone();
     assert_eq!(found("tenant=de&channel=web&capability=view-bill@%5E1"), 1);

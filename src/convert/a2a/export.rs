@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::shape::Findings,
+    convert::{shape::Findings, thing_builder::capability_members},
     td::{Report, Violation, capabilities, listed_capabilities},
 };
 
@@ -250,23 +250,23 @@ impl Export<'_> {
             return;
         };
         let mut skills = Vec::new();
-        let mut known = HashSet::from(["sendMessage"]);
+        let mut known = HashSet::from(["sendMessage".to_owned()]);
         let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
-        for skill in capabilities.filter_map(Value::as_object) {
+        for skill in capabilities.filter_map(Value::as_object).map(|entry| capability_members(entry, "a2a")) {
             let text = |name: &str| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             let (id, name) = (text("id"), text("name"));
             let action = self.names.action_of(id, name);
             let was = id.or(name).and_then(|key| kept.action(key));
-            known.extend(id.or(name));
+            known.extend(id.or(name).map(str::to_owned));
             if action.is_some() || was.is_none() {
-                skills.push(skill.clone().into());
+                skills.push(skill.into());
             }
         }
         skills.extend(self.skills(reach, &known));
         self.card.insert("skills".into(), skills.into());
     }
 
-    fn skills(&self, reach: Reach, known: &HashSet<&str>) -> Vec<Value> {
+    fn skills(&self, reach: Reach, known: &HashSet<String>) -> Vec<Value> {
         let (mut keys, mut names) = (HashSet::new(), HashSet::new());
         let mut skills: Vec<Value> = Vec::new();
         for (capability, entry) in listed_capabilities(self.thing) {
@@ -369,7 +369,7 @@ fn provider(thing: &Object) -> Option<Value> {
 /// The skills of what was a card: they are capabilities as they were.
 fn kept_skills(thing: &Object) -> Vec<Value> {
     let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
-    capabilities.filter(|capability| capability.is_object()).cloned().collect()
+    capabilities.filter_map(Value::as_object).map(|entry| capability_members(entry, "a2a").into()).collect()
 }
 
 fn texts(owner: &Value, name: &str) -> Vec<String> {

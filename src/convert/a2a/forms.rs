@@ -10,7 +10,7 @@ use super::{
     security::Security,
 };
 use crate::{
-    convert::shape::Findings,
+    convert::{shape::Findings, thing_builder::form},
     td::{MAX_DOCUMENT_BYTES, Path},
 };
 
@@ -92,10 +92,8 @@ pub(super) fn secured(mut form: Map<String, Value>, security: Option<&Security>)
 impl Endpoint<'_> {
     fn form(&self, operation: Operation) -> Map<String, Value> {
         let binding = self.interface.binding;
-        let mut form = Map::new();
+        let mut form = form(operation.name(), &self.href(operation));
         let mut put = |name: &str, value: Value| form.insert(name.to_owned(), value);
-        put("op", [operation.name()].as_slice().into());
-        put("href", self.href(operation).into());
         put("subprotocol", "a2a".into());
         put("a2a:binding", binding.name().into());
         put("a2a:protocolVersion", self.version.as_str().into());

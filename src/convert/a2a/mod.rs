@@ -48,7 +48,6 @@ mod unsafe_urls;
 
 use std::{fmt, str::FromStr};
 
-pub(super) use self::identity::place;
 pub use self::{card::Card, export::from_thing, generations::Rendition};
 use crate::{Error, td::Report, td::Violation};
 

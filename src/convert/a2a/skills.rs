@@ -11,7 +11,10 @@ use super::{
     interface::Binding,
     security::{Definitions, Security},
 };
-use crate::td::{MAX_AFFORDANCES, Path};
+use crate::{
+    convert::thing_builder::capability,
+    td::{MAX_AFFORDANCES, Path},
+};
 
 type Object = Map<String, Value>;
 
@@ -62,7 +65,7 @@ impl Skills<'_> {
                 continue;
             };
             let security = definitions.of_skill(self.card, skill, &path);
-            capabilities.push(skill.clone().into());
+            capabilities.push(capability(skill, "a2a"));
             if !ids.insert(id) {
                 let message = || format!("several skills have the id {id:?}; the first is the action");
                 definitions.findings().add(&path, "skill-repeated", message);

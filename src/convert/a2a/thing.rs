@@ -12,12 +12,9 @@ use super::{
     skills::{Skills, count_actions, listed_actions},
 };
 use crate::{
-    Error, Result,
-    convert::{Conversion, ConvertedThing, Format, Source, shape::Findings},
-    td::{
-        CONTEXT_1_1, Document, Identity, LMOS_NAMESPACE, MAX_DOCUMENT_BYTES, Path, Strictness, Violation, admit,
-        normalize_id,
-    },
+    Result,
+    convert::{Conversion, ConvertedThing, Format, Source, shape::Findings, thing_builder::ThingBuilder},
+    td::{Document, Identity, LmosKind, Path, Strictness, Violation, admit, normalize_id},
 };
 
 type Object = Map<String, Value>;
@@ -25,16 +22,26 @@ type Object = Map<String, Value>;
 pub(super) fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     let id = id_of(card, options)?;
     let mut findings = Findings::default();
-    let mut description = text(members(card, options, &mut findings), &id)?;
-    if listed_actions(card).is_some() && !is_valid(&description) {
+    let mut thing = finish(members(card, options, &mut findings), &id, card)?;
+    if listed_actions(card).is_some() && !is_valid(&thing.description) {
         findings = Findings::default();
-        description = text(members_of(card, None, options, &mut findings), &id)?;
+        thing = finish(members_of(card, None, options, &mut findings), &id, card)?;
         let message = || "the forms that the extension lists are none of a Thing Description".into();
         findings.add(&Path::ROOT.member("capabilities").member("extensions"), "forms-unusable", message);
     }
-    let source = Source { format: Format::A2a, media_type: "application/json".into(), bytes: card.bytes().to_vec() };
     let warnings = card.warnings().iter().cloned().chain(findings.into_list()).collect();
-    Ok(Conversion { things: vec![ConvertedThing { id, description, source }], warnings })
+    Ok(Conversion { things: vec![thing], warnings })
+}
+
+fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {
+    let mut thing = ThingBuilder::new(LmosKind::Agent, id.to_owned(), "");
+    thing.type_("a2a:Agent");
+    thing.prefix("a2a", A2A_NAMESPACE);
+    thing.prefix("htv", "http://www.w3.org/2011/http#");
+    for (name, value) in members {
+        thing.set(&name, value);
+    }
+    thing.finish(Source { format: Format::A2a, media_type: "application/json".into(), bytes: card.bytes().to_vec() })
 }
 
 /// All members of the description but the id.
@@ -59,19 +66,8 @@ fn members_of(card: &Card, listed: Option<&Object>, options: &Options, findings:
     thing
 }
 
-fn text(mut thing: Object, id: &str) -> Result<String> {
-    thing.insert("id".into(), id.into());
-    // A value is always JSON; as a text that is formatted it would take three times as long.
-    let description = serde_json::to_string(&thing).unwrap_or_default();
-    if description.len() > MAX_DOCUMENT_BYTES {
-        return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
-    }
-    Ok(description)
-}
-
-fn is_valid(description: &str) -> bool {
-    let document = Document::parse(description.as_bytes());
-    document.is_ok_and(|document| admit(document, Identity::Own, Strictness::Strict).is_ok())
+fn is_valid(description: &Document) -> bool {
+    admit(description.clone(), Identity::Own, Strictness::Strict).is_ok()
 }
 
 fn id_of(card: &Card, options: &Options) -> Result<String> {
@@ -98,9 +94,6 @@ fn id_of(card: &Card, options: &Options) -> Result<String> {
 fn description(card: &Card, options: &Options, findings: &mut Findings) -> Object {
     let mut thing = Object::new();
     let mut put = |name: &str, value: Value| thing.insert(name.to_owned(), value);
-    let terms = json!({"lmos": LMOS_NAMESPACE, "a2a": A2A_NAMESPACE, "htv": "http://www.w3.org/2011/http#"});
-    put("@context", json!([CONTEXT_1_1, terms]));
-    put("@type", json!(["lmos:Agent", "a2a:Agent"]));
     put("title", title(card, findings).into());
     if let Some(description) = card.text("description") {
         put("description", description.into());

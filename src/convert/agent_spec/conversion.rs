@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     convert::{Conversion, ConvertedThing, Format, MAX_SOURCE_BYTES},
-    td::{Report, Violation},
+    td::{Document, Report, Violation},
 };
 
 impl Configuration {
@@ -75,7 +75,7 @@ impl Configuration {
             findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-kept", || message);
         }
         let id = mapper.thing_id(root)?;
-        let description = mapper.describe(root, kind, true, &mut findings)?;
+        let description = Document::parse(mapper.describe(root, kind, true, &mut findings)?.as_bytes())?;
         let mut things = vec![ConvertedThing { id, description, source: kept::document(main, &redaction) }];
         things.extend(parts(&mapper, root, main, &mut findings)?);
         Ok(Conversion { things, warnings: findings.into_report().warnings })
@@ -100,9 +100,9 @@ fn parts(mapper: &Mapper<'_, '_>, root: Key, main: &Source, findings: &mut Findi
             findings.warning(|| mapper.graph.at(key), "thing-id-repeated", || message);
             continue;
         }
-        let description = mapper.describe(key, kind, false, findings)?;
+        let description = Document::parse(mapper.describe(key, kind, false, findings)?.as_bytes())?;
         let source = kept::excerpt(mapper.graph, mapper.redaction, key, main);
-        bytes += description.len() + source.bytes.len();
+        bytes += description.text().len() + source.bytes.len();
         if bytes > MAX_SOURCE_BYTES {
             let what = "length in bytes of the Things of the configuration's parts with what is kept of them";
             return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });

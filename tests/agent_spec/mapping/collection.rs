@@ -56,7 +56,7 @@ fn conversions_are_repeatable_whatever_the_document_is_written_in() {
         let pretty = serde_json::to_string_pretty(&document).unwrap();
         let yaml = convert_text(&pretty, Syntax::Yaml, &options).unwrap();
         let described = |conversion: &Conversion| -> Vec<String> {
-            conversion.things.iter().map(|thing| thing.description.clone()).collect()
+            conversion.things.iter().map(|thing| thing.description.text().to_owned()).collect()
         };
         assert_eq!(described(&yaml), described(&first), "{file}");
         for (yaml, json) in yaml.things.iter().zip(&first.things) {
@@ -89,7 +89,7 @@ fn own_terms_are_defined_in_their_context() {
         for options in [with_base(), Options { nested: true, publish_prompts: true, ..options() }] {
             let Ok(conversion) = convert(&document, &options) else { continue };
             for thing in &conversion.things {
-                collect(&serde_json::from_str(&thing.description).unwrap(), &mut terms);
+                collect(&serde_json::from_str(thing.description.text()).unwrap(), &mut terms);
             }
         }
     }

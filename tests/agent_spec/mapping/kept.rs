@@ -105,7 +105,7 @@ fn documents_beside_the_configuration_are_not_kept_and_that_is_said() {
         Configuration::parse(document.as_bytes(), Syntax::Json, &[(beside.as_bytes(), Syntax::Json)]).unwrap();
     let conversion = configuration.to_things(&options()).unwrap();
     assert_eq!(conversion.things[0].source.bytes, document.as_bytes());
-    assert!(conversion.things[0].description.contains(r#""modelName":"m""#));
+    assert!(conversion.things[0].description.text().contains(r#""modelName":"m""#));
     assert!(conversion.warnings.iter().any(|warning| warning.rule == "components-not-kept"));
 }
 
@@ -138,6 +138,6 @@ fn inputs_that_a_hidden_prompt_asked_for_may_be_used_by_others() {
         let kept = String::from_utf8(first.things[0].source.bytes.clone()).unwrap();
         assert!(kept.contains("weather.system_prompt"), "{kept}");
         let second = convert_text(&kept, Syntax::Json, &options).unwrap();
-        assert_eq!(second.things[0].description, first.things[0].description);
+        assert_eq!(second.things[0].description.text(), first.things[0].description.text());
     }
 }

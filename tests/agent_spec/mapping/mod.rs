@@ -50,7 +50,7 @@ fn convert_text(text: &str, syntax: Syntax, options: &Options) -> Result<Convers
 /// The Thing of a document that gives one.
 fn thing(document: &Value, options: &Options) -> Value {
     let conversion = convert(document, options).unwrap_or_else(|error| panic!("{error}\n{document}"));
-    let description = &conversion.things[0].description;
+    let description = conversion.things[0].description.text();
     check(&conversion);
     serde_json::from_str(description).unwrap()
 }
@@ -58,13 +58,13 @@ fn thing(document: &Value, options: &Options) -> Value {
 /// Checks that all descriptions are valid, and have the ids that they are said to have.
 fn check(conversion: &Conversion) {
     for thing in &conversion.things {
-        let document = Document::parse(thing.description.as_bytes()).unwrap();
+        let document = Document::parse(thing.description.text().as_bytes()).unwrap();
         let admission = admit(document, Identity::Own, Strictness::Strict);
-        let admission = admission.unwrap_or_else(|error| panic!("{error}\n{}", thing.description));
+        let admission = admission.unwrap_or_else(|error| panic!("{error}\n{}", thing.description.text()));
         assert_eq!(admission.thing.id(), thing.id);
         let is_odd = |warning: &Violation| warning.rule == "oauth2-flow";
-        assert!(!admission.warnings.iter().any(is_odd), "{}", thing.description);
-        assert_eq!(admission.thing.text(), thing.description, "the description isn't in its stored form");
+        assert!(!admission.warnings.iter().any(is_odd), "{}", thing.description.text());
+        assert_eq!(admission.thing.text(), thing.description.text(), "the description isn't in its stored form");
     }
 }
 

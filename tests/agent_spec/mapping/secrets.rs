@@ -118,8 +118,14 @@ fn everything(result: &Result<Conversion, Error>) -> String {
     match result {
         Ok(conversion) => {
             for thing in &conversion.things {
-                writeln!(text, "{}\n{}\n{}", thing.id, thing.description, String::from_utf8_lossy(&thing.source.bytes))
-                    .unwrap();
+                writeln!(
+                    text,
+                    "{}\n{}\n{}",
+                    thing.id,
+                    thing.description.text(),
+                    String::from_utf8_lossy(&thing.source.bytes)
+                )
+                .unwrap();
             }
             writeln!(text, "{:?}", conversion.warnings).unwrap();
         }
@@ -211,7 +217,7 @@ fn prompts_are_published_only_on_demand() {
     let hidden = everything(&convert(&document, &options()));
     assert!(!hidden.contains("Answer for"), "{hidden}");
     let published = convert(&document, &Options { publish_prompts: true, ..options() });
-    let thing: Value = serde_json::from_str(&published.as_ref().unwrap().things[0].description).unwrap();
+    let thing: Value = serde_json::from_str(published.as_ref().unwrap().things[0].description.text()).unwrap();
     let prompts = json!([{"field": "system_prompt", "text": "Answer for {{city}} in {{language}}."}]);
     assert_eq!(thing["agentspec:prompts"], prompts);
     assert_eq!(published.unwrap().things[0].source.bytes, document.to_string().as_bytes());

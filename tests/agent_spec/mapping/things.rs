@@ -17,7 +17,7 @@ fn agent_without_an_endpoint_has_a_capability_and_a_warning() {
     let capability = &thing["lmos:capabilities"][0];
     assert_eq!((&capability["id"], &capability["name"]), (&json!("invoke"), &json!("Weather agent")));
     assert_eq!(capability["agentspec:input"]["required"], json!(["city"]));
-    assert!(!conversion.things[0].description.contains("href\":\"http"), "a form was made up");
+    assert!(!conversion.things[0].description.text().contains("href\":\"http"), "a form was made up");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn parts_are_links_and_become_things_on_demand() {
     let nested = Options { nested: true, ..with_base() };
     assert_eq!(things_of(nested.clone()), ["swarm", "special", "other", "remote", "weather", "forecast"]);
     let conversion = convert(&document, &nested).unwrap();
-    let special: Value = serde_json::from_str(&conversion.things[1].description).unwrap();
+    let special: Value = serde_json::from_str(conversion.things[1].description.text()).unwrap();
     assert_eq!(links(&special), ["agentspec:agent weather", "agentspec:tool forecast", "agentspec:tool clock"]);
     let names: Vec<_> = special["agentspec:tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["rain_radar", "forecast", "clock"]);
@@ -266,7 +266,7 @@ fn thing_model_needs_no_endpoint() {
     let options = Options { thing_model: true, ..options() };
     let conversion = convert(&agent(), &options).unwrap();
     assert!(conversion.warnings.is_empty(), "{:?}", conversion.warnings);
-    let model: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+    let model: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
     assert_eq!(model["@type"], json!(["tm:ThingModel", "lmos:Agent", "agentspec:Agent"]));
     assert_eq!(model["actions"]["invoke"]["input"]["required"], json!(["city"]));
     assert!(model["actions"]["invoke"].get("forms").is_none());
@@ -331,6 +331,6 @@ fn headers_that_are_not_shown_are_told() {
     let conversion = convert(&tool, &Options::default()).unwrap();
     let found: Vec<_> = conversion.warnings.iter().filter(|warning| warning.rule == "header-not-shown").collect();
     assert_eq!(found.iter().map(|warning| warning.pointer.as_str()).collect::<Vec<_>>(), ["/headers/X-Some"]);
-    let thing: Value = serde_json::from_str(&conversion.things[0].description).unwrap();
+    let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
     assert_eq!(thing["actions"]["invoke"]["forms"][0]["agentspec:headers"], json!({"X-All": "{{all}}"}));
 }
