@@ -5,8 +5,8 @@
 
 mod error;
 mod events;
-mod following;
 mod import;
+mod tracked_sources;
 
 use std::{pin::Pin, time::Duration};
 
@@ -20,8 +20,8 @@ use crate::change::{Change, Epoch, Seq};
 pub use self::{
     error::{Error, Problem, ValidationError},
     events::{Event, EventFilter, Events},
-    following::{FollowedImport, RefreshResult, Refreshed, Revision},
     import::Imported,
+    tracked_sources::{RefreshResult, Refreshed, Revision, TrackedSource},
 };
 
 /// The result of everything that the client does.

@@ -253,7 +253,7 @@ pub enum Error {
     },
     /// The source of a Thing isn't followed: it wasn't imported by URL, or was changed by hand.
     #[error("no import of {id:?} is followed")]
-    NotFollowed {
+    NotTracked {
         /// The Thing.
         id: String,
     },

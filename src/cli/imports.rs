@@ -11,7 +11,7 @@ use super::{
     output::{self, shorten, visible},
     remote::{self, Remote},
 };
-use crate::{Timestamp, client::FollowedImport};
+use crate::{Timestamp, client::TrackedSource};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut impl Write, imports: &[FollowedImport], is_filtered: bool) -> io::Result<()> {
+fn print(out: &mut impl Write, imports: &[TrackedSource], is_filtered: bool) -> io::Result<()> {
     if imports.is_empty() {
         let answer = if is_filtered {
             "No import matches."

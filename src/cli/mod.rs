@@ -20,7 +20,7 @@ mod search;
 mod serve;
 mod stop;
 mod td;
-mod unfollow;
+mod untrack;
 mod validate;
 mod watch;
 
@@ -64,7 +64,7 @@ enum Command {
     /// Have the registry look at the sources of agents now.
     Refresh(refresh::Arguments),
     /// End the following of sources; the agents stay.
-    Unfollow(unfollow::Arguments),
+    Untrack(untrack::Arguments),
     /// Print what changes, as it changes.
     Watch(watch::Arguments),
     /// Look after the topics on an existing MQTT broker.
@@ -89,7 +89,7 @@ pub fn run() -> ExitCode {
         Command::Remove(arguments) => remove::run(&arguments),
         Command::Imports(arguments) => imports::run(&arguments),
         Command::Refresh(arguments) => refresh::run(&arguments),
-        Command::Unfollow(arguments) => unfollow::run(&arguments),
+        Command::Untrack(arguments) => untrack::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Openapi => openapi::run(),

@@ -25,7 +25,7 @@ use crate::{
     config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
     fetch::{self, AllowList, Fetcher},
     http, mqtt,
-    registry::{self, IndexStatus, imports::Following},
+    registry::{self, IndexStatus, tracked_sources::Tracking},
     signature::TrustedKeys,
 };
 
@@ -247,11 +247,11 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         max_ttl: settings.max_ttl,
         ..registry::Options::default()
     };
-    Ok(Registry::builder(&settings.data).options(options).following(following(settings)?).open()?)
+    Ok(Registry::builder(&settings.data).options(options).tracking(tracking(settings)?).open()?)
 }
 
 /// What documents are imported by URL with.
-fn following(settings: &Settings) -> anyhow::Result<Following> {
+fn tracking(settings: &Settings) -> anyhow::Result<Tracking> {
     let timeout = Duration::from_secs(settings.fetch_timeout);
     let defaults = fetch::Options::default();
     let fetcher = Fetcher::new(fetch::Options {
@@ -266,12 +266,12 @@ fn following(settings: &Settings) -> anyhow::Result<Following> {
         Some(path) => trusted_keys(path)?,
         None => TrustedKeys::none(),
     };
-    Ok(Following {
+    Ok(Tracking {
         trusted_keys,
         require_signature: settings.require_signature,
         interval: Duration::from_secs(settings.refresh_interval),
         stale_after: settings.stale_after,
-        ..Following::new(fetcher)
+        ..Tracking::new(fetcher)
     })
 }
 

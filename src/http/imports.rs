@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error,
-    registry::imports::{FollowedImport, ImportStatus, Refreshed},
+    registry::tracked_sources::{Refreshed, SourceStatus, TrackedSource},
     search::MAX_LIMIT,
     td,
 };
@@ -35,13 +35,13 @@ pub(super) const REFRESH: &str = "/refresh";
         ("offset" = Option<u64>, Query, description = "Pass so many over"),
     ),
     responses(
-        (status = 200, description = "In ascending order of the Thing's id", body = Vec<super::schemas::FollowedImport>, headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "In ascending order of the Thing's id", body = Vec<super::schemas::TrackedSource>, headers(("Link" = String, description = "`next`"))),
         super::schemas::Refusals,
     )
 )]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["status", "limit", "offset"])?;
-    let statuses = [ImportStatus::Current, ImportStatus::Stale].map(|status| (status.name(), status));
+    let statuses = [SourceStatus::Current, SourceStatus::Stale].map(|status| (status.name(), status));
     let wanted = parameters.choices("status", &statuses)?;
     let number = |name, minimum| {
         let number = parameters.number(name, minimum)?;
@@ -50,7 +50,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     let (limit, offset) = (number("limit", 1)?.map(|limit| limit.min(MAX_LIMIT)), number("offset", 0)?.unwrap_or(0));
 
     let registry = context.registry.clone();
-    let mut imports = blocking(move || registry.imports()).await?;
+    let mut imports = blocking(move || registry.tracked_sources()).await?;
     imports.retain(|import| wanted.is_empty() || wanted.contains(&import.status));
     let mut response = HttpResponse::Ok();
     if let Some(end) = limit.map(|limit| offset.saturating_add(limit)).filter(|end| *end < imports.len()) {
@@ -58,7 +58,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         let next = page_url(&path, &parameters, end, limit);
         response.insert_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
-    let page: Vec<FollowedImport> = imports.into_iter().skip(offset).take(limit.unwrap_or(usize::MAX)).collect();
+    let page: Vec<TrackedSource> = imports.into_iter().skip(offset).take(limit.unwrap_or(usize::MAX)).collect();
     Ok(response.json(page))
 }
 
@@ -86,7 +86,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
     responses(
-        (status = 200, description = "What is known of its source", body = super::schemas::FollowedImport),
+        (status = 200, description = "What is known of its source", body = super::schemas::TrackedSource),
         super::schemas::Refusals,
         super::schemas::ImportRefusals,
     )
@@ -94,9 +94,9 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
-    match context.registry.find_import(&id)? {
+    match context.registry.find_tracked_source(&id)? {
         Some(import) => Ok(HttpResponse::Ok().json(import)),
-        None => Err(Error::NotFollowed { id }.into()),
+        None => Err(Error::NotTracked { id }.into()),
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     path = "/imports/{id}",
     tag = "import",
     operation_id = "stop_import",
-    summary = "Follow the URL of a Thing no longer; the Thing stays",
+    summary = "TrackRequest the URL of a Thing no longer; the Thing stays",
     params(
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
@@ -119,7 +119,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
-    context.registry.unfollow(&id).await?;
+    context.registry.untrack(&id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -128,7 +128,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
     post,
     path = "/things/{id}/refresh",
     tag = "import",
-    operation_id = "refresh_import",
+    operation_id = "refresh_source",
     summary = "Look now whether the document of a Thing changed at its URL",
     params(
         ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
@@ -147,8 +147,8 @@ pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Res
     origin::refuse_foreign_pages(&request, &context.options)?;
     let id = td::normalize_id(&thing_id_before(&request, &context.options, REFRESH)?)?.into_owned();
     let registry = context.registry.clone();
-    let source = registry.find_import(&id)?.map(|import| import.source).unwrap_or_default();
-    let look = async move { Ok((registry.refresh_import(&id).await?, registry.find_import(&id)?)) };
+    let source = registry.find_tracked_source(&id)?.map(|import| import.source).unwrap_or_default();
+    let look = async move { Ok((registry.refresh_source(&id).await?, registry.find_tracked_source(&id)?)) };
     let look = context.network.run(look).await;
     let (refreshed, import) = look.map_err(|error| Problem::of_fetched(error, &source))?;
     let result = match refreshed {

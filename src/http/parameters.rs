@@ -6,7 +6,7 @@ use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
 use super::problem::Problem;
-use crate::{registry::imports::ImportStatus, search::Filters, signature};
+use crate::{registry::tracked_sources::SourceStatus, search::Filters, signature};
 
 /// The search filters. There is one more, for source formats, which has another name in each resource.
 const FILTERS: [&str; 10] =
@@ -114,7 +114,7 @@ impl Parameters {
             format: values(format),
             tenant: values("tenant"),
             channel: values("channel"),
-            status: words("status", &[ImportStatus::Current, ImportStatus::Stale].map(ImportStatus::name))?,
+            status: words("status", &[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))?,
             signature: words("signature", &signature::Status::ALL.map(signature::Status::name))?,
         })
     }

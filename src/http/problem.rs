@@ -212,7 +212,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
         }
         Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed", "Closed to writes"),
         Error::ShuttingDown => (S::SERVICE_UNAVAILABLE, "shutting-down", "Shutting down"),
-        Error::NotFollowed { .. } => (S::NOT_FOUND, "not-followed", "Import is not followed"),
+        Error::NotTracked { .. } => (S::NOT_FOUND, "not-tracked", "Import is not followed"),
         Error::SignatureRequired { .. } => (S::UNPROCESSABLE_ENTITY, "signature-required", "Valid signature required"),
         Error::FetchRefused { .. } => (S::UNPROCESSABLE_ENTITY, "fetch-refused", "URL is not fetched"),
         Error::FetchFailed { .. } => (S::BAD_GATEWAY, "fetch-failed", "Fetching failed"),
@@ -242,7 +242,7 @@ impl Problem {
                 "warnings": report.warnings,
             }),
             Error::SignatureRequired { status, .. } => json!({"signature": status}),
-            Error::NotFollowed { id } => json!({"id": id}),
+            Error::NotTracked { id } => json!({"id": id}),
             Error::UnexpectedId { id } | Error::NotFound { id } | Error::AlreadyExists { id } => json!({"id": id}),
             Error::IdMismatch { expected, found } => json!({"expected": expected, "found": found}),
             Error::FetchRefused { url, .. } | Error::FetchTimedOut { url, .. } => json!({"url": url}),

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::spawn;
+use super::thread::spawn;
 use crate::{
     Result,
     change::{Precondition, Timestamp},

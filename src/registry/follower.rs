@@ -14,7 +14,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::spawn;
+use super::thread::spawn;
 use crate::{
     Error, Result,
     change::{Cursor, Seq},

@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::atomic::Ordering};
 
 use super::{
-    Registry, marks,
-    write::{Effect, Prepared, Written, following_stopped},
+    Registry, own_members,
+    write::{Effect, Prepared, Written, tracking_stopped},
 };
 #[cfg(feature = "signature")]
 use crate::signature::Verification;
@@ -133,16 +133,16 @@ impl Registry {
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
     /// Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
-        let imported = self.import_noting(import, |_| Ok(None)).await?;
+        let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
         #[cfg(feature = "fetch")]
-        for thing in imported.things.iter().filter(|_| self.0.has_notes.load(Ordering::Relaxed)) {
-            self.replan(&thing.id).await;
+        for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
+            self.reschedule(&thing.id).await;
         }
         Ok(imported)
     }
 
-    /// Imports with what is to be noted of the first Thing, given its id.
-    pub(super) async fn import_noting(
+    /// Tracker with what is to be noted of the first Thing, given its id.
+    pub(super) async fn import_with_metadata(
         &self,
         import: Import,
         note: impl FnOnce(&str) -> Result<Option<Vec<u8>>>,
@@ -151,9 +151,9 @@ impl Registry {
         let verification = import.verification;
         let Import { conversion: Conversion { mut things, warnings }, if_exists, ttl, dry_run, actor, .. } = import;
         refuse_repeated_ids(&things)?;
-        let claims = leave_out_marks(&mut things)?;
+        let claims = leave_out_own_members(&mut things)?;
         #[cfg(feature = "signature")]
-        self.mark(&mut things, verification.as_ref())?;
+        self.add_signature(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl, None)?;
@@ -161,24 +161,24 @@ impl Registry {
             warnings.extend(claim);
             #[cfg(feature = "signature")]
             warnings.extend(self.signature_lost(&write)?);
-            prepared.push((write.id.clone(), warnings, self.is_followed(&write.id)?));
+            prepared.push((write.id.clone(), warnings, self.is_tracked(&write.id)?));
             writes.push(write);
         }
-        if let Some((id, _, was_followed)) = prepared.first_mut()
+        if let Some((id, _, was_tracked)) = prepared.first_mut()
             && let Some(note) = note(id)?
         {
             let (id, operation) = (id.clone(), Operation::Note(Some(note)));
             writes.push(store::Write { id, precondition: Precondition::Present, operation, actor: None });
             // It goes on being followed, if it was.
-            *was_followed = false;
-            self.0.has_notes.store(true, Ordering::Relaxed);
+            *was_tracked = false;
+            self.0.has_tracked_sources.store(true, Ordering::Relaxed);
         }
         let effects = self.commit_all(writes, dry_run).await.map_err(|error| match error {
             Error::PreconditionFailed { id, .. } => Error::AlreadyExists { id },
             error => error,
         })?;
-        let written = |((id, mut warnings, was_followed), (effect, seq)): ((_, Vec<_>, _), _)| {
-            warnings.extend(following_stopped(was_followed, effect));
+        let written = |((id, mut warnings, was_tracked), (effect, seq)): ((_, Vec<_>, _), _)| {
+            warnings.extend(tracking_stopped(was_tracked, effect));
             Written { id, effect, seq, warnings }
         };
         Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
@@ -186,10 +186,10 @@ impl Registry {
 
     /// Says in the first Thing, which is that of the card, what the check of it came to.
     #[cfg(feature = "signature")]
-    pub(super) fn mark(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
+    pub(super) fn add_signature(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
         if let (Some(found), Some(first)) = (found, things.first_mut()) {
             let before = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.text);
-            let marked = marks::with_signature(first.description.text(), before.as_deref(), found)?;
+            let marked = own_members::with_signature(first.description.text(), before.as_deref(), found)?;
             first.description = Document::parse(marked.as_bytes())?;
         }
         Ok(())
@@ -199,7 +199,7 @@ impl Registry {
     fn signature_lost(&self, write: &store::Write) -> Result<Option<Violation>> {
         let Operation::Put { text, .. } = &write.operation else { return Ok(None) };
         let before = self.0.store.find(&write.id)?;
-        Ok(before.and_then(|before| marks::lost(&before.text, text)))
+        Ok(before.and_then(|before| own_members::lost(&before.text, text)))
     }
 
     pub(super) fn prepare_import(
@@ -226,12 +226,12 @@ impl Registry {
 }
 
 /// Takes out of descriptions what only the registry says, whoever converted them, and warns of each.
-pub(super) fn leave_out_marks(things: &mut [ConvertedThing]) -> Result<Vec<Option<Violation>>> {
+pub(super) fn leave_out_own_members(things: &mut [ConvertedThing]) -> Result<Vec<Option<Violation>>> {
     let leave_out = |thing: &mut ConvertedThing| {
-        if !marks::are_in(thing.description.value()) {
+        if !own_members::are_in(thing.description.value()) {
             return Ok(None);
         }
-        let (description, warning) = marks::leave_out(thing.description.text())?;
+        let (description, warning) = own_members::leave_out(thing.description.text())?;
         thing.description = Document::parse(description.as_bytes())?;
         Ok(Some(warning))
     };

@@ -7,10 +7,11 @@
 mod clock;
 mod follower;
 mod import;
-#[cfg(feature = "fetch")]
-pub mod imports;
-mod marks;
+mod own_members;
 mod thing;
+mod thread;
+#[cfg(feature = "fetch")]
+pub mod tracked_sources;
 mod write;
 
 use std::{
@@ -33,7 +34,7 @@ pub use self::{
     write::{Effect, Write, Written},
 };
 use crate::{
-    Error, Result,
+    Result,
     change::{Change, ChangeKind, Cursor, Epoch, Seq, Timestamp},
     search::{self, Filters},
     store::{self, Changes, Original, Store},
@@ -83,7 +84,7 @@ pub struct Builder {
     directory: std::path::PathBuf,
     options: Options,
     #[cfg(feature = "fetch")]
-    following: Option<imports::Following>,
+    tracking: Option<tracked_sources::Tracking>,
 }
 
 impl Builder {
@@ -101,8 +102,8 @@ impl Builder {
 
     /// Lets the registry import documents by URL, and follow them.
     #[cfg(feature = "fetch")]
-    pub fn following(mut self, following: imports::Following) -> Builder {
-        self.following = Some(following);
+    pub fn tracking(mut self, tracking: tracked_sources::Tracking) -> Builder {
+        self.tracking = Some(tracking);
         self
     }
 
@@ -118,17 +119,18 @@ impl Builder {
         let notes = store.notes()?;
         let registry = Registry(Arc::new(Inner {
             #[cfg(feature = "fetch")]
-            imports: self.following.map(|following| imports::Imports::open(following, &store, &notes)).transpose()?,
-            has_notes: AtomicBool::new(!notes.is_empty()),
+            tracker: self
+                .tracking
+                .map(|tracking| tracked_sources::Tracker::open(tracking, &store, &notes))
+                .transpose()?,
+            has_tracked_sources: AtomicBool::new(!notes.is_empty()),
             search,
             clock,
             store,
             options: self.options,
         }));
         #[cfg(feature = "fetch")]
-        if let Some(imports) = &registry.0.imports {
-            imports.start(&registry)?;
-        }
+        registry.start_polling()?;
         Ok(registry)
     }
 }
@@ -163,9 +165,9 @@ pub struct Registry(Arc<Inner>);
 struct Inner {
     /// Stops first: it uses everything else.
     #[cfg(feature = "fetch")]
-    imports: Option<imports::Imports>,
+    tracker: Option<tracked_sources::Tracker>,
     /// Whether an import was ever followed: most registries never have to ask.
-    has_notes: AtomicBool,
+    has_tracked_sources: AtomicBool,
     search: SearchFollower,
     clock: Clock,
     store: Store,
@@ -203,7 +205,7 @@ impl Registry {
             directory: directory.as_ref().into(),
             options: Options::default(),
             #[cfg(feature = "fetch")]
-            following: None,
+            tracking: None,
         }
     }
 
@@ -403,8 +405,8 @@ impl Registry {
     }
 
     /// Whether the source of a Thing is followed.
-    fn is_followed(&self, id: &str) -> Result<bool> {
-        Ok(self.0.has_notes.load(Ordering::Relaxed) && self.0.store.note(id)?.is_some())
+    fn is_tracked(&self, id: &str) -> Result<bool> {
+        Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.note(id)?.is_some())
     }
 
     /// How the registry is: the end of the log, the state of the search index, whether it takes writes.
@@ -421,8 +423,8 @@ impl Registry {
     /// fail with [`Error::ShuttingDown`]; also done when the last clone is dropped. Blocks.
     pub fn close(&self) {
         #[cfg(feature = "fetch")]
-        if let Some(imports) = &self.0.imports {
-            imports.stop();
+        if let Some(tracker) = &self.0.tracker {
+            tracker.stop();
         }
         self.0.clock.stop();
         self.0.search.stop();
@@ -434,12 +436,4 @@ impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Registry").field("status", &self.status()).finish_non_exhaustive()
     }
-}
-
-/// Starts a thread with a name.
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn(run)
-        .map_err(|source| Error::Io { doing: format!("starting the thread {name}"), source })
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Registry, marks};
+use super::{Registry, own_members};
 use crate::{
     Error, Result,
     change::{Precondition, Seq, Timestamp},
@@ -122,7 +122,7 @@ pub(super) struct Prepared {
     pub write: store::Write,
     pub warnings: Vec<Violation>,
     /// Whether the description has what only the registry says.
-    is_marked: bool,
+    has_own_members: bool,
 }
 
 impl Registry {
@@ -155,7 +155,7 @@ impl Registry {
                 self.prepare(Document::parse(&json)?, identity, Precondition::Any)?
             }
         };
-        let Prepared { mut write, mut warnings, .. } = self.without_foreign_marks(prepared)?;
+        let Prepared { mut write, mut warnings, .. } = self.without_foreign_members(prepared)?;
         write.actor = actor;
         let unconditional = write.precondition;
         let id = write.id.clone();
@@ -166,7 +166,7 @@ impl Registry {
             }
             (_, expected) => expected.unwrap_or(unconditional),
         };
-        let was_followed = self.is_followed(&id)?;
+        let was_tracked = self.is_tracked(&id)?;
         let (effect, seq) = self.commit(write, dry_run).await.map_err(|error| match (error, precondition) {
             (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
                 Error::AlreadyExists { id }
@@ -178,10 +178,10 @@ impl Registry {
             (error, _) => error,
         })?;
         #[cfg(feature = "fetch")]
-        if was_followed {
-            self.replan(&id).await;
+        if was_tracked {
+            self.reschedule(&id).await;
         }
-        warnings.extend(following_stopped(was_followed, effect));
+        warnings.extend(tracking_stopped(was_tracked, effect));
         Ok(Written { id, effect, seq, warnings })
     }
 
@@ -247,31 +247,31 @@ impl Registry {
         let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);
         let capabilities = keys.map(str::to_owned).collect();
         let id = thing.id().to_owned();
-        let is_marked = marks::are_in(thing.value());
+        let has_own_members = own_members::are_in(thing.value());
         let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, original: None };
-        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, is_marked }
+        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
 
     /// Leaves out what only the registry says. Where nothing else is said than what is stored, that stays with
     /// its marks, as long as it is there.
-    fn without_foreign_marks(&self, mut prepared: Prepared) -> Result<Prepared> {
-        let Prepared { write, warnings, is_marked } = &mut prepared;
+    fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
+        let Prepared { write, warnings, has_own_members } = &mut prepared;
         let Operation::Put { text, .. } = &mut write.operation else { return Ok(prepared) };
         let stored = self.0.store.find(&write.id)?.filter(|_| write.precondition != Precondition::Absent);
-        let stored = stored.filter(|stored| *is_marked || marks::may_be_in(&stored.text));
+        let stored = stored.filter(|stored| *has_own_members || own_members::may_be_in(&stored.text));
         if let Some(stored) = &stored
             && td::merge_patch::diff(&stored.text, text).is_none()
         {
             write.precondition = Precondition::Seq(stored.seq);
             return Ok(prepared);
         }
-        if *is_marked {
-            let (left, warning) = marks::leave_out(text)?;
+        if *has_own_members {
+            let (left, warning) = own_members::leave_out(text)?;
             *text = left;
             warnings.push(warning);
         }
         if let Some(stored) = stored
-            && td::merge_patch::diff(&marks::leave_out(&stored.text)?.0, text).is_none()
+            && td::merge_patch::diff(&own_members::leave_out(&stored.text)?.0, text).is_none()
         {
             write.precondition = Precondition::Seq(stored.seq);
             *text = stored.text;
@@ -338,17 +338,17 @@ impl Registry {
             if let Some(expected) = precondition {
                 check(&id, expected, Some(record.seq))?;
             }
-            let prepared = self.without_foreign_marks(self.prepare_patch(&record, &patch)?)?;
+            let prepared = self.without_foreign_members(self.prepare_patch(&record, &patch)?)?;
             let Prepared { mut write, mut warnings, .. } = prepared;
             write.actor = actor.clone();
-            let was_followed = self.is_followed(&id)?;
+            let was_tracked = self.is_tracked(&id)?;
             match self.commit(write, dry_run).await {
                 Ok((effect, seq)) => {
                     #[cfg(feature = "fetch")]
-                    if was_followed {
-                        self.replan(&id).await;
+                    if was_tracked {
+                        self.reschedule(&id).await;
                     }
-                    warnings.extend(following_stopped(was_followed, effect));
+                    warnings.extend(tracking_stopped(was_tracked, effect));
                     return Ok(Written { id: id.into(), effect, seq, warnings });
                 }
                 Err(Error::PreconditionFailed { .. }) if precondition.is_none() => {}
@@ -364,7 +364,7 @@ impl Registry {
             let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
             let operation = Operation::Renew { expiry };
             let write = store::Write { id: record.id.clone(), precondition: unchanged, operation, actor: None };
-            return Ok(Prepared { write, warnings: warning.into_iter().collect(), is_marked: false });
+            return Ok(Prepared { write, warnings: warning.into_iter().collect(), has_own_members: false });
         }
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
         let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
@@ -422,9 +422,9 @@ pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
 }
 
 /// The warning where a description that was imported by URL is no longer what its source says.
-pub(super) fn following_stopped(was_followed: bool, effect: Effect) -> Option<Violation> {
+pub(super) fn tracking_stopped(was_tracked: bool, effect: Effect) -> Option<Violation> {
     let message = "the description was changed by hand: the URL that it was imported from is no longer followed";
-    (was_followed && effect == Effect::Updated).then(|| Violation::new("", "following-stopped", message))
+    (was_tracked && effect == Effect::Updated).then(|| Violation::new("", "tracking-stopped", message))
 }
 
 /// Whether a merge patch takes the time to live or the expiry away: a null is a removal (RFC 7396).
@@ -441,7 +441,7 @@ fn new_id() -> String {
 fn prepare_removal(id: &str) -> Result<Prepared> {
     let id = td::normalize_id(id)?.into_owned();
     let write = store::Write { id, precondition: Precondition::Present, operation: Operation::Remove, actor: None };
-    Ok(Prepared { write, warnings: Vec::new(), is_marked: false })
+    Ok(Prepared { write, warnings: Vec::new(), has_own_members: false })
 }
 
 /// Whether a precondition holds of a record whose last change is `found`.

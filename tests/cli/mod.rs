@@ -3,10 +3,10 @@
 mod agent_cards;
 mod agent_spec;
 mod errors;
-mod following;
 mod remote;
 mod resync;
 mod serve;
+mod tracked_sources;
 mod validate;
 
 use std::{

@@ -74,7 +74,7 @@ fn file_without_an_id_is_given_one() {
 #[test]
 fn file_is_fetched_from_its_agent_and_followed() {
     let page = Page::start(&nameless());
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     let url = |path: &str| json!({"url": page.site.url(path)});
     let body = import(&registry, "", url("")).expect(201).json();
     let id = body["ids"][0].as_str().unwrap();

@@ -3,7 +3,7 @@
 use agentdex::{
     fetch::{Fetcher, Options},
     http,
-    registry::imports::Following,
+    registry::tracked_sources::Tracking,
 };
 use serde_json::{Value, json};
 
@@ -38,15 +38,15 @@ fn found(registry: &TestRegistry, status: &str) -> Vec<String> {
 
 /// Lets the time of the next look come.
 fn look_when_due(registry: &TestRegistry, id: &str) {
-    let moment = registry.registry().find_import(id).unwrap().unwrap().next_try;
+    let moment = registry.registry().find_tracked_source(id).unwrap().unwrap().next_try;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert!(runtime.block_on(registry.registry().refresh_due(moment)).unwrap() > 0);
 }
 
 /// A registry that follows this page as `urn:a`, and calls it stale at its first failure.
-fn following(page: &Page) -> TestRegistry {
-    let change = |following| Following { stale_after: 1, ..following };
-    let registry = TestRegistry::following_with(change, http::Options::default());
+fn tracking(page: &Page) -> TestRegistry {
+    let change = |tracking| Tracking { stale_after: 1, ..tracking };
+    let registry = TestRegistry::tracking_with(change, http::Options::default());
     import(&registry, "?id=urn:a", &page.url()).expect(201);
     registry
 }
@@ -54,7 +54,7 @@ fn following(page: &Page) -> TestRegistry {
 #[test]
 fn card_is_fetched_and_followed() {
     let page = Page::start(&card("a", "first"));
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     let answer = import(&registry, "", &page.url()).expect(201);
     let body = answer.json();
     let id = body["ids"][0].as_str().unwrap();
@@ -86,7 +86,7 @@ fn url_of_an_agent_leads_to_its_card() {
         Some("/.well-known/agent.json") => Reply::json(&card("a", "first").to_string()),
         _ => Reply::new("404 Not Found", &[], ""),
     });
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     import(&registry, "?id=urn:a", &site.url("")).expect(201);
     assert_eq!(imported(&registry, "urn:a")["source"], site.url("/.well-known/agent.json"));
     let problem = import(&registry, "", &site.url("/other.json")).problem(502, "fetch-failed");
@@ -96,7 +96,7 @@ fn url_of_an_agent_leads_to_its_card() {
 #[test]
 fn dry_run_follows_nothing() {
     let page = Page::start(&card("a", "first"));
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     let foreseen = import(&registry, "?dry_run=true&id=urn:a", &page.url()).expect(200).json();
     assert_eq!((&foreseen["dryRun"], &foreseen["created"]), (&json!(true), &json!(["urn:a"])));
     assert_eq!(registry.get("/imports").json(), json!([]));
@@ -105,7 +105,7 @@ fn dry_run_follows_nothing() {
 
 #[test]
 fn urls_that_are_none_and_places_that_are_not_public_are_refused() {
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     for url in
         [json!("agents.example"), json!("/card.json"), json!(""), json!("https://a.example/a b"), json!(7), json!(null)]
     {
@@ -129,8 +129,8 @@ fn urls_that_are_none_and_places_that_are_not_public_are_refused() {
 #[test]
 fn loopback_is_fetched_from_where_the_operator_allows_it_alone() {
     let page = Page::start(&card("a", "first"));
-    let strict = |following| Following { fetcher: Fetcher::new(Options::default()).unwrap(), ..following };
-    let guarded = TestRegistry::following_with(strict, http::Options::default());
+    let strict = |tracking| Tracking { fetcher: Fetcher::new(Options::default()).unwrap(), ..tracking };
+    let guarded = TestRegistry::tracking_with(strict, http::Options::default());
     let problem = import(&guarded, "", &page.url()).problem(422, "fetch-refused");
     assert!(problem["detail"].as_str().unwrap().contains("--allow-fetch 127.0.0.1:"), "{problem}");
     let bare = TestRegistry::start();
@@ -142,7 +142,7 @@ fn loopback_is_fetched_from_where_the_operator_allows_it_alone() {
 #[test]
 fn what_is_found_at_a_url_is_no_fault_of_the_request() {
     let page = Page::start(&json!({"name": "no card"}));
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     let problem = import(&registry, "", &page.url()).problem(422, "invalid-document");
     assert!(problem["detail"].as_str().unwrap().contains("not an A2A"), "{problem}");
     page.answer(Reply::json("{\"name\": "));
@@ -164,7 +164,7 @@ fn what_is_found_at_a_url_is_no_fault_of_the_request() {
 #[test]
 fn refresh_imports_what_changed_and_tells_it() {
     let page = Page::start(&card("a", "first"));
-    let registry = following(&page);
+    let registry = tracking(&page);
     let mut events = registry.events("/events?diff=true", None);
     let same = refresh(&registry, "urn:a").expect(200).json();
     assert_eq!((&same["result"], &same["import"]), (&json!("unchanged"), &imported(&registry, "urn:a")));
@@ -183,7 +183,7 @@ fn refresh_imports_what_changed_and_tells_it() {
 #[test]
 fn source_that_breaks_is_stale_until_it_returns() {
     let page = Page::start(&card("a", "first"));
-    let registry = following(&page);
+    let registry = tracking(&page);
     let other = Page::start(&card("b", "other"));
     import(&registry, "?id=urn:b", &other.url()).expect(201);
     page.break_down();
@@ -213,7 +213,7 @@ fn source_that_breaks_is_stale_until_it_returns() {
 #[test]
 fn imports_are_listed_in_pages() {
     let page = Page::start(&card("a", "first"));
-    let registry = TestRegistry::following();
+    let registry = TestRegistry::tracking();
     for id in ["urn:c", "urn:a", "urn:b", "https:%2F%2Fd.example%2Fd"] {
         import(&registry, &format!("?id={id}"), &page.url()).expect(201);
     }
@@ -241,12 +241,12 @@ fn imports_are_listed_in_pages() {
 #[test]
 fn import_can_be_given_up_and_its_thing_stays() {
     let page = Page::start(&card("a", "first"));
-    let registry = following(&page);
+    let registry = tracking(&page);
     assert!(registry.delete("/imports/urn:a").expect(204).body.is_empty());
     for refused in [registry.delete("/imports/urn:a"), registry.get("/imports/urn:a"), refresh(&registry, "urn:a")] {
-        assert_eq!(refused.problem(404, "not-followed")["id"], "urn:a");
+        assert_eq!(refused.problem(404, "not-tracked")["id"], "urn:a");
     }
-    refresh(&registry, "urn:none").problem(404, "not-followed");
+    refresh(&registry, "urn:none").problem(404, "not-tracked");
     assert_eq!(registry.get("/things/urn:a").expect(200).json()["title"], "a");
     registry.get("/things/urn:a/agent-card").expect(200);
     let refused = registry.put("/imports/urn:a", "{}").problem(405, "method-not-allowed");
@@ -256,31 +256,31 @@ fn import_can_be_given_up_and_its_thing_stays() {
 #[test]
 fn description_changed_by_hand_is_no_longer_followed() {
     let page = Page::start(&card("a", "first"));
-    let registry = following(&page);
+    let registry = tracking(&page);
     let mut thing = registry.get("/things/urn:a").json();
     let kept = thing.clone();
     thing["title"] = "Mine".into();
     let foreseen = registry.put("/things/urn:a?dry_run=true", thing.to_string()).expect(200).json();
     let rules: Vec<_> =
         foreseen["warnings"].as_array().unwrap().iter().map(|warning| warning["rule"].clone()).collect();
-    assert!(rules.contains(&json!("following-stopped")), "{foreseen}");
+    assert!(rules.contains(&json!("tracking-stopped")), "{foreseen}");
     imported(&registry, "urn:a");
     let written = registry.put("/things/urn:a", thing.to_string()).expect(204);
     assert_eq!(written.header("agentdex-warnings"), rules.len().to_string());
-    registry.get("/imports/urn:a").problem(404, "not-followed");
+    registry.get("/imports/urn:a").problem(404, "not-tracked");
     // A card of that id that is handed in ends the following as well.
     import(&registry, "?id=urn:a", &page.url()).expect(200);
     assert_eq!(registry.get("/things/urn:a").json()["title"], kept["title"]);
     let post = registry.call("POST", "/import/a2a?id=urn:a").body("application/json", card("b", "third").to_string());
     let warnings = post.send().expect(200).json()["warnings"].clone();
-    assert!(warnings.as_array().unwrap().iter().any(|warning| warning["rule"] == "following-stopped"), "{warnings}");
-    registry.get("/imports/urn:a").problem(404, "not-followed");
+    assert!(warnings.as_array().unwrap().iter().any(|warning| warning["rule"] == "tracking-stopped"), "{warnings}");
+    registry.get("/imports/urn:a").problem(404, "not-tracked");
 }
 
 #[test]
 fn pages_of_foreign_origins_cannot_make_it_look() {
     let page = Page::start(&card("a", "first"));
-    let registry = following(&page);
+    let registry = tracking(&page);
     page.serve(&card("a", "second"));
     let from = |origin: &str| registry.call("POST", "/things/urn:a/refresh").header("origin", origin).send();
     for foreign in ["https://evil.example", "null", "http://127.0.0.1", ""] {
@@ -299,7 +299,7 @@ fn pages_of_foreign_origins_cannot_make_it_look() {
 fn allowed_origins_may_make_it_look() {
     let page = Page::start(&card("a", "first"));
     let options = http::Options { cors_origins: vec!["https://app.example".into()], ..http::Options::default() };
-    let registry = TestRegistry::following_with(|following| following, options);
+    let registry = TestRegistry::tracking_with(|tracking| tracking, options);
     import(&registry, "?id=urn:a", &page.url()).expect(201);
     let call = registry.call("POST", "/things/urn:a/refresh").header("origin", "https://app.example");
     assert_eq!(call.send().expect(200).header("access-control-allow-origin"), "https://app.example");
@@ -310,7 +310,7 @@ fn mounted_below_a_path_its_links_lead_there() {
     let page = Page::start(&card("a", "first"));
     let options =
         http::Options { public_url: Some("https://agents.example/registry".into()), ..http::Options::default() };
-    let registry = TestRegistry::following_with(|following| following, options);
+    let registry = TestRegistry::tracking_with(|tracking| tracking, options);
     for id in ["urn:a", "urn:b"] {
         let answer = import(&registry, &format!("?id={id}"), &page.url()).expect(201);
         assert_eq!(answer.header("location"), format!("/registry/things/{id}"));
@@ -329,7 +329,7 @@ fn other_requests_are_answered_while_a_source_is_slow() {
         Reply::json(&card("a", "first").to_string())
     });
     let options = http::Options { workers: Some(1), ..http::Options::default() };
-    let registry = TestRegistry::following_with(|following| following, options);
+    let registry = TestRegistry::tracking_with(|tracking| tracking, options);
     std::thread::scope(|scope| {
         let importing = scope.spawn(|| import(&registry, "?id=urn:a", &site.url("/card.json")));
         told.recv().unwrap();

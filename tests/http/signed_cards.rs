@@ -2,7 +2,7 @@
 
 use agentdex::{
     http,
-    registry::imports::Following,
+    registry::tracked_sources::Tracking,
     signature::{Algorithm, Form, TrustedKeys},
 };
 use serde_json::{Value, json};
@@ -30,8 +30,8 @@ fn card(signer: Option<&Signer>) -> Value {
 /// A registry that trusts this key.
 fn trusting(signer: &Signer, require_signature: bool) -> TestRegistry {
     let keys = TrustedKeys::from_domain(signer.jwk().to_string().as_bytes(), "partners.json").unwrap();
-    let change = |following| Following { trusted_keys: keys, require_signature, ..following };
-    TestRegistry::following_with(change, http::Options::default())
+    let change = |tracking| Tracking { trusted_keys: keys, require_signature, ..tracking };
+    TestRegistry::tracking_with(change, http::Options::default())
 }
 
 fn import(registry: &TestRegistry, id: &str, body: &Value) -> Answer {

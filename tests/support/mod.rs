@@ -13,7 +13,7 @@ use agentdex::{
     Registry,
     fetch::{self, AllowList, Fetcher},
     http,
-    registry::{self, imports::Following},
+    registry::{self, tracked_sources::Tracking},
 };
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -50,12 +50,12 @@ impl TestRegistry {
 
     /// Starts an empty one that fetches from loopback, whatever the name of the host. It looks again only
     /// where it is told to.
-    pub fn following() -> TestRegistry {
-        TestRegistry::following_with(|following| following, http::Options::default())
+    pub fn tracking() -> TestRegistry {
+        TestRegistry::tracking_with(|tracking| tracking, http::Options::default())
     }
 
     /// The same with changes.
-    pub fn following_with(change: impl FnOnce(Following) -> Following, http_options: http::Options) -> TestRegistry {
+    pub fn tracking_with(change: impl FnOnce(Tracking) -> Tracking, http_options: http::Options) -> TestRegistry {
         let options = fetch::Options {
             allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
             timeout: Duration::from_secs(20),
@@ -63,9 +63,9 @@ impl TestRegistry {
             ..fetch::Options::default()
         };
         let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
-        let following = change(Following { in_background: false, ..Following::new(fetcher) });
+        let tracking = change(Tracking { in_background: false, ..Tracking::new(fetcher) });
         let directory = tempfile::tempdir().unwrap();
-        let registry = Registry::builder(directory.path()).following(following).open().unwrap();
+        let registry = Registry::builder(directory.path()).tracking(tracking).open().unwrap();
         TestRegistry::serve(registry, directory, http_options)
     }
 

@@ -5,7 +5,7 @@ use actix_web::{
     web::{self, Data},
 };
 
-use super::{Sent, Terms, answer, convert, follow, given_id, register};
+use super::{Sent, Terms, answer, convert, given_id, register, track};
 use crate::{
     convert::{
         Conversion, Format,
@@ -54,7 +54,7 @@ pub(in crate::http) async fn import(
     let parameters = Parameters::parse(&request, &PARAMETERS)?;
     let (terms, id) = (Terms::of(&parameters)?, given_id(&parameters)?);
     let imported = match Sent::read(&context, &request, payload, &TYPES).await? {
-        Sent::Url(url) => follow(&context, &url, terms.follow(&url, Format::A2a).id(id)).await?,
+        Sent::Url(url) => track(&context, &url, terms.track(&url, Format::A2a).id(id)).await?,
         Sent::Document(bytes) => {
             let (conversion, card) = convert(move || read(&bytes, id)).await?;
             let found = check(&context, card).await?;

@@ -6,7 +6,7 @@ use actix_web::{
 };
 use fluent_uri::Iri;
 
-use super::{Sent, Terms, answer, convert, follow, given_id, register};
+use super::{Sent, Terms, answer, convert, given_id, register, track};
 use crate::{
     convert::{
         Format,
@@ -58,7 +58,7 @@ pub(in crate::http) async fn import(
             let detail = "`base` says where a file in the body is from; a file that is fetched is from its URL";
             return Err(Problem::invalid_parameter("base", detail));
         }
-        Sent::Url(url) => follow(&context, &url, terms.follow(&url, Format::LmosCapabilities).id(id)).await?,
+        Sent::Url(url) => track(&context, &url, terms.track(&url, Format::LmosCapabilities).id(id)).await?,
         Sent::Document(bytes) => {
             let conversion = convert(move || to_thing(&bytes, &Options { id, base })).await?;
             register(&context, terms.import(conversion)).await?

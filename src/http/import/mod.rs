@@ -30,7 +30,7 @@ use super::{
 use crate::{
     convert::{Conversion, Format},
     fetch,
-    registry::{Effect, IfExists, Import, Imported, imports::Follow},
+    registry::{Effect, IfExists, Import, Imported, tracked_sources::TrackRequest},
     td,
 };
 
@@ -56,8 +56,8 @@ impl Terms {
         Import::new(conversion).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
     }
 
-    fn follow(self, url: &str, format: Format) -> Follow {
-        Follow::new(url, format).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
+    fn track(self, url: &str, format: Format) -> TrackRequest {
+        TrackRequest::new(url, format).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
     }
 }
 
@@ -121,10 +121,10 @@ async fn register(context: &Context, import: Import) -> Result<Imported, Problem
 }
 
 /// Fetches a document, registers it, and follows it from now on.
-async fn follow(context: &Context, url: &str, follow: Follow) -> Result<Imported, Problem> {
+async fn track(context: &Context, url: &str, follow: TrackRequest) -> Result<Imported, Problem> {
     let registry = context.registry.clone();
-    let following = context.network.run(async move { registry.follow(follow).await });
-    following.await.map_err(|error| Problem::of_fetched(error, url))
+    let tracking = context.network.run(async move { registry.track(follow).await });
+    tracking.await.map_err(|error| Problem::of_fetched(error, url))
 }
 
 /// What a client is told of an import; `path` is that of the format.

@@ -109,7 +109,7 @@ pub(in crate::http) enum CapabilityFileOrUrl {
     "source": "https://weather.example/.well-known/agent-card.json",
     "format": "a2a",
     "status": "current",
-    "followedSince": "2026-11-22T10:00:00Z",
+    "trackedSince": "2026-11-22T10:00:00Z",
     "lastFetch": "2026-11-22T12:01:40Z",
     "lastSuccess": "2026-11-22T12:01:40Z",
     "nextTry": "2026-11-22T13:04:10Z",
@@ -119,7 +119,7 @@ pub(in crate::http) enum CapabilityFileOrUrl {
         {"hash": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", "seen": "2026-11-22T10:00:00Z"},
     ],
 }))]
-pub(in crate::http) struct FollowedImport {
+pub(in crate::http) struct TrackedSource {
     /// The Thing that the document is about.
     id: String,
     /// The URL of the document.
@@ -130,7 +130,7 @@ pub(in crate::http) struct FollowedImport {
     format: String,
     /// `current`, or `stale` once the source failed again and again.
     status: String,
-    followed_since: String,
+    tracked_since: String,
     /// When the source was last asked.
     last_fetch: String,
     /// When the source last gave the document, or said that it is the same.
@@ -166,7 +166,7 @@ pub(in crate::http) struct RefreshedImport {
     /// `unchanged`, `updated`, or `stopped` where the Thing was removed or changed by hand in the meantime.
     result: String,
     /// How it is followed now; `null` where it no longer is.
-    import: Option<FollowedImport>,
+    import: Option<TrackedSource>,
 }
 
 /// The parts of a multi-part import, each JSON or YAML by its type or the name of its file.

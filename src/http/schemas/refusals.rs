@@ -50,7 +50,7 @@ pub(in crate::http) enum FormRefusals {
 pub(in crate::http) enum ImportRefusals {
     /// Nothing is followed for a Thing of this id.
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFollowed(Problem),
+    NotTracked(Problem),
 }
 
 /// What operations that fetch may answer instead.

@@ -5,16 +5,16 @@ use std::time::Instant;
 use super::*;
 use crate::support::eventually;
 
-fn in_background(following: Following) -> Following {
-    Following { in_background: true, interval: Duration::from_secs(1), ..following }
+fn in_background(tracking: Tracking) -> Tracking {
+    Tracking { in_background: true, interval: Duration::from_secs(1), ..tracking }
 }
 
 #[test]
 fn changes_are_noticed_by_themselves() {
     let (one, other) = (Page::start(&card("a", "first")), Page::start(&card("b", "first")));
     let fixture = Fixture::with(in_background);
-    fixture.follow(&one);
-    fixture.follow(&other);
+    fixture.track(&one);
+    fixture.track(&other);
     one.serve(&card("a", "second"));
     other.serve(&card("b", "third"));
     eventually("the update", || fixture.thing("urn:card:a")["description"] == "second");
@@ -24,13 +24,13 @@ fn changes_are_noticed_by_themselves() {
 #[test]
 fn panic_is_a_failure_of_its_document_alone() {
     let (one, other) = (Page::start(&card("a", "first")), Page::start(&card("b", "first")));
-    let convert = |arrived: &Arrived<'_>| {
-        assert!(!String::from_utf8_lossy(arrived.document).contains("boom"), "a bug in the converter");
-        convert(arrived)
+    let convert = |document: &FetchedDocument<'_>| {
+        assert!(!String::from_utf8_lossy(document.document).contains("boom"), "a bug in the converter");
+        convert(document)
     };
-    let fixture = Fixture::with(|following| Following { convert: Arc::new(convert), ..in_background(following) });
-    fixture.follow(&one);
-    fixture.follow(&other);
+    let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(convert), ..in_background(tracking) });
+    fixture.track(&one);
+    fixture.track(&other);
     one.serve(&card("a", "boom"));
     eventually("the failures", || fixture.import("urn:card:a").failures > 1);
     assert!(fixture.import("urn:card:a").last_error.unwrap().contains("panicked"));
@@ -51,9 +51,9 @@ fn slow_source_holds_up_nobody() {
     };
     let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
     let (slow, quick) = (Page::start(&card("slow", "first")), Page::start(&card("quick", "first")));
-    let fixture = Fixture::with(|following| Following { fetcher, ..in_background(following) });
-    fixture.follow(&slow);
-    fixture.follow(&quick);
+    let fixture = Fixture::with(|tracking| Tracking { fetcher, ..in_background(tracking) });
+    fixture.track(&slow);
+    fixture.track(&quick);
     slow.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
     let asked = slow.site.heads().len();
     eventually("the look", || slow.site.heads().len() > asked);
@@ -67,11 +67,11 @@ fn slow_source_holds_up_nobody() {
 fn what_was_followed_before_a_restart_is_looked_at_after_it() {
     let source = Page::start(&card("a", "first"));
     let Fixture { registry, directory } =
-        Fixture::with(|following| Following { interval: Duration::from_secs(1), ..following });
-    block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
+        Fixture::with(|tracking| Tracking { interval: Duration::from_secs(1), ..tracking });
+    block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap();
     drop(registry);
     source.serve(&card("a", "second"));
-    let fixture = Fixture { registry: open(&directory, in_background(following())), directory };
+    let fixture = Fixture { registry: open(&directory, in_background(tracking())), directory };
     eventually("the update", || fixture.thing("urn:card:a")["description"] == "second");
 }
 
@@ -80,7 +80,7 @@ fn registry_closes_while_a_source_keeps_it_waiting() {
     for close in [false, true] {
         let source = Page::start(&card("a", "first"));
         let Fixture { registry, directory } = Fixture::with(in_background);
-        block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
+        block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap();
         source.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
         eventually("the look", || source.site.heads().len() > 1);
         let started = Instant::now();
@@ -89,8 +89,8 @@ fn registry_closes_while_a_source_keeps_it_waiting() {
         }
         drop(registry);
         // The directory is free at once, long before the source would have been given up.
-        let reopened = open(&directory, following());
+        let reopened = open(&directory, tracking());
         assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
-        assert_eq!(reopened.imports().unwrap().len(), 1);
+        assert_eq!(reopened.tracked_sources().unwrap().len(), 1);
     }
 }

@@ -31,7 +31,7 @@ fn keys_never_come_over_an_unprotected_redirect() {
     let set = json!({"keys": [signer.jwk()]}).to_string();
     let plain = Site::start(move |_| Reply::json(&set));
     *domain.keys.lock().unwrap() = Reply::redirect(&plain.url("/keys"));
-    let found = check(&domain.fixture(|following| following), &card);
+    let found = check(&domain.fixture(|tracking| tracking), &card);
     assert_eq!(found.status.name(), "untrusted", "{found:?}");
     assert!(plain.heads().is_empty());
 }
@@ -41,7 +41,7 @@ fn domain_is_asked_once_by_many() {
     let signer = Signer::new("k", Algorithm::EdDsa);
     let domain = Domain::start(&signer);
     let card = Document::parse(signed(&domain, &signer).to_string().as_bytes()).unwrap();
-    let fixture = domain.fixture(|following| following);
+    let fixture = domain.fixture(|tracking| tracking);
     block_on(async {
         let mut checks = tokio::task::JoinSet::new();
         for _ in 0..8 {
@@ -60,7 +60,7 @@ fn domain_that_could_not_be_asked_is_asked_the_next_time() {
     let card = signed(&domain, &signer);
     let patience = Duration::from_millis(300);
     let fetcher = domain.fetcher(fetch::Options { at_once: 1, phase_timeout: patience, ..Default::default() });
-    let fixture = Fixture::with(|following| Following { fetcher: fetcher.clone(), ..following });
+    let fixture = Fixture::with(|tracking| Tracking { fetcher: fetcher.clone(), ..tracking });
     // Somebody else has the only turn for longer than that.
     let (begun, waits) = std::sync::mpsc::channel();
     let begun = Mutex::new(begun);
@@ -100,7 +100,7 @@ fn domain_without_keys_is_not_asked_again_at_once() {
     let domain = Domain::start(&signer);
     let card = signed(&domain, &signer);
     *domain.keys.lock().unwrap() = Reply::new("404 Not Found", &[], "");
-    let fixture = domain.fixture(|following| following);
+    let fixture = domain.fixture(|tracking| tracking);
     for _ in 0..3 {
         assert!(check(&fixture, &card).reason.unwrap().contains("404"));
     }

@@ -16,7 +16,7 @@ fn site(documents: &'static [(&'static str, &'static str)]) -> Site {
 /// What is imported from a URL: where it was found, and what was asked for.
 fn place(site: &Site, path: &str) -> (Result<String, Error>, Vec<String>) {
     let fixture = Fixture::start();
-    let followed = block_on(fixture.registry.follow(Follow::new(site.url(path), Format::A2a)));
+    let followed = block_on(fixture.registry.track(TrackRequest::new(site.url(path), Format::A2a)));
     let source = followed.map(|imported| fixture.import(&imported.things[0].id).source);
     let asked = site.heads().iter().map(|head| head.split(' ').nth(1).unwrap().to_owned()).collect();
     (source, asked)
@@ -73,7 +73,7 @@ fn card_that_moved_to_the_place_of_a_newer_version_is_followed_there() {
         if is_there { Reply::json(CARD) } else { Reply::new("404 Not Found", &[], "") }
     });
     let fixture = Fixture::start();
-    block_on(fixture.registry.follow(Follow::new(site.url(""), Format::A2a))).unwrap();
+    block_on(fixture.registry.track(TrackRequest::new(site.url(""), Format::A2a))).unwrap();
     assert_eq!(fixture.import("urn:card:a").source, site.url(OLD));
     *place.lock().unwrap() = NEW;
     let import = fixture.refresh("urn:card:a");

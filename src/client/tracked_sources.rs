@@ -10,7 +10,7 @@ use crate::Timestamp;
 /// An import by URL that the registry looks at again from time to time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FollowedImport {
+pub struct TrackedSource {
     /// The Thing that the document is about; the first where it became several.
     pub id: String,
     /// The URL of the document.
@@ -23,7 +23,7 @@ pub struct FollowedImport {
     /// `current`, or `stale` where the source failed again and again.
     pub status: String,
     /// Since when it is followed.
-    pub followed_since: Timestamp,
+    pub tracked_since: Timestamp,
     /// When the source was last asked.
     pub last_fetch: Timestamp,
     /// When the source last gave the document, or said that it is the same.
@@ -65,7 +65,7 @@ pub struct Refreshed {
     /// Whether the description changed.
     pub result: RefreshResult,
     /// How the source is followed from now on; none where it no longer is.
-    pub import: Option<FollowedImport>,
+    pub import: Option<TrackedSource>,
 }
 
 /// Whether a look at a source changed something.
@@ -99,7 +99,7 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn imports(&self, parameters: &[(&str, &str)]) -> Result<Vec<FollowedImport>> {
+    pub async fn imports(&self, parameters: &[(&str, &str)]) -> Result<Vec<TrackedSource>> {
         let text = text(self.send(self.request(Method::GET, "imports", parameters)).await?).await?;
         read(&text, "a list of followed imports")
     }
@@ -108,7 +108,7 @@ impl RegistryClient {
     ///
     /// # Errors
     /// As [`RegistryClient::imports`].
-    pub async fn find_import(&self, id: &str) -> Result<Option<FollowedImport>> {
+    pub async fn find_tracked_source(&self, id: &str) -> Result<Option<TrackedSource>> {
         match self.send(self.request(Method::GET, &import_path(id), &[])).await {
             Ok(response) => read(&text(response).await?, "a followed import").map(Some),
             Err(error) if error.is_not_found() => Ok(None),
@@ -129,7 +129,7 @@ impl RegistryClient {
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
-    pub async fn unfollow(&self, id: &str) -> Result<()> {
+    pub async fn untrack(&self, id: &str) -> Result<()> {
         self.send(self.request(Method::DELETE, &import_path(id), &[])).await.map(drop)
     }
 }

@@ -2,7 +2,7 @@
 
 use agentdex::{
     ChangeKind::{Created, Updated},
-    registry::imports::ImportStatus,
+    registry::tracked_sources::SourceStatus,
 };
 
 use super::*;
@@ -11,19 +11,19 @@ use super::*;
 fn source_that_fails_again_and_again_is_stale() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     source.break_down();
     let mut pauses = Vec::new();
     for failures in 1..=4 {
         let import = fixture.refresh("urn:card:a");
-        assert_eq!((import.failures, import.status), (failures, ImportStatus::Current));
+        assert_eq!((import.failures, import.status), (failures, SourceStatus::Current));
         pauses.push((import.next_try.0 - import.last_fetch.0) / 60_000);
     }
     assert!(pauses.is_sorted() && pauses[0] <= 5 && pauses[3] >= 35, "{pauses:?}");
     assert_eq!(fixture.changes(), [Created]);
 
     let import = fixture.refresh("urn:card:a");
-    assert_eq!((import.failures, import.status), (5, ImportStatus::Stale));
+    assert_eq!((import.failures, import.status), (5, SourceStatus::Stale));
     let error = import.last_error.unwrap();
     assert!(error.contains(&source.url()) && error.contains("500 Internal Server Error"), "{error}");
     assert!(import.last_success < import.last_fetch);
@@ -45,14 +45,14 @@ fn source_that_fails_again_and_again_is_stale() {
 fn stale_source_that_returns_is_current() {
     for (description, changed) in [("first", false), ("second", true)] {
         let source = Page::start(&card("a", "first"));
-        let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
-        fixture.follow(&source);
+        let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+        fixture.track(&source);
         let before = fixture.thing("urn:card:a");
         source.answer(Reply::new("410 Gone", &[], ""));
-        assert_eq!(fixture.refresh("urn:card:a").status, ImportStatus::Stale);
+        assert_eq!(fixture.refresh("urn:card:a").status, SourceStatus::Stale);
         source.serve(&card("a", description));
         let import = fixture.refresh("urn:card:a");
-        assert_eq!((import.status, import.failures, import.last_error), (ImportStatus::Current, 0, None));
+        assert_eq!((import.status, import.failures, import.last_error), (SourceStatus::Current, 0, None));
         let thing = fixture.thing("urn:card:a");
         assert_eq!((thing.get("agentdex:status"), &thing["description"]), (None, &json!(description)));
         assert_eq!(thing != before, changed);
@@ -67,7 +67,7 @@ fn stale_source_that_returns_is_current() {
 fn server_that_asks_for_a_pause_gets_it() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     for status in ["503 Service Unavailable", "429 Too Many Requests"] {
         source.answer(Reply::new(status, &[("retry-after", "18000")], ""));
         let import = fixture.refresh("urn:card:a");
@@ -81,25 +81,25 @@ fn server_that_asks_for_a_pause_gets_it() {
 #[test]
 fn failure_is_noted_where_the_description_has_no_room_for_it() {
     let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
-    fixture.follow(&source);
+    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+    fixture.track(&source);
     let room =
         agentdex::td::MAX_DOCUMENT_BYTES - fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().text().len();
     let long = "x".repeat(room - 10);
     source.serve(&json!({"name": "a"}));
-    let convert = move |arrived: &Arrived<'_>| {
-        let mut conversion = convert(arrived)?;
+    let convert = move |document: &FetchedDocument<'_>| {
+        let mut conversion = convert(document)?;
         let first = &mut conversion.things[0];
         let longer = first.description.text().replace("null", &format!("\"first{long}\""));
         first.description = Document::parse(longer.as_bytes()).unwrap();
         Ok(conversion)
     };
-    let fixture = Fixture::with(|following| Following { stale_after: 1, convert: Arc::new(convert), ..following });
-    fixture.follow(&source);
+    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, convert: Arc::new(convert), ..tracking });
+    fixture.track(&source);
     source.break_down();
     for failures in 1..=3 {
         let import = fixture.refresh("urn:card:a");
-        assert_eq!((import.failures, import.status), (failures, ImportStatus::Stale));
+        assert_eq!((import.failures, import.status), (failures, SourceStatus::Stale));
     }
     assert_eq!(fixture.thing("urn:card:a").get("agentdex:status"), None);
     assert_eq!(fixture.changes(), [Created]);
@@ -110,7 +110,7 @@ fn what_is_noted_of_a_failure_lets_nobody_in() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     let url = source.site.url("/card.json?token=hunter2");
-    block_on(fixture.registry.follow(Follow::new(&url, Format::A2a))).unwrap();
+    block_on(fixture.registry.track(TrackRequest::new(&url, Format::A2a))).unwrap();
     for reply in [
         Reply::new("500 Internal Server Error", &[], ""),
         Reply::redirect("/elsewhere?token=hunter2"),
@@ -129,7 +129,7 @@ fn what_is_noted_of_a_failure_lets_nobody_in() {
 fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     for (reply, reason) in [
         (Reply::json("{\"no\": \"card\"}"), "no card"),
         (Reply::json("not JSON at all"), "no card"),
@@ -161,9 +161,9 @@ fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
 #[test]
 fn document_about_another_thing_is_not_taken_for_this_one() {
     let source = Page::start(&card("a", "first"));
-    let stubborn = |arrived: &Arrived<'_>| convert(&Arrived { id: None, ..*arrived });
-    let fixture = Fixture::with(|following| Following { convert: Arc::new(stubborn), ..following });
-    fixture.follow(&source);
+    let stubborn = |document: &FetchedDocument<'_>| convert(&FetchedDocument { id: None, ..*document });
+    let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(stubborn), ..tracking });
+    fixture.track(&source);
     source.serve(&card("b", "second"));
     let error = fixture.refresh("urn:card:a").last_error.unwrap();
     assert!(error.contains("urn:card:b") && error.contains("urn:card:a"), "{error}");
@@ -175,14 +175,14 @@ fn nothing_is_imported_where_fetching_fails() {
     let fixture = Fixture::start();
     let source = Page::start(&card("a", "first"));
     source.break_down();
-    let error = block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
+    let error = block_on(fixture.registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap_err();
     assert!(matches!(error, Error::FetchFailed { status: Some(500), .. }), "{error}");
     source.answer(Reply::json("{}"));
-    let error = block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
+    let error = block_on(fixture.registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap_err();
     assert!(matches!(error, Error::InvalidSource { .. }), "{error}");
-    let error = block_on(fixture.registry.follow(Follow::new("http://10.0.0.1/", Format::A2a))).unwrap_err();
+    let error = block_on(fixture.registry.track(TrackRequest::new("http://10.0.0.1/", Format::A2a))).unwrap_err();
     assert!(matches!(error, Error::FetchRefused { .. }), "{error}");
-    assert!(fixture.registry.is_empty() && fixture.registry.imports().unwrap().is_empty());
+    assert!(fixture.registry.is_empty() && fixture.registry.tracked_sources().unwrap().is_empty());
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn registry_without_a_fetcher_fetches_nothing() {
     let directory = TempDir::new().unwrap();
     let source = Page::start(&card("a", "first"));
     let registry = Registry::builder(directory.path()).open().unwrap();
-    let error = block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap_err();
+    let error = block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap_err();
     assert!(matches!(&error, Error::FetchRefused { reason, .. } if reason.contains("without a fetcher")), "{error}");
     assert!(source.site.heads().is_empty());
     assert_eq!(block_on(registry.refresh_due(Timestamp::MAX)).unwrap(), 0);

@@ -18,34 +18,34 @@ fn loss_of_a_signature_and_another_source_are_told_of() {
     let mut signed = card("a", "first");
     signer.sign(&mut signed, Form::Specification);
     let (honest, other) = (Page::start(&signed), Page::start(&card("a", "doctored")));
-    let fixture = Fixture::with(|following| Following { trusted_keys: trusted(&signer), ..following });
-    assert!(rules(&fixture.follow(&honest)).is_empty());
-    assert!(rules(&fixture.follow(&honest)).is_empty());
-    let dry = block_on(fixture.registry.follow(Follow::new(other.url(), Format::A2a).dry_run(true))).unwrap();
+    let fixture = Fixture::with(|tracking| Tracking { trusted_keys: trusted(&signer), ..tracking });
+    assert!(rules(&fixture.track(&honest)).is_empty());
+    assert!(rules(&fixture.track(&honest)).is_empty());
+    let dry = block_on(fixture.registry.track(TrackRequest::new(other.url(), Format::A2a).dry_run(true))).unwrap();
     assert!(["signature-lost", "source-changed"].iter().all(|rule| rules(&dry).contains(&rule.to_string())), "{dry:?}");
-    let taken = fixture.follow(&other);
+    let taken = fixture.track(&other);
     assert_eq!(rules(&taken), ["signature-lost", "source-changed"]);
     let warnings = &taken.things[0].warnings;
     assert!(warnings[0].message.contains("\"k\"") && warnings[1].message.contains(&honest.url()), "{warnings:?}");
     assert_eq!(fixture.thing("urn:card:a")["agentdex:signature"]["status"], "unsigned");
     // Back again, it is valid, and only the source is another.
-    assert_eq!(rules(&fixture.follow(&honest)), ["source-changed"]);
+    assert_eq!(rules(&fixture.track(&honest)), ["source-changed"]);
     // What comes by hand isn't signed either.
-    let arrived = super::convert(&Arrived {
+    let document = super::convert(&FetchedDocument {
         format: Format::A2a,
         document: card("a", "third").to_string().as_bytes(),
         url: "https://agents.example/",
         base: None,
         id: None,
     });
-    let imported = block_on(fixture.registry.import(Import::new(arrived.unwrap()))).unwrap();
+    let imported = block_on(fixture.registry.import(Import::new(document.unwrap()))).unwrap();
     assert!(rules(&imported).contains(&"signature-lost".to_owned()), "{imported:?}");
 }
 
 #[test]
 fn converter_cannot_speak_for_the_registry() {
-    let claim = |arrived: &Arrived<'_>| {
-        let mut conversion = super::convert(arrived)?;
+    let claim = |document: &FetchedDocument<'_>| {
+        let mut conversion = super::convert(document)?;
         let claims = r#""\u0061gentdex:signature": {"status": "valid", "checkedAt": "2026-01-01T00:00:00Z"}, "agentdex:status": "stale","#;
         for thing in &mut conversion.things {
             let claiming = thing.description.text().replacen('{', &format!("{{{claims}"), 1);
@@ -54,17 +54,22 @@ fn converter_cannot_speak_for_the_registry() {
         Ok(conversion)
     };
     let document = card("a", "first").to_string();
-    let arrived =
-        Arrived { format: Format::A2a, document: document.as_bytes(), url: "https://a.example/", base: None, id: None };
+    let document = FetchedDocument {
+        format: Format::A2a,
+        document: document.as_bytes(),
+        url: "https://a.example/",
+        base: None,
+        id: None,
+    };
     let fixture = Fixture::start();
-    let imported = block_on(fixture.registry.import(Import::new(claim(&arrived).unwrap()))).unwrap();
-    assert_eq!(rules(&imported), ["registry-mark"]);
+    let imported = block_on(fixture.registry.import(Import::new(claim(&document).unwrap()))).unwrap();
+    assert_eq!(rules(&imported), ["registry-owned-member"]);
     let thing = fixture.thing("urn:card:a");
     assert!(thing.get("agentdex:signature").is_none() && thing.get("agentdex:status").is_none(), "{thing}");
     // A source that is followed neither, at any look.
-    let fixture = Fixture::with(|following| Following { convert: Arc::new(claim), ..following });
+    let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(claim), ..tracking });
     let source = Page::start(&card("a", "first"));
-    fixture.follow(&source);
+    fixture.track(&source);
     source.serve(&card("a", "second"));
     fixture.refresh("urn:card:a");
     let thing = fixture.thing("urn:card:a");

@@ -1,4 +1,4 @@
-//! Agents that the registry fetches and follows: register --url-of-agent, imports, refresh, unfollow.
+//! Agents that the registry fetches and follows: register --url-of-agent, imports, refresh, untrack.
 
 use std::{
     fs,
@@ -125,13 +125,13 @@ fn source_that_fails_becomes_stale_and_is_found_by_that() {
 }
 
 #[test]
-fn following_ends_when_asked_and_the_agent_stays() {
+fn tracking_ends_when_asked_and_the_agent_stays() {
     let (_data, server) = server(&[]);
     let agent = Agent::start(CARD, &card("Greets"));
     assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
-    let unfollow = || run(&["unfollow", ID, "--url", server.url()]);
-    assert_eq!(stdout(&unfollow()), format!("no longer followed: {ID}\n"));
-    for output in [unfollow(), run(&["refresh", ID, "--url", server.url()])] {
+    let untrack = || run(&["untrack", ID, "--url", server.url()]);
+    assert_eq!(stdout(&untrack()), format!("no longer followed: {ID}\n"));
+    for output in [untrack(), run(&["refresh", ID, "--url", server.url()])] {
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
         assert!(stderr(&output).contains("`agentdex imports`"), "{}", stderr(&output));
     }

@@ -16,7 +16,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The pause after a look that came to nothing, in seconds.
 const RETRY: u64 = 30;
 /// The most imports that are followed.
-const MAX_FOLLOWED: usize = 100_000;
+const MAX_TRACKED: usize = 100_000;
 
 /// What the next look at a source depends on.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub(super) struct Outlook {
     pub retry_after: Option<Duration>,
 }
 
-/// The moment of the next look. Successes wait for the interval, or until the document is no longer fresh;
+/// The moment of the next poll. Successes wait for the interval, or until the document is no longer fresh;
 /// each failure waits twice as long as the one before, or as long as the server asks for. A tenth more or
 /// less keeps sources that were imported together apart.
 pub(super) fn next_try(id: &str, now: Timestamp, outlook: Outlook) -> Timestamp {
@@ -74,14 +74,14 @@ fn fraction(id: &str, now: Timestamp) -> f64 {
 /// What is to be done, by its moment. A hint: what counts is what is stored.
 pub(super) struct Schedule {
     plans: Mutex<Plans>,
-    /// The longest pause between two looks, in milliseconds.
+    /// The longest pause between two polls, in milliseconds.
     longest: i64,
 }
 
 #[derive(Default)]
 struct Plans {
     of: HashMap<String, Plan>,
-    looks: BTreeSet<(Timestamp, String)>,
+    polls: BTreeSet<(Timestamp, String)>,
     renewals: BTreeSet<(Timestamp, String)>,
     /// The latest moment at which something was taken.
     seen: Option<Timestamp>,
@@ -90,7 +90,7 @@ struct Plans {
 #[derive(Default, Clone, Copy)]
 struct Plan {
     /// None while it is looked at.
-    look: Option<Timestamp>,
+    poll: Option<Timestamp>,
     renewal: Option<Timestamp>,
     /// Whether it is looked at.
     is_taken: bool,
@@ -100,7 +100,7 @@ struct Plan {
 
 /// A look that is due. Whoever has it plans the next one, or leaves it: then it is due again a little later,
 /// whatever it was left for.
-pub(super) struct DueLook {
+pub(super) struct DuePoll {
     pub id: String,
     schedule: Arc<Schedule>,
 }
@@ -114,12 +114,12 @@ impl Schedule {
 
     /// Plans a look and a renewal, instead of those that were planned. A look that is further than any pause
     /// was planned when the clock was wrong. Nothing is looked at twice at once: a look that is under way ends first.
-    pub fn plan(&self, id: &str, look: Timestamp, renewal: Option<Timestamp>) {
-        let look = Some(look.min(after(Timestamp::now(), self.longest)));
+    pub fn plan(&self, id: &str, poll: Timestamp, renewal: Option<Timestamp>) {
+        let poll = Some(poll.min(after(Timestamp::now(), self.longest)));
         let mut plans = self.plans();
         let is_taken = plans.of.get(id).is_some_and(|plan| plan.is_taken);
-        let (look, next) = if is_taken { (None, look) } else { (look, None) };
-        plans.set(id, Plan { look, renewal, is_taken, next });
+        let (poll, next) = if is_taken { (None, poll) } else { (poll, None) };
+        plans.set(id, Plan { poll, renewal, is_taken, next });
     }
 
     /// Plans nothing any more.
@@ -132,24 +132,24 @@ impl Schedule {
     /// Refuses one more than can be followed.
     pub fn check_room(&self, id: &str) -> Result<()> {
         let plans = self.plans();
-        if plans.of.len() < MAX_FOLLOWED || plans.of.contains_key(id) {
+        if plans.of.len() < MAX_TRACKED || plans.of.contains_key(id) {
             return Ok(());
         }
-        Err(Error::LimitExceeded { what: "number of followed imports", maximum: MAX_FOLLOWED as u64 })
+        Err(Error::LimitExceeded { what: "number of followed imports", maximum: MAX_TRACKED as u64 })
     }
 
     /// The looks that are due, at most so many.
-    pub fn take_looks(self: &Arc<Schedule>, now: Timestamp, limit: usize) -> Vec<DueLook> {
+    pub fn take_polls(self: &Arc<Schedule>, now: Timestamp, limit: usize) -> Vec<DuePoll> {
         let mut plans = self.plans();
         if plans.seen.replace(now).is_some_and(|seen| seen > now) {
             plans.draw_near(after(now, self.longest));
         }
-        let due = due(&plans.looks, now, limit);
+        let due = due(&plans.polls, now, limit);
         for id in &due {
             let plan = plans.of.get(id).copied().unwrap_or_default();
-            plans.set(id, Plan { look: None, is_taken: true, next: None, ..plan });
+            plans.set(id, Plan { poll: None, is_taken: true, next: None, ..plan });
         }
-        due.into_iter().map(|id| DueLook { id, schedule: self.clone() }).collect()
+        due.into_iter().map(|id| DuePoll { id, schedule: self.clone() }).collect()
     }
 
     /// What is to be renewed. It is due again a little later unless it is planned anew.
@@ -167,7 +167,7 @@ impl Schedule {
     pub fn next(&self) -> Option<Timestamp> {
         let plans = self.plans();
         let first = |moments: &BTreeSet<(Timestamp, String)>| moments.first().map(|(moment, _)| *moment);
-        first(&plans.looks).into_iter().chain(first(&plans.renewals)).min()
+        first(&plans.polls).into_iter().chain(first(&plans.renewals)).min()
     }
 
     /// When a renewal is due next.
@@ -184,7 +184,7 @@ impl Plans {
     fn set(&mut self, id: &str, plan: Plan) {
         let before = self.of.insert(id.to_owned(), plan).unwrap_or_default();
         for (moments, before, after) in
-            [(&mut self.looks, before.look, plan.look), (&mut self.renewals, before.renewal, plan.renewal)]
+            [(&mut self.polls, before.poll, plan.poll), (&mut self.renewals, before.renewal, plan.renewal)]
         {
             if let Some(before) = before {
                 moments.remove(&(before, id.to_owned()));
@@ -197,11 +197,11 @@ impl Plans {
 
     /// The clock went back: nothing is due later than this.
     fn draw_near(&mut self, latest: Timestamp) {
-        let late = self.looks.iter().rev().take_while(|(moment, _)| *moment > latest);
+        let late = self.polls.iter().rev().take_while(|(moment, _)| *moment > latest);
         let late: Vec<String> = late.map(|(_, id)| id.clone()).collect();
         for id in late {
             let plan = self.of.get(&id).copied().unwrap_or_default();
-            self.set(&id, Plan { look: Some(latest), ..plan });
+            self.set(&id, Plan { poll: Some(latest), ..plan });
         }
     }
 }
@@ -211,14 +211,14 @@ fn due(moments: &BTreeSet<(Timestamp, String)>, now: Timestamp, limit: usize) ->
     due.map(|(_, id)| id.clone()).collect()
 }
 
-impl Drop for DueLook {
+impl Drop for DuePoll {
     fn drop(&mut self) {
         let mut plans = self.schedule.plans();
         if let Some(plan) = plans.of.get(&self.id).copied()
             && plan.is_taken
         {
-            let look = plan.next.or_else(|| Some(Timestamp::now().plus_seconds(RETRY)));
-            plans.set(&self.id, Plan { look, renewal: plan.renewal, ..Plan::default() });
+            let poll = plan.next.or_else(|| Some(Timestamp::now().plus_seconds(RETRY)));
+            plans.set(&self.id, Plan { poll, renewal: plan.renewal, ..Plan::default() });
         }
     }
 }
@@ -292,7 +292,7 @@ mod tests {
         assert!(renewal(Expiry { ttl: Some(u64::MAX), expires: Some(Timestamp::MAX) }).is_some());
     }
 
-    fn ids(due: &[DueLook]) -> Vec<&str> {
+    fn ids(due: &[DuePoll]) -> Vec<&str> {
         due.iter().map(|due| due.id.as_str()).collect()
     }
 
@@ -309,10 +309,10 @@ mod tests {
         let schedule = schedule(&[("urn:c", 3), ("urn:a", 1), ("urn:b", 2), ("urn:d", 9), ("urn:a", 4), ("urn:e", 1)]);
         schedule.forget("urn:e");
         assert_eq!(schedule.next(), Some(Timestamp(2)));
-        let first = schedule.take_looks(Timestamp(5), 2);
-        let second = schedule.take_looks(Timestamp(5), 2);
+        let first = schedule.take_polls(Timestamp(5), 2);
+        let second = schedule.take_polls(Timestamp(5), 2);
         assert_eq!((ids(&first), ids(&second)), (vec!["urn:b", "urn:c"], vec!["urn:a"]));
-        assert!(schedule.take_looks(Timestamp(8), 2).is_empty());
+        assert!(schedule.take_polls(Timestamp(8), 2).is_empty());
         assert_eq!(schedule.next(), Some(Timestamp(9)));
     }
 
@@ -320,11 +320,11 @@ mod tests {
     fn look_that_is_left_is_due_again_unless_it_was_planned_or_forgotten() {
         let schedule = schedule(&[("urn:a", 1), ("urn:b", 1), ("urn:c", 1)]);
         let before = Timestamp::now();
-        let due = schedule.take_looks(Timestamp(5), 3);
+        let due = schedule.take_polls(Timestamp(5), 3);
         schedule.plan("urn:a", Timestamp(7), None);
         schedule.forget("urn:c");
         drop(due);
-        assert_eq!(ids(&schedule.take_looks(Timestamp(9), 9)), ["urn:a"]);
+        assert_eq!(ids(&schedule.take_polls(Timestamp(9), 9)), ["urn:a"]);
         let later = schedule.next().unwrap();
         assert!(later >= before.plus_seconds(RETRY) && later <= Timestamp::now().plus_seconds(RETRY), "{later}");
     }
@@ -332,12 +332,12 @@ mod tests {
     #[test]
     fn nothing_is_looked_at_twice_at_once() {
         let schedule = schedule(&[("urn:a", 1)]);
-        let looks = schedule.take_looks(Timestamp(5), 2);
+        let polls = schedule.take_polls(Timestamp(5), 2);
         schedule.plan("urn:a", Timestamp(2), Some(Timestamp(9)));
-        assert!(schedule.take_looks(Timestamp(5), 2).is_empty());
+        assert!(schedule.take_polls(Timestamp(5), 2).is_empty());
         assert_eq!(schedule.next(), Some(Timestamp(9)));
-        drop(looks);
-        assert_eq!(ids(&schedule.take_looks(Timestamp(5), 2)), ["urn:a"]);
+        drop(polls);
+        assert_eq!(ids(&schedule.take_polls(Timestamp(5), 2)), ["urn:a"]);
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
         let schedule = schedule(&[]);
         schedule.plan("urn:a", Timestamp(9), Some(Timestamp(4)));
         assert_eq!((schedule.next(), schedule.next_renewal()), (Some(Timestamp(4)), Some(Timestamp(4))));
-        let looked_at = schedule.take_looks(Timestamp(9), 1);
+        let looked_at = schedule.take_polls(Timestamp(9), 1);
         assert_eq!(schedule.take_renewals(Timestamp(5)), ["urn:a"]);
         // It is tried again where nobody plans it anew.
         assert!(schedule.take_renewals(Timestamp(5)).is_empty() && schedule.next_renewal() > Some(Timestamp(5)));
@@ -360,16 +360,16 @@ mod tests {
         let schedule = schedule(&[("urn:a", Timestamp::MAX.0)]);
         assert!(schedule.next() <= Some(latest(Timestamp::now())));
         // It goes back while the schedule is in use.
-        drop(schedule.take_looks(now, 1));
+        drop(schedule.take_polls(now, 1));
         let earlier = Timestamp(now.0 - 20 * milliseconds(LONGEST_PAUSE));
-        assert!(schedule.take_looks(earlier, 1).is_empty());
+        assert!(schedule.take_polls(earlier, 1).is_empty());
         assert!(schedule.next() <= Some(latest(earlier)));
     }
 
     #[test]
     fn more_than_can_be_followed_are_refused() {
         let schedule = schedule(&[]);
-        for number in 0..MAX_FOLLOWED {
+        for number in 0..MAX_TRACKED {
             assert!(schedule.check_room("urn:another").is_ok());
             schedule.plan(&format!("urn:{number}"), Timestamp(number as i64), None);
         }

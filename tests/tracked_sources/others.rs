@@ -1,6 +1,6 @@
 //! What others do, or what happened to the clock, is no failure of a source, and ends no following.
 
-use agentdex::registry::imports::ImportStatus;
+use agentdex::registry::tracked_sources::SourceStatus;
 
 use super::*;
 use crate::support::eventually;
@@ -22,13 +22,13 @@ fn crowded() -> Fixture {
         ..fetch::Options::default()
     };
     let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
-    Fixture::with(|following| Following { fetcher, stale_after: 1, ..following })
+    Fixture::with(|tracking| Tracking { fetcher, stale_after: 1, ..tracking })
 }
 
 fn crowd(fixture: &Fixture) {
     let site = Site::start(|_| dripping());
     let (registry, url) = (fixture.registry.clone(), site.url("/x.json"));
-    std::thread::spawn(move || block_on(registry.follow(Follow::new(url, Format::A2a))));
+    std::thread::spawn(move || block_on(registry.track(TrackRequest::new(url, Format::A2a))));
     eventually("the fetch", || !site.heads().is_empty());
 }
 
@@ -36,10 +36,10 @@ fn crowd(fixture: &Fixture) {
 fn callers_take_no_turn_from_what_is_due() {
     let source = Page::start(&card("a", "first"));
     let fixture = crowded();
-    fixture.follow(&source);
+    fixture.track(&source);
     crowd(&fixture);
     let import = fixture.refresh("urn:card:a");
-    assert_eq!((import.status, import.failures, import.last_error), (ImportStatus::Current, 0, None));
+    assert_eq!((import.status, import.failures, import.last_error), (SourceStatus::Current, 0, None));
     assert_eq!(source.site.heads().len(), 2);
 }
 
@@ -47,10 +47,10 @@ fn callers_take_no_turn_from_what_is_due() {
 fn look_without_a_turn_is_no_failure() {
     let source = Page::start(&card("a", "first"));
     let fixture = crowded();
-    fixture.follow(&source);
+    fixture.track(&source);
     let before = fixture.import("urn:card:a");
     crowd(&fixture);
-    let error = block_on(fixture.registry.refresh_import("urn:card:a")).unwrap_err();
+    let error = block_on(fixture.registry.refresh_source("urn:card:a")).unwrap_err();
     assert!(matches!(error, Error::FetchBusy { .. }), "{error}");
     assert_eq!(fixture.import("urn:card:a"), before);
     assert_eq!(fixture.thing("urn:card:a").get("agentdex:status"), None);
@@ -60,8 +60,8 @@ fn look_without_a_turn_is_no_failure() {
 fn what_was_not_looked_at_is_due_again() {
     let (one, other) = (Page::start(&card("a", "first")), Page::start(&card("b", "first")));
     let fixture = Fixture::start();
-    fixture.follow(&one);
-    fixture.follow(&other);
+    fixture.track(&one);
+    fixture.track(&other);
     fixture.registry.close();
     for _ in 0..2 {
         let error = block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap_err();
@@ -74,16 +74,16 @@ fn source_is_looked_at_although_nobody_waited_for_its_import() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     block_on(async {
-        let mut follow = Box::pin(fixture.registry.follow(Follow::new(source.url(), Format::A2a)));
-        while !fixture.is_followed("urn:card:a") {
-            let poll = std::future::poll_fn(|context| std::task::Poll::Ready(follow.as_mut().poll(context)));
+        let mut request = Box::pin(fixture.registry.track(TrackRequest::new(source.url(), Format::A2a)));
+        while !fixture.is_tracked("urn:card:a") {
+            let poll = std::future::poll_fn(|context| std::task::Poll::Ready(request.as_mut().poll(context)));
             if poll.await.is_ready() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(60)).await;
         }
     });
-    assert!(fixture.is_followed("urn:card:a"));
+    assert!(fixture.is_tracked("urn:card:a"));
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
 }
 
@@ -91,12 +91,12 @@ fn source_is_looked_at_although_nobody_waited_for_its_import() {
 fn clock_that_was_wrong_once_ends_no_following() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     let in_days = |days: u64| Timestamp::now().plus_seconds(days * 24 * 60 * 60);
     assert_eq!(block_on(fixture.registry.refresh_due(in_days(7300))).unwrap(), 1);
     assert!(fixture.import("urn:card:a").next_try > in_days(7299));
     let Fixture { registry, directory } = fixture;
     drop(registry);
-    let registry = open(&directory, following());
+    let registry = open(&directory, tracking());
     assert_eq!(block_on(registry.refresh_due(in_days(2))).unwrap(), 1);
 }

@@ -1,4 +1,4 @@
-//! `agentdex unfollow`: ends the following of sources; their agents stay as they are.
+//! `agentdex untrack`: ends the following of sources; their agents stay as they are.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.remote.for_each(&arguments.ids, async |client, id| {
-        client.unfollow(id).await?;
+        client.untrack(id).await?;
         Ok(format!("no longer followed: {id}"))
     })
 }

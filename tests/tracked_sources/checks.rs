@@ -21,8 +21,8 @@ fn signer(kid: &str) -> Signer {
 fn revocation_is_one_change_and_the_whole_mark_is_new() {
     let (key, other) = (signer("k"), signer("other"));
     let domain = Domain::start(&key);
-    let fixture = domain.fixture(|following| following);
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| tracking);
+    domain.track(&fixture).unwrap();
     let valid = signature(&fixture);
     domain.publish(&[&other]);
     (0..4).for_each(|_| drop(fixture.refresh("urn:card:a")));
@@ -48,8 +48,8 @@ fn key_set_that_is_withdrawn_ends_trust_at_once() {
     for status in ["404 Not Found", "410 Gone"] {
         let key = signer("k");
         let domain = Domain::start(&key);
-        let fixture = domain.fixture(|following| following);
-        domain.follow(&fixture).unwrap();
+        let fixture = domain.fixture(|tracking| tracking);
+        domain.track(&fixture).unwrap();
         *domain.keys.lock().unwrap() = Reply::new(status, &[], "");
         fixture.refresh("urn:card:a");
         let mark = signature(&fixture);
@@ -62,8 +62,8 @@ fn key_set_that_is_withdrawn_ends_trust_at_once() {
 fn keys_that_cannot_be_had_for_long_end_trust() {
     let key = signer("k");
     let domain = Domain::start(&key);
-    let fixture = domain.fixture(|following| Following { stale_after: 3, ..following });
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| Tracking { stale_after: 3, ..tracking });
+    domain.track(&fixture).unwrap();
     *domain.keys.lock().unwrap() = Reply::new("500 Oops", &[], "");
     for unchecked in 1..=2 {
         assert_eq!(fixture.refresh("urn:card:a").unchecked, unchecked);
@@ -99,7 +99,7 @@ fn status(registry: &Registry, id: &str) -> Value {
 }
 
 fn look(registry: &Registry, id: &str) {
-    let moment = registry.find_import(id).unwrap().unwrap().next_try;
+    let moment = registry.find_tracked_source(id).unwrap().unwrap().next_try;
     assert_eq!(block_on(registry.refresh_due(moment)).unwrap(), 1);
 }
 
@@ -109,9 +109,9 @@ fn card_with_secrets_is_checked_as_it_was_sent() {
     let domain = Domain::start(&key);
     whole_card(&domain, |card| card["documentationUrl"] = "https://u:secret@bank.example/doc".into(), &key);
     let directory = TempDir::new().unwrap();
-    let following = Following { in_background: false, ..Following::new(domain.fetcher(fetch::Options::default())) };
-    let registry = open(&directory, following);
-    let followed = block_on(registry.follow(Follow::new(domain.url("/card.json"), Format::A2a))).unwrap();
+    let tracking = Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
+    let registry = open(&directory, tracking);
+    let followed = block_on(registry.track(TrackRequest::new(domain.url("/card.json"), Format::A2a))).unwrap();
     let id = followed.things[0].id.as_str();
     assert_eq!(status(&registry, id), "valid");
     assert!(!String::from_utf8_lossy(&registry.original(id).unwrap().unwrap().bytes).contains("secret"));
@@ -128,9 +128,10 @@ fn card_that_came_by_hand_in_the_meantime_is_checked_still() {
     let domain = Domain::start(&key);
     let card = whole_card(&domain, |_| {}, &key);
     let directory = TempDir::new().unwrap();
-    let following = Following { in_background: false, ..Following::new(domain.fetcher(fetch::Options::default())) };
-    let registry = open(&directory, following);
-    let id = block_on(registry.follow(Follow::new(domain.url("/card.json"), Format::A2a))).unwrap().things.remove(0).id;
+    let tracking = Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
+    let registry = open(&directory, tracking);
+    let id =
+        block_on(registry.track(TrackRequest::new(domain.url("/card.json"), Format::A2a))).unwrap().things.remove(0).id;
     let spaced = format!(" {card}");
     let found = block_on(registry.check_card(&Document::parse(spaced.as_bytes()).unwrap(), None)).unwrap();
     let read = agentdex::convert::a2a::Card::parse(spaced.as_bytes()).unwrap();
@@ -153,8 +154,8 @@ fn card_is_checked_as_one_from_where_it_came_in_the_end() {
     *domain.card.lock().unwrap() = signed;
     let short = Page::start(&json!({}));
     short.answer(Reply::redirect(&domain.url("/card.json?token=secret")));
-    let fixture = domain.fixture(|following| following);
-    block_on(fixture.registry.follow(Follow::new(short.url(), Format::A2a))).unwrap();
+    let fixture = domain.fixture(|tracking| tracking);
+    block_on(fixture.registry.track(TrackRequest::new(short.url(), Format::A2a))).unwrap();
     let import = fixture.import("urn:card:a");
     assert_eq!((import.source, import.location), (short.url(), Some(domain.url("/card.json"))));
     let found = signature(&fixture);
@@ -172,16 +173,16 @@ fn signed_card_says_itself_where_its_agent_is() {
         let thing: Value = serde_json::from_str(registry.find_by_id("urn:x").unwrap().unwrap().text()).unwrap();
         thing["actions"]["pay"]["forms"][0]["href"].clone()
     };
-    let follow = Follow::new(domain.url("/card.json"), Format::A2a).id(Some("urn:x".into()));
-    let following = || Following { in_background: false, ..Following::new(domain.fetcher(fetch::Options::default())) };
+    let request = TrackRequest::new(domain.url("/card.json"), Format::A2a).id(Some("urn:x".into()));
+    let tracking = || Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
     let directory = TempDir::new().unwrap();
-    let registry = open(&directory, following());
-    block_on(registry.follow(follow.clone())).unwrap();
+    let registry = open(&directory, tracking());
+    block_on(registry.track(request.clone())).unwrap();
     assert_eq!((status(&registry, "urn:x"), href(&registry)), (json!("untrusted"), domain.url("/a2a").into()));
     registry.close();
     drop(registry);
     // The same card, once its key is trusted.
-    let registry = open(&directory, Following { trusted_keys: super::signatures::trusted(&key), ..following() });
+    let registry = open(&directory, Tracking { trusted_keys: super::signatures::trusted(&key), ..tracking() });
     look(&registry, "urn:x");
     assert_eq!((status(&registry, "urn:x"), href(&registry)), (json!("valid"), Value::Null));
 }

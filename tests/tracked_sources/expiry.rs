@@ -8,8 +8,8 @@ use agentdex::{
 
 use super::*;
 
-fn follow(fixture: &Fixture, source: &Page, ttl: u64) -> Imported {
-    block_on(fixture.registry.follow(Follow::new(source.url(), Format::A2a).ttl(Some(ttl)))).unwrap()
+fn track(fixture: &Fixture, source: &Page, ttl: u64) -> Imported {
+    block_on(fixture.registry.track(TrackRequest::new(source.url(), Format::A2a).ttl(Some(ttl)))).unwrap()
 }
 
 fn expiry(fixture: &Fixture) -> Expiry {
@@ -28,7 +28,7 @@ fn after(fixture: &Fixture, seconds: u64) -> (usize, bool) {
 fn renewal_needs_no_look() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    follow(&fixture, &source, 600);
+    track(&fixture, &source, 600);
     let import = fixture.import("urn:card:a");
     assert_eq!(after(&fixture, 270), (0, false));
     assert_eq!(after(&fixture, 301), (0, true));
@@ -40,7 +40,7 @@ fn renewal_needs_no_look() {
     assert_eq!(fixture.changes(), [Created]);
     let pauses = [&import, &failed].map(|import| (import.next_try.0 - import.last_fetch.0) / 60_000);
     assert!(pauses[0] >= 53 && pauses[1] >= 4, "{pauses:?}");
-    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    block_on(fixture.registry.untrack("urn:card:a")).unwrap();
     assert_eq!(after(&fixture, 100_000), (0, false));
 }
 
@@ -51,9 +51,9 @@ fn registry_that_lets_everything_expire_renews_what_it_follows() {
     {
         let source = Page::start(&card("a", "first"));
         let directory = TempDir::new().unwrap();
-        let registry = Registry::builder(directory.path()).options(options).following(following()).open().unwrap();
+        let registry = Registry::builder(directory.path()).options(options).tracking(tracking()).open().unwrap();
         let fixture = Fixture { registry, directory };
-        assert!(fixture.follow(&source).things[0].warnings.is_empty());
+        assert!(fixture.track(&source).things[0].warnings.is_empty());
         assert_eq!(expiry(&fixture).ttl, Some(600));
         assert_eq!(after(&fixture, 301), (0, true));
         source.serve(&card("a", "second"));
@@ -66,18 +66,18 @@ fn registry_that_lets_everything_expire_renews_what_it_follows() {
 fn shortest_time_to_live_is_a_minute() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    let warnings = follow(&fixture, &source, 2).things.remove(0).warnings;
+    let warnings = track(&fixture, &source, 2).things.remove(0).warnings;
     let told = |warning: &Violation| warning.rule == "ttl-out-of-range" && warning.message.contains("60 s is used");
     assert!(warnings.iter().any(told), "{warnings:?}");
     assert_eq!(expiry(&fixture).ttl, Some(60));
-    assert!(follow(&fixture, &source, 61).things[0].warnings.is_empty());
+    assert!(track(&fixture, &source, 61).things[0].warnings.is_empty());
 }
 
 #[test]
 fn time_to_live_that_is_set_by_hand_is_kept_up_with() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    follow(&fixture, &source, 3600);
+    track(&fixture, &source, 3600);
     assert_eq!(after(&fixture, 300), (0, false));
     let patch = Write::patch("urn:card:a", "{\"registration\": {\"ttl\": 120}}");
     block_on(fixture.registry.write(patch)).unwrap();
@@ -89,9 +89,9 @@ fn time_to_live_that_is_set_by_hand_is_kept_up_with() {
 fn renewals_go_on_after_a_restart() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    follow(&fixture, &source, 600);
+    track(&fixture, &source, 600);
     let Fixture { registry, directory } = fixture;
     drop(registry);
-    let fixture = Fixture { registry: open(&directory, following()), directory };
+    let fixture = Fixture { registry: open(&directory, tracking()), directory };
     assert_eq!(after(&fixture, 301), (0, true));
 }

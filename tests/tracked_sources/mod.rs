@@ -5,8 +5,8 @@ mod checks;
 mod expiry;
 mod failures;
 mod keys;
-mod marks;
 mod others;
+mod own_members;
 mod places;
 mod signatures;
 mod stopping;
@@ -21,7 +21,7 @@ use agentdex::{
     fetch::{self, AllowList, Fetcher},
     registry::{
         Effect, Imported,
-        imports::{Arrived, Follow, FollowedImport, Following, Refreshed},
+        tracked_sources::{FetchedDocument, Refreshed, TrackRequest, TrackedSource, Tracking},
     },
     search::Filters,
     td::{Document, Report, Violation},
@@ -39,32 +39,32 @@ struct Fixture {
 
 impl Fixture {
     fn start() -> Fixture {
-        Fixture::with(|following| following)
+        Fixture::with(|tracking| tracking)
     }
 
-    fn with(change: impl FnOnce(Following) -> Following) -> Fixture {
+    fn with(change: impl FnOnce(Tracking) -> Tracking) -> Fixture {
         let directory = TempDir::new().unwrap();
-        let registry = open(&directory, change(following()));
+        let registry = open(&directory, change(tracking()));
         Fixture { registry, directory }
     }
 
-    fn follow(&self, source: &Page) -> Imported {
-        block_on(self.registry.follow(Follow::new(source.url(), Format::A2a))).unwrap()
+    fn track(&self, source: &Page) -> Imported {
+        block_on(self.registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap()
     }
 
     /// Looks at what is due when its time has come.
-    fn refresh(&self, id: &str) -> FollowedImport {
+    fn refresh(&self, id: &str) -> TrackedSource {
         let moment = self.import(id).next_try;
         assert_eq!(block_on(self.registry.refresh_due(moment)).unwrap(), 1);
         self.import(id)
     }
 
-    fn import(&self, id: &str) -> FollowedImport {
-        self.registry.find_import(id).unwrap().unwrap_or_else(|| panic!("{id} is not followed"))
+    fn import(&self, id: &str) -> TrackedSource {
+        self.registry.find_tracked_source(id).unwrap().unwrap_or_else(|| panic!("{id} is not followed"))
     }
 
-    fn is_followed(&self, id: &str) -> bool {
-        self.registry.find_import(id).unwrap().is_some()
+    fn is_tracked(&self, id: &str) -> bool {
+        self.registry.find_tracked_source(id).unwrap().is_some()
     }
 
     fn thing(&self, id: &str) -> Value {
@@ -83,8 +83,8 @@ impl Fixture {
     }
 }
 
-fn open(directory: &TempDir, following: Following) -> Registry {
-    Registry::builder(directory.path()).following(following).open().unwrap()
+fn open(directory: &TempDir, tracking: Tracking) -> Registry {
+    Registry::builder(directory.path()).tracking(tracking).open().unwrap()
 }
 
 /// Fetches from loopback, whatever the name.
@@ -98,8 +98,8 @@ fn fetcher() -> Fetcher {
     Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
 }
 
-fn following() -> Following {
-    Following { in_background: false, convert: Arc::new(convert), ..Following::new(fetcher()) }
+fn tracking() -> Tracking {
+    Tracking { in_background: false, convert: Arc::new(convert), ..Tracking::new(fetcher()) }
 }
 
 fn card(name: &str, description: &str) -> Value {
@@ -111,26 +111,26 @@ fn id_of(name: &str) -> String {
 }
 
 /// A converter that knows as little of cards as these tests need.
-fn convert(arrived: &Arrived<'_>) -> agentdex::Result<Conversion> {
-    let card: Value = serde_json::from_slice(arrived.document).unwrap_or_default();
+fn convert(document: &FetchedDocument<'_>) -> agentdex::Result<Conversion> {
+    let card: Value = serde_json::from_slice(document.document).unwrap_or_default();
     let Some(name) = card["name"].as_str() else {
         let violation = Violation { pointer: "/name".into(), rule: "card-name".into(), message: "no card".into() };
         let report = Report { violations: vec![violation], ..Report::default() };
         return Err(Error::InvalidSource { format: "a2a", report });
     };
-    let id = arrived.id.map_or_else(|| id_of(name), str::to_owned);
+    let id = document.id.map_or_else(|| id_of(name), str::to_owned);
     let description = json!({
         "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
         "@type": "lmos:Agent",
         "id": id,
         "title": name,
         "description": card["description"],
-        "base": arrived.url,
+        "base": document.url,
         "security": "none",
         "securityDefinitions": {"none": {"scheme": "nosec"}}
     });
     let source =
-        Source { format: arrived.format, media_type: "application/json".into(), bytes: arrived.document.to_vec() };
+        Source { format: document.format, media_type: "application/json".into(), bytes: document.document.to_vec() };
     let thing =
         ConvertedThing { id, description: Document::parse(description.to_string().as_bytes()).unwrap(), source };
     Ok(Conversion { things: vec![thing], warnings: Vec::new() })

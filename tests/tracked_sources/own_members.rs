@@ -37,7 +37,7 @@ fn nobody_vouches_for_a_description_by_hand() {
     for (number, write) in writes.into_iter().enumerate() {
         let written = block_on(fixture.registry.write(write)).unwrap();
         let rules: Vec<&str> = written.warnings.iter().map(|warning| warning.rule.as_ref()).collect();
-        assert_eq!(rules.contains(&"registry-mark"), number != 2, "{number}: {rules:?}");
+        assert_eq!(rules.contains(&"registry-owned-member"), number != 2, "{number}: {rules:?}");
         says_nothing(&fixture);
     }
 }
@@ -46,7 +46,7 @@ fn nobody_vouches_for_a_description_by_hand() {
 fn description_that_is_put_back_as_it_is_keeps_its_marks() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     let served = fixture.thing("urn:card:a");
     assert_eq!(served["agentdex:signature"]["status"], "unsigned");
     let seq = fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().seq();
@@ -80,15 +80,15 @@ fn description_that_is_put_back_as_it_is_keeps_its_marks() {
     assert!(matches!(error, Error::PreconditionFailed { .. }), "{error}");
     let error = block_on(fixture.registry.write(Write::register(served.to_string()))).unwrap_err();
     assert!(matches!(error, Error::AlreadyExists { .. }), "{error}");
-    assert!(fixture.is_followed("urn:card:a"));
+    assert!(fixture.is_tracked("urn:card:a"));
     assert_eq!(fixture.thing("urn:card:a"), served);
 }
 
 #[test]
 fn description_that_is_changed_by_hand_loses_its_marks() {
     let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
-    fixture.follow(&source);
+    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+    fixture.track(&source);
     source.break_down();
     fixture.refresh("urn:card:a");
     assert_eq!(fixture.thing("urn:card:a")["agentdex:status"], "stale");
@@ -104,8 +104,8 @@ fn card_cannot_speak_for_the_registry() {
         "agentdex:signature": {"status": "valid"}, "agentdex:status": "stale"
     }));
     let directory = TempDir::new().unwrap();
-    let registry = open(&directory, Following { in_background: false, ..Following::new(fetcher()) });
-    let id = block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap().things.remove(0).id;
+    let registry = open(&directory, Tracking { in_background: false, ..Tracking::new(fetcher()) });
+    let id = block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap().things.remove(0).id;
     let thing: Value = serde_json::from_str(registry.find_by_id(&id).unwrap().unwrap().text()).unwrap();
     assert_eq!(thing["agentdex:signature"]["status"], "unsigned");
     assert!(thing.get("agentdex:status").is_none(), "{thing}");

@@ -61,9 +61,9 @@ impl Domain {
         format!("https://{HOST}:{}{path}", self.site.address().port())
     }
 
-    pub fn fixture(&self, change: impl FnOnce(Following) -> Following) -> Fixture {
+    pub fn fixture(&self, change: impl FnOnce(Tracking) -> Tracking) -> Fixture {
         let fetcher = self.fetcher(Options::default());
-        Fixture::with(|following| change(Following { fetcher, ..following }))
+        Fixture::with(|tracking| change(Tracking { fetcher, ..tracking }))
     }
 
     pub fn fetcher(&self, options: Options) -> Fetcher {
@@ -72,8 +72,8 @@ impl Domain {
         Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
     }
 
-    pub fn follow(&self, fixture: &Fixture) -> agentdex::Result<Imported> {
-        block_on(fixture.registry.follow(Follow::new(self.url("/card.json"), Format::A2a)))
+    pub fn track(&self, fixture: &Fixture) -> agentdex::Result<Imported> {
+        block_on(fixture.registry.track(TrackRequest::new(self.url("/card.json"), Format::A2a)))
     }
 
     pub fn asked_for_keys(&self) -> usize {
@@ -93,13 +93,13 @@ pub(super) fn trusted(signer: &Signer) -> TrustedKeys {
 fn domain_vouches_for_its_own_cards() {
     let signer = Signer::new("k", Algorithm::Es256);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|following| following);
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| tracking);
+    domain.track(&fixture).unwrap();
     let found = signature(&fixture);
     assert_eq!((&found["status"], &found["form"]), (&json!("valid"), &json!("specification")));
     assert_eq!(found["trustedBy"], domain.url("/.well-known/jwks.json"));
     // The same card again, however often it is checked, changes nothing.
-    domain.follow(&fixture).unwrap();
+    domain.track(&fixture).unwrap();
     fixture.refresh("urn:card:a");
     assert_eq!((signature(&fixture), fixture.changes()), (found, vec![Created]));
     let heads = domain.site.heads();
@@ -111,8 +111,8 @@ fn domain_vouches_for_its_own_cards() {
 fn key_that_is_taken_back_is_noticed() {
     let signer = Signer::new("k", Algorithm::EdDsa);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|following| following);
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| tracking);
+    domain.track(&fixture).unwrap();
     // Keys that can't be had for a moment say nothing.
     *domain.keys.lock().unwrap() = Reply::new("500 Oops", &[], "");
     fixture.refresh("urn:card:a");
@@ -133,8 +133,8 @@ fn key_that_is_taken_back_is_noticed() {
 fn keys_of_the_operator_need_no_domain() {
     let signer = Signer::new("k", Algorithm::Es384);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|following| Following { trusted_keys: trusted(&signer), ..following });
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| Tracking { trusted_keys: trusted(&signer), ..tracking });
+    domain.track(&fixture).unwrap();
     let found = signature(&fixture);
     assert_eq!((&found["status"], &found["trustedBy"]), (&json!("valid"), &json!("partners.json")));
     assert_eq!(domain.asked_for_keys(), 0);
@@ -145,8 +145,8 @@ fn keys_that_cannot_be_had_are_told_of() {
     let signer = Signer::new("k", Algorithm::Es256);
     let domain = Domain::start(&signer);
     *domain.keys.lock().unwrap() = Reply::new("404 Not Found", &[], "");
-    let fixture = domain.fixture(|following| following);
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| tracking);
+    domain.track(&fixture).unwrap();
     let found = signature(&fixture);
     assert_eq!(found["status"], "untrusted");
     let reason = found["reason"].as_str().unwrap();
@@ -157,9 +157,9 @@ fn keys_that_cannot_be_had_are_told_of() {
 fn unsigned_and_forged_cards_are_told_of() {
     let (signer, forger) = (Signer::new("k", Algorithm::Es256), Signer::new("k", Algorithm::Es256));
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|following| following);
+    let fixture = domain.fixture(|tracking| tracking);
     domain.serve("first", None);
-    domain.follow(&fixture).unwrap();
+    domain.track(&fixture).unwrap();
     assert_eq!(signature(&fixture)["status"], "unsigned");
     assert_eq!(domain.asked_for_keys(), 0);
     let with = |status: &str| fixture.found(Filters { signature: vec![status.into()], ..Filters::default() });
@@ -174,13 +174,13 @@ fn unsigned_and_forged_cards_are_told_of() {
 fn where_signatures_are_required_nothing_else_gets_in() {
     let signer = Signer::new("k", Algorithm::Es256);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|following| Following { require_signature: true, ..following });
+    let fixture = domain.fixture(|tracking| Tracking { require_signature: true, ..tracking });
     domain.serve("first", None);
-    let error = domain.follow(&fixture).unwrap_err();
+    let error = domain.track(&fixture).unwrap_err();
     assert!(matches!(error, Error::SignatureRequired { status: "unsigned", .. }), "{error}");
     assert!(fixture.registry.is_empty());
     domain.serve("first", Some(&signer));
-    domain.follow(&fixture).unwrap();
+    domain.track(&fixture).unwrap();
     // A change that nobody signed is a failure; what was signed stays.
     domain.serve("second", None);
     let import = fixture.refresh("urn:card:a");
@@ -193,7 +193,7 @@ fn where_signatures_are_required_nothing_else_gets_in() {
 fn card_that_came_otherwise_is_checked_alike() {
     let signer = Signer::new("k", Algorithm::Ps256);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|following| Following { require_signature: true, ..following });
+    let fixture = domain.fixture(|tracking| Tracking { require_signature: true, ..tracking });
     let card = Document::parse(domain.card.lock().unwrap().to_string().as_bytes()).unwrap();
     let found = block_on(fixture.registry.check_card(&card, None)).unwrap();
     assert_eq!(found.status.name(), "valid");
@@ -206,8 +206,8 @@ fn card_that_came_otherwise_is_checked_alike() {
 fn signer_who_is_new_at_a_domain_is_asked_for() {
     let (old, new) = (Signer::new("old", Algorithm::Es256), Signer::new("new", Algorithm::EdDsa));
     let domain = Domain::start(&old);
-    let fixture = domain.fixture(|following| Following { interval: Duration::from_secs(60), ..following });
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| Tracking { interval: Duration::from_secs(60), ..tracking });
+    domain.track(&fixture).unwrap();
     assert_eq!((signature(&fixture)["kid"].clone(), domain.asked_for_keys()), (json!("old"), 1));
     domain.publish(&[&old, &new]);
     domain.serve("second", Some(&new));
@@ -224,8 +224,8 @@ fn signer_who_is_new_at_a_domain_is_asked_for() {
 fn key_of_the_operator_with_the_same_name_hides_no_domain() {
     let (ours, theirs) = (Signer::new("key-1", Algorithm::Es256), Signer::new("key-1", Algorithm::Es256));
     let domain = Domain::start(&theirs);
-    let fixture = domain.fixture(|following| Following { trusted_keys: trusted(&ours), ..following });
-    domain.follow(&fixture).unwrap();
+    let fixture = domain.fixture(|tracking| Tracking { trusted_keys: trusted(&ours), ..tracking });
+    domain.track(&fixture).unwrap();
     assert_eq!(signature(&fixture)["status"], "valid");
     // Nobody vouches for a card that was changed.
     domain.card.lock().unwrap()["description"] = "forged".into();

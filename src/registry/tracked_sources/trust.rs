@@ -71,7 +71,7 @@ impl Trust {
     }
 
     /// The same keys, and nothing remembered of domains: it never waits for those who ask with the other.
-    pub fn apart(&self) -> Trust {
+    pub fn separate(&self) -> Trust {
         Trust { configured: self.configured.clone(), domains: Mutex::default() }
     }
 

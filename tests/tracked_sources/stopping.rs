@@ -29,28 +29,28 @@ fn rules(written: &Written) -> Vec<&str> {
 fn change_by_hand_stops_it_with_a_warning() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     // What says the same changes nothing.
     let same = edited(&fixture, "urn:card:a", "first");
     assert!(rules(&write(&fixture, Write::put(same))).is_empty());
-    assert!(fixture.is_followed("urn:card:a"));
+    assert!(fixture.is_tracked("urn:card:a"));
 
     let dry = Write::put(edited(&fixture, "urn:card:a", "mine")).dry_run(true);
-    assert_eq!(rules(&write(&fixture, dry)), ["registry-mark", "following-stopped"]);
-    assert!(fixture.is_followed("urn:card:a"));
+    assert_eq!(rules(&write(&fixture, dry)), ["registry-owned-member", "tracking-stopped"]);
+    assert!(fixture.is_tracked("urn:card:a"));
     let put = edited(&fixture, "urn:card:a", "mine");
-    assert_eq!(rules(&write(&fixture, Write::put(put))), ["registry-mark", "following-stopped"]);
-    assert!(!fixture.is_followed("urn:card:a") && fixture.registry.imports().unwrap().is_empty());
+    assert_eq!(rules(&write(&fixture, Write::put(put))), ["registry-owned-member", "tracking-stopped"]);
+    assert!(!fixture.is_tracked("urn:card:a") && fixture.registry.tracked_sources().unwrap().is_empty());
     source.serve(&card("a", "second"));
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
     assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
 
-    fixture.follow(&source);
+    fixture.track(&source);
     assert_eq!(
         rules(&write(&fixture, Write::patch("urn:card:a", "{\"description\": \"patched\"}"))),
-        ["registry-mark", "following-stopped"]
+        ["registry-owned-member", "tracking-stopped"]
     );
-    assert!(!fixture.is_followed("urn:card:a"));
+    assert!(!fixture.is_tracked("urn:card:a"));
     assert!(rules(&write(&fixture, Write::patch("urn:card:a", "{\"description\": \"again\"}"))).is_empty());
 }
 
@@ -58,30 +58,35 @@ fn change_by_hand_stops_it_with_a_warning() {
 fn import_by_hand_stops_it_too() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     let import = |description: &str| {
         let document = card("a", description).to_string();
         let url = source.url();
-        let arrived =
-            Arrived { format: Format::A2a, document: document.as_bytes(), url: &url, base: Some(&url), id: None };
-        let import = Import::new(convert(&arrived).unwrap());
+        let document = FetchedDocument {
+            format: Format::A2a,
+            document: document.as_bytes(),
+            url: &url,
+            base: Some(&url),
+            id: None,
+        };
+        let import = Import::new(convert(&document).unwrap());
         let verification = fixture.thing("urn:card:a")["agentdex:signature"].clone();
         let import = import.signed(serde_json::from_value(verification).ok());
         block_on(fixture.registry.import(import)).unwrap().things.remove(0)
     };
     assert!(rules(&import("first")).is_empty());
-    assert!(fixture.is_followed("urn:card:a"));
-    assert_eq!(rules(&import("second")), ["following-stopped"]);
-    assert!(!fixture.is_followed("urn:card:a"));
+    assert!(fixture.is_tracked("urn:card:a"));
+    assert_eq!(rules(&import("second")), ["tracking-stopped"]);
+    assert!(!fixture.is_tracked("urn:card:a"));
 }
 
 #[test]
 fn removal_stops_it() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
+    fixture.track(&source);
     fixture.registry.remove("urn:card:a").unwrap();
-    assert!(fixture.registry.imports().unwrap().is_empty());
+    assert!(fixture.registry.tracked_sources().unwrap().is_empty());
     block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap();
     assert!(fixture.registry.is_empty());
     assert_eq!(source.site.heads().len(), 1);
@@ -91,14 +96,14 @@ fn removal_stops_it() {
 fn unfollowed_thing_stays_as_it_is() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
-    fixture.follow(&source);
-    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    fixture.track(&source);
+    block_on(fixture.registry.untrack("urn:card:a")).unwrap();
     source.serve(&card("a", "second"));
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
     assert_eq!(fixture.thing("urn:card:a")["description"], "first");
     assert!(fixture.registry.original("urn:card:a").unwrap().is_some());
     for id in ["urn:card:a", "urn:unknown"] {
-        assert!(matches!(block_on(fixture.registry.unfollow(id)), Err(Error::NotFollowed { .. })));
+        assert!(matches!(block_on(fixture.registry.untrack(id)), Err(Error::NotTracked { .. })));
     }
     assert_eq!(fixture.changes().len(), 1);
 }
@@ -106,18 +111,18 @@ fn unfollowed_thing_stays_as_it_is() {
 #[test]
 fn unfollowed_thing_is_not_stale_for_ever() {
     let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::with(|following| Following { stale_after: 1, ..following });
-    fixture.follow(&source);
+    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+    fixture.track(&source);
     source.break_down();
     fixture.refresh("urn:card:a");
     let stale = fixture.thing("urn:card:a");
-    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
+    block_on(fixture.registry.untrack("urn:card:a")).unwrap();
     let thing = fixture.thing("urn:card:a");
     assert_eq!((&stale["agentdex:status"], thing.get("agentdex:status")), (&json!("stale"), None));
     assert_eq!(thing["agentdex:signature"], stale["agentdex:signature"]);
-    assert!(!fixture.is_followed("urn:card:a") && fixture.registry.original("urn:card:a").unwrap().is_some());
+    assert!(!fixture.is_tracked("urn:card:a") && fixture.registry.original("urn:card:a").unwrap().is_some());
     assert!(fixture.found(Filters { status: vec!["stale".into()], ..Filters::default() }).is_empty());
-    assert!(matches!(block_on(fixture.registry.unfollow("urn:card:a")), Err(Error::NotFollowed { .. })));
+    assert!(matches!(block_on(fixture.registry.untrack("urn:card:a")), Err(Error::NotTracked { .. })));
 }
 
 #[test]
@@ -125,7 +130,7 @@ fn note_that_cannot_be_read_hides_no_other_and_can_be_removed() {
     let Fixture { registry, directory } = Fixture::start();
     for name in ["a", "b"] {
         let source = Page::start(&card(name, "first"));
-        block_on(registry.follow(Follow::new(source.url(), Format::A2a))).unwrap();
+        block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap();
     }
     drop(registry);
     let store = store::Store::open(directory.path(), store::Options::default()).unwrap();
@@ -134,12 +139,12 @@ fn note_that_cannot_be_read_hides_no_other_and_can_be_removed() {
         .unwrap();
     store.close();
     drop(store);
-    let fixture = Fixture { registry: open(&directory, following()), directory };
-    let ids: Vec<String> = fixture.registry.imports().unwrap().into_iter().map(|import| import.id).collect();
+    let fixture = Fixture { registry: open(&directory, tracking()), directory };
+    let ids: Vec<String> = fixture.registry.tracked_sources().unwrap().into_iter().map(|import| import.id).collect();
     assert_eq!(ids, ["urn:card:b"]);
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
-    block_on(fixture.registry.unfollow("urn:card:a")).unwrap();
-    assert!(!fixture.is_followed("urn:card:a"));
+    block_on(fixture.registry.untrack("urn:card:a")).unwrap();
+    assert!(!fixture.is_tracked("urn:card:a"));
 }
 
 /// A source that does something each time it is asked, before it answers with a changed card.
@@ -163,24 +168,24 @@ fn change_by_hand_while_the_source_is_asked_wins() {
     });
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
-    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
+    block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
     assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
-    assert!(!fixture.is_followed("urn:card:a"));
+    assert!(!fixture.is_tracked("urn:card:a"));
 }
 
 #[test]
-fn look_at_one_source_is_not_settled_on_another() {
+fn poll_of_one_source_is_not_reconciled_with_another() {
     let registry: Arc<OnceLock<Registry>> = Arc::default();
     let (held, other) = (registry.clone(), Page::start(&card("a", "of another")));
     let elsewhere = other.url();
     let site = meddling_source(move || {
-        block_on(held.get().unwrap().follow(Follow::new(elsewhere.clone(), Format::A2a))).unwrap();
+        block_on(held.get().unwrap().track(TrackRequest::new(elsewhere.clone(), Format::A2a))).unwrap();
     });
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
-    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Unchanged);
+    block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Unchanged);
     let import = fixture.import("urn:card:a");
     assert_eq!((import.source, import.revisions.len()), (other.url(), 1));
     assert_eq!(fixture.thing("urn:card:a")["description"], "of another");
@@ -191,13 +196,13 @@ fn look_at_one_source_is_not_settled_on_another() {
 fn unfollowing_while_the_source_is_asked_wins() {
     let registry: Arc<OnceLock<Registry>> = Arc::default();
     let held = registry.clone();
-    let site = meddling_source(move || block_on(held.get().unwrap().unfollow("urn:card:a")).unwrap());
+    let site = meddling_source(move || block_on(held.get().unwrap().untrack("urn:card:a")).unwrap());
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
-    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
+    block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
     assert_eq!(fixture.thing("urn:card:a")["description"], "first");
-    assert!(!fixture.is_followed("urn:card:a"));
+    assert!(!fixture.is_tracked("urn:card:a"));
 }
 
 #[test]
@@ -207,7 +212,7 @@ fn removal_while_the_source_is_asked_wins() {
     let site = meddling_source(move || drop(held.get().unwrap().remove("urn:card:a").unwrap()));
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
-    block_on(fixture.registry.follow(Follow::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_import("urn:card:a")).unwrap(), Refreshed::Stopped);
+    block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
     assert!(fixture.registry.is_empty());
 }

@@ -33,7 +33,7 @@ pub(super) fn may_be_in(description: &str) -> bool {
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch([SIGNATURE, STATUS].map(|mark| (mark.to_owned(), Value::Null)));
     let message = format!("`{SIGNATURE}` and `{STATUS}` are said by the registry alone, of what it imported: left out");
-    Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-mark", message)))
+    Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 
 /// A description with the result of the check of its card, instead of what it says of that. Where the

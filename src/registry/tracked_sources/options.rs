@@ -1,0 +1,93 @@
+//! How sources are tracked.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::{
+    Error, Result,
+    convert::{
+        Conversion, Format,
+        a2a::{self, Card},
+        lmos_capabilities,
+    },
+    fetch::{Fetcher, shown},
+    signature::TrustedKeys,
+};
+
+/// Turns a document that fetched into Things.
+pub type Converter = Arc<dyn Fn(&FetchedDocument<'_>) -> Result<Conversion> + Send + Sync>;
+
+/// A document that was fetched and is to be converted.
+#[derive(Debug, Clone, Copy)]
+pub struct FetchedDocument<'a> {
+    /// The format that it is declared to have.
+    pub format: Format,
+    /// The document.
+    pub document: &'a [u8],
+    /// Where it came from, after redirects.
+    pub url: &'a str,
+    /// What relative URLs in it are resolved against. None for a card with a valid signature: what it says
+    /// must not depend on who serves it.
+    pub base: Option<&'a str>,
+    /// The id that its first Thing must have, if that is set already.
+    pub id: Option<&'a str>,
+}
+
+/// How a registry tracks sources; given to [`crate::registry::Builder::tracking`].
+#[derive(Clone)]
+pub struct Tracking {
+    /// Fetches documents and the keys of their domains.
+    pub fetcher: Fetcher,
+    /// Converts what was fetched.
+    pub convert: Converter,
+    /// The keys that agent cards are trusted by, beside those of their domains.
+    pub trusted_keys: TrustedKeys,
+    /// Whether agent cards without a valid signature are refused.
+    pub require_signature: bool,
+    /// The pause after a poll that succeeds.
+    pub interval: Duration,
+    /// How many failures in a row make a source stale.
+    pub stale_after: u32,
+    /// Whether a thread polls the sources that are due; else [`crate::Registry::refresh_due`] must be called.
+    pub in_background: bool,
+}
+
+impl Tracking {
+    /// Tracks agent cards and LMOS capability files: polls them every hour, makes a source stale after five
+    /// failures, and trusts the keys of domains only.
+    pub fn new(fetcher: Fetcher) -> Tracking {
+        Tracking {
+            fetcher,
+            convert: Arc::new(convert),
+            trusted_keys: TrustedKeys::none(),
+            require_signature: false,
+            interval: Duration::from_secs(60 * 60),
+            stale_after: 5,
+            in_background: true,
+        }
+    }
+}
+
+impl fmt::Debug for Tracking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracking")
+            .field("fetcher", &self.fetcher)
+            .field("interval", &self.interval)
+            .field("stale_after", &self.stale_after)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Converts the formats that agents serve themselves at well-known places.
+fn convert(fetched: &FetchedDocument<'_>) -> Result<Conversion> {
+    let (id, base) = (fetched.id.map(str::to_owned), fetched.base.map(str::to_owned));
+    match fetched.format {
+        Format::A2a => Card::parse(fetched.document)?.to_thing(&a2a::Options { id, base }),
+        Format::LmosCapabilities => {
+            lmos_capabilities::to_thing(fetched.document, &lmos_capabilities::Options { id, base })
+        }
+        format => {
+            let reason = format!("{format} documents can be imported, but not tracked by URL");
+            Err(Error::FetchRefused { url: shown(fetched.url), reason })
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Polling a source: everything that waits for the network, and nothing that needs the store.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    blocking::blocking,
+    options::{FetchedDocument, Tracking},
+    source::TrackedSource,
+    trust::{Assessment, Trust},
+};
+use crate::{
+    Error, Result, Timestamp,
+    convert::{Conversion, Format},
+    fetch::{Answer, Fetched, Request, Validators},
+    signature::{Status, Verification, digest},
+    td::Document,
+};
+
+/// Polls sources, and fetches the keys of the domains of signed cards.
+#[derive(Clone)]
+pub(super) struct Poller {
+    pub tracking: Tracking,
+    trust: Arc<Trust>,
+}
+
+/// The result of a poll.
+#[derive(Debug)]
+pub(super) enum Polled {
+    /// The document is unchanged.
+    Same(Same),
+    /// There is another one.
+    New(Box<NewDocument>),
+    /// There is none.
+    Failed(Error),
+}
+
+#[derive(Debug)]
+pub(super) struct Same {
+    /// The validators and the URL, where the response was a new one.
+    pub response: Option<(Validators, String)>,
+    pub max_age: Option<Duration>,
+    /// The card's signatures, checked again: keys may have been revoked.
+    pub assessment: Option<Assessment>,
+}
+
+/// A document, converted to be registered.
+#[derive(Debug)]
+pub(super) struct NewDocument {
+    pub format: Format,
+    /// The URL at the end of its redirects.
+    pub url: String,
+    /// The well-known URL where it is now, if it is no longer at the known one.
+    pub moved_to: Option<String>,
+    pub validators: Validators,
+    pub max_age: Option<Duration>,
+    pub hash: String,
+    pub conversion: Conversion,
+    /// The result of the check of an agent card.
+    pub verification: Option<Verification>,
+}
+
+impl Poller {
+    pub fn new(tracking: Tracking) -> Poller {
+        let trust = Arc::new(Trust::new(tracking.trusted_keys.clone()));
+        Poller { tracking, trust }
+    }
+
+    /// The same with queues of its own: it never waits for users of the other.
+    pub fn separate(&self) -> Poller {
+        let mut poller = self.clone();
+        poller.tracking.fetcher = self.tracking.fetcher.apart();
+        poller.trust = Arc::new(self.trust.separate());
+        poller
+    }
+
+    /// Polls the source of a document whose bytes are stored as `original`.
+    pub async fn poll(&self, source: &TrackedSource, original: &[u8], now: Timestamp) -> Polled {
+        match self.try_poll(source, original, now).await {
+            Ok(polled) => polled,
+            Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => {
+                let elsewhere = self.fetch_elsewhere(source, now).await;
+                elsewhere.map_or(Polled::Failed(error), |document| Polled::New(Box::new(document)))
+            }
+            Err(error) => Polled::Failed(error),
+        }
+    }
+
+    /// Fetches a document that left its well-known place from the others of the site: each version of a
+    /// protocol may have one of its own.
+    async fn fetch_elsewhere(&self, source: &TrackedSource, now: Timestamp) -> Option<NewDocument> {
+        let places = well_known(source.format);
+        let site = places.iter().find_map(|place| source.source.strip_suffix(place))?;
+        for place in places.iter().map(|place| format!("{site}{place}")).filter(|place| *place != source.source) {
+            if let Ok(document) = self.fetch_new(&place, source.format, Some(&source.id), now).await {
+                return Some(NewDocument { moved_to: Some(place), ..document });
+            }
+        }
+        None
+    }
+
+    async fn try_poll(&self, source: &TrackedSource, original: &[u8], now: Timestamp) -> Result<Polled> {
+        // Of a card that had secrets, or was imported by hand in the meantime, something else is stored than was
+        // signed: to be checked, it has to be fetched again.
+        let is_as_sent = source.format != Format::A2a || source.hash() == Some(&digest(original));
+        let known = if is_as_sent { source.validators() } else { Validators::default() };
+        let request = request(&source.source, source.format);
+        match self.tracking.fetcher.fetch_if_changed(&request, &known).await? {
+            Answer::NotModified { max_age } => {
+                let (bytes, url) = (original.to_vec(), source.location().to_owned());
+                let known = Fetched { url, media_type: String::new(), bytes, validators: source.validators(), max_age };
+                self.check_again(source, known, false, now).await
+            }
+            Answer::Fetched(fetched) if source.hash() == Some(&digest(&fetched.bytes)) => {
+                self.check_again(source, fetched, true, now).await
+            }
+            Answer::Fetched(fetched) => {
+                let document = self.receive(fetched, source.format, Some(&source.id), now).await?;
+                Ok(Polled::New(Box::new(document)))
+            }
+        }
+    }
+
+    /// Fetches a document that isn't tracked yet, ready to be registered.
+    pub async fn fetch_new(&self, url: &str, format: Format, id: Option<&str>, now: Timestamp) -> Result<NewDocument> {
+        let fetched = self.tracking.fetcher.fetch(&request(url, format)).await?;
+        self.receive(fetched, format, id, now).await
+    }
+
+    /// Checks the signatures of a card from `url`, if that is known.
+    ///
+    /// # Errors
+    /// [`Error::SignatureRequired`]
+    pub async fn check(&self, card: &Document, url: Option<&str>, now: Timestamp) -> Result<Verification> {
+        let found = self.trust.check(&self.tracking.fetcher, card, url, now).await?.verification;
+        if self.tracking.require_signature && found.status != Status::Valid {
+            return Err(Error::SignatureRequired { status: found.status.name(), reason: found.reason });
+        }
+        Ok(found)
+    }
+
+    async fn receive(&self, fetched: Fetched, format: Format, id: Option<&str>, now: Timestamp) -> Result<NewDocument> {
+        if format != Format::A2a {
+            return self.convert(fetched, format, id, None).await;
+        }
+        match self.check_fetched(&fetched, now).await {
+            Ok(found) => self.convert(fetched, format, id, Some(found)).await,
+            // A document that isn't a card at all is reported as that, not as a card without a signature.
+            Err(refused) => Err(self.convert(fetched, format, id, None).await.err().unwrap_or(refused)),
+        }
+    }
+
+    async fn check_fetched(&self, fetched: &Fetched, now: Timestamp) -> Result<Verification> {
+        let card = read(&fetched.bytes).await?;
+        self.check(&card, Some(&fetched.url), now).await
+    }
+
+    async fn convert(
+        &self,
+        fetched: Fetched,
+        format: Format,
+        id: Option<&str>,
+        verification: Option<Verification>,
+    ) -> Result<NewDocument> {
+        let (convert, id) = (self.tracking.convert.clone(), id.map(str::to_owned));
+        let work = move || {
+            let Fetched { url, bytes, validators, max_age, .. } = fetched;
+            let is_signed = verification.as_ref().is_some_and(|found| found.status == Status::Valid);
+            let base = (!is_signed).then_some(url.as_str());
+            let document = FetchedDocument { format, document: &bytes, url: &url, base, id: id.as_deref() };
+            let conversion = convert(&document)?;
+            let hash = digest(&bytes);
+            Ok(NewDocument { format, hash, url, moved_to: None, validators, max_age, conversion, verification })
+        };
+        blocking("converting a document", work).await?
+    }
+
+    /// Checks a known document again. A card whose signature is valid is converted again: it may have had none that
+    /// was valid before, and then its relative URLs were resolved.
+    async fn check_again(
+        &self,
+        source: &TrackedSource,
+        known: Fetched,
+        is_new_response: bool,
+        now: Timestamp,
+    ) -> Result<Polled> {
+        let mut assessment = None;
+        if source.format == Format::A2a {
+            let card = read(&known.bytes).await?;
+            let found = self.trust.check(&self.tracking.fetcher, &card, Some(&known.url), now).await?;
+            if found.verification.status == Status::Valid {
+                let document = self.convert(known, source.format, Some(&source.id), Some(found.verification)).await?;
+                return Ok(Polled::New(Box::new(document)));
+            }
+            assessment = Some(found);
+        }
+        let (max_age, response) = (known.max_age, is_new_response.then_some((known.validators, known.url)));
+        Ok(Polled::Same(Same { response, max_age, assessment }))
+    }
+}
+
+impl Polled {
+    pub fn failure(&self) -> Option<&Error> {
+        match self {
+            Polled::Failed(error) => Some(error),
+            Polled::Same(_) | Polled::New(_) => None,
+        }
+    }
+
+    pub fn max_age(&self) -> Option<Duration> {
+        match self {
+            Polled::Same(same) => same.max_age,
+            Polled::New(document) => document.max_age,
+            Polled::Failed(_) => None,
+        }
+    }
+
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Polled::Failed(Error::FetchFailed { retry_after, .. }) => *retry_after,
+            _ => None,
+        }
+    }
+}
+
+async fn read(document: &[u8]) -> Result<Document> {
+    let document = document.to_vec();
+    blocking("reading a card", move || Document::parse(&document)).await?
+}
+
+fn request(url: &str, format: Format) -> Request {
+    let request = Request::new(url);
+    match format {
+        Format::A2a => request.accept("application/a2a+json, application/json;q=0.9"),
+        _ => request,
+    }
+}
+
+/// The well-known paths of the documents of a format.
+pub(super) fn well_known(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::A2a => &["/.well-known/agent-card.json", "/.well-known/agent.json"],
+        Format::LmosCapabilities => &["/.well-known/capabilities.json"],
+        _ => &[],
+    }
+}
+
+/// Whether the document may be at another place of the site in spite of a failure.
+pub(super) fn may_be_elsewhere(error: &Error) -> bool {
+    match error {
+        Error::FetchFailed { status, .. } => status.is_some_and(|status| status < 500),
+        Error::InvalidSource { .. } | Error::MalformedJson { .. } | Error::UnclearFormat { .. } => true,
+        _ => false,
+    }
+}

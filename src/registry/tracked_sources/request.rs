@@ -1,0 +1,62 @@
+//! Which source is to be tracked, and how its Things are registered.
+
+use crate::{convert::Format, registry::IfExists};
+
+/// A source to be imported and tracked.
+#[derive(Debug, Clone)]
+#[must_use = "nothing is tracked until Registry::track is called"]
+pub struct TrackRequest {
+    pub(super) url: String,
+    pub(super) format: Format,
+    pub(super) id: Option<String>,
+    pub(super) if_exists: IfExists,
+    pub(super) ttl: Option<u64>,
+    pub(super) dry_run: bool,
+    pub(super) actor: Option<String>,
+}
+
+impl TrackRequest {
+    /// The document of that format at a URL.
+    pub fn new(url: impl Into<String>, format: Format) -> TrackRequest {
+        TrackRequest {
+            url: url.into(),
+            format,
+            id: None,
+            if_exists: IfExists::default(),
+            ttl: None,
+            dry_run: false,
+            actor: None,
+        }
+    }
+
+    /// Gives the Thing this id instead of one that is derived from the document.
+    pub fn id(mut self, id: Option<String>) -> TrackRequest {
+        self.id = id;
+        self
+    }
+
+    /// Whether a Thing that exists is replaced or refused.
+    pub fn if_exists(mut self, if_exists: IfExists) -> TrackRequest {
+        self.if_exists = if_exists;
+        self
+    }
+
+    /// Sets the time to live of the Things in seconds, at least 60. They are renewed as long as their source is
+    /// tracked.
+    pub fn ttl(mut self, seconds: Option<u64>) -> TrackRequest {
+        self.ttl = seconds;
+        self
+    }
+
+    /// Checks everything, writes nothing and tracks nothing.
+    pub fn dry_run(mut self, dry_run: bool) -> TrackRequest {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Names who imports in the changes.
+    pub fn actor(mut self, actor: Option<String>) -> TrackRequest {
+        self.actor = actor;
+        self
+    }
+}
