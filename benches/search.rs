@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use agentdex::{
-    Cursor, Epoch, Seq,
+    Epoch, Position, Seq,
     search::{Entry, FacetField, Index, IndexWriter, Request, measure::Measured},
 };
 use serde_json::{Map, Value, json};
@@ -186,7 +186,7 @@ fn build(
         let id = agent["id"].as_str().expect("an id");
         writer.put(Entry { id, thing: &agent, format: None }).expect("put");
         if number % COMMIT_EVERY == 0 || number == agents {
-            writer.commit(Cursor { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
+            writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
         }
     }
     (index, writer, bytes)

@@ -1,14 +1,18 @@
-//! The words that the store, its followers and the wire share: `Seq`, `Epoch`, `Cursor`, `Change`.
+//! The words that the store, its followers and the wire share: `Seq`, `Epoch`, `Position`, `Change`.
 //!
 //! A change tells what the record can no longer tell: the description as it was created, or the
 //! merge patch of an update, and the capability keys before and after. Its JSON form is the one in
 //! the log, in `GET /changes` and in what followers read.
 
-use std::{collections::HashSet, fmt, str::FromStr};
+mod renditions;
+
+use std::{collections::HashSet, fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+pub(crate) use self::renditions::{Budget, Rendition, Renditions, Slot};
 
 /// The position of a change in the log: 1 for the first, without gaps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +36,7 @@ impl fmt::Display for Seq {
 }
 
 /// Tells one life of a store from another: drawn at random when a store is created, so that a
-/// cursor from a restored or foreign directory is noticed. Written as 16 hexadecimal digits.
+/// position from a restored or foreign directory is noticed. Written as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub u64);
 
@@ -43,14 +47,14 @@ impl fmt::Display for Epoch {
 }
 
 impl FromStr for Epoch {
-    type Err = ParseCursorError;
+    type Err = ParsePositionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if !digits {
-            return Err(ParseCursorError(text.into()));
+            return Err(ParsePositionError(text.into()));
         }
-        u64::from_str_radix(text, 16).map(Epoch).map_err(|_| ParseCursorError(text.into()))
+        u64::from_str_radix(text, 16).map(Epoch).map_err(|_| ParsePositionError(text.into()))
     }
 }
 
@@ -69,36 +73,36 @@ impl<'de> Deserialize<'de> for Epoch {
 
 /// How far a follower has come: `<epoch>-<seq>`, which is also the id of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Cursor {
+pub struct Position {
     /// The life of the store that `seq` counts in.
     pub epoch: Epoch,
     /// The last change whose effect is in.
     pub seq: Seq,
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.epoch, self.seq)
     }
 }
 
-impl FromStr for Cursor {
-    type Err = ParseCursorError;
+impl FromStr for Position {
+    type Err = ParsePositionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let malformed = || ParseCursorError(text.into());
+        let malformed = || ParsePositionError(text.into());
         let (epoch, seq) = text.split_once('-').ok_or_else(malformed)?;
         if seq.is_empty() || !seq.bytes().all(|b| b.is_ascii_digit()) {
             return Err(malformed());
         }
-        Ok(Cursor { epoch: epoch.parse().map_err(|_| malformed())?, seq: Seq(seq.parse().map_err(|_| malformed())?) })
+        Ok(Position { epoch: epoch.parse().map_err(|_| malformed())?, seq: Seq(seq.parse().map_err(|_| malformed())?) })
     }
 }
 
-/// A text that is no cursor.
+/// A text that is not a position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no cursor: expected <16 hexadecimal digits>-<sequence number>")]
-pub struct ParseCursorError(pub String);
+#[error("{0:?} is not a position: expected <16 hexadecimal digits>-<sequence number>")]
+pub struct ParsePositionError(pub String);
 
 /// A moment in milliseconds since 1970-01-01T00:00:00Z; RFC 3339 in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -200,6 +204,35 @@ impl fmt::Display for ChangeKind {
     }
 }
 
+/// Why a Thing is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeletionReason {
+    /// Somebody removed it.
+    Removed,
+    /// Its time to live ran out.
+    Expired,
+    /// The source that it was imported from no longer exists.
+    SourceGone,
+}
+
+impl DeletionReason {
+    /// `removed`, `expired` or `source-gone`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeletionReason::Removed => "removed",
+            DeletionReason::Expired => "expired",
+            DeletionReason::SourceGone => "source-gone",
+        }
+    }
+}
+
+impl fmt::Display for DeletionReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// One entry of the log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -210,6 +243,9 @@ pub struct Change {
     pub seq: Seq,
     /// What happened.
     pub kind: ChangeKind,
+    /// `thing_deleted`: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<DeletionReason>,
     /// The Thing it happened to.
     pub id: String,
     /// When it was committed.
@@ -229,15 +265,28 @@ pub struct Change {
     /// The capability keys that the Thing has since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_after: Vec<String>,
+    /// Its encoded forms, shared by all readers.
+    #[serde(skip)]
+    pub(crate) renditions: Renditions,
 }
 
 impl Change {
-    /// The cursor of a follower that has taken this change in; the id of its event.
-    pub fn cursor(&self) -> Cursor {
-        Cursor { epoch: self.epoch, seq: self.seq }
+    /// The position of a follower that has taken this change in; the id of its event.
+    pub fn position(&self) -> Position {
+        Position { epoch: self.epoch, seq: self.seq }
     }
 
-    /// About how many bytes it takes: what bounds on kept or loaded changes count.
+    /// The encoded form in a slot: made by the first who asks, shared with all others while it is cached.
+    pub(crate) fn rendition<T: Rendition>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
+        self.renditions.get_or_render(slot, render)
+    }
+
+    /// The encoded form in a slot, if somebody made it.
+    pub(crate) fn find_rendition<T: Rendition>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
+        self.renditions.find(slot)
+    }
+
+    /// About how many bytes it takes without its renditions: what bounds on cached or loaded changes count.
     pub fn weight(&self) -> usize {
         let texts = [&self.td, &self.patch].into_iter().flatten().map(|text| text.get().len());
         let keys =
@@ -286,16 +335,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursor_reads_what_it_writes() {
-        let cursor = Cursor { epoch: Epoch(0xab), seq: Seq(17) };
-        assert_eq!(cursor.to_string(), "00000000000000ab-17");
-        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+    fn position_reads_what_it_writes() {
+        let position = Position { epoch: Epoch(0xab), seq: Seq(17) };
+        assert_eq!(position.to_string(), "00000000000000ab-17");
+        assert_eq!(position.to_string().parse(), Ok(position));
     }
 
     #[test]
-    fn what_is_no_cursor_is_refused() {
+    fn what_is_not_a_position_is_refused() {
         for text in ["", "-", "17", "00000000000000ab-", "00000000000000AB-1", "00000000000000ab-+1", "ab-1"] {
-            assert!(text.parse::<Cursor>().is_err(), "{text:?} was read as a cursor");
+            assert!(text.parse::<Position>().is_err(), "{text:?} was read as a position");
         }
     }
 

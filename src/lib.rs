@@ -33,7 +33,7 @@ pub mod mqtt;
 #[doc(hidden)]
 pub mod cli;
 
-pub use change::{Change, ChangeKind, Cursor, Epoch, Precondition, Seq, Timestamp};
+pub use change::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 pub use error::Error;
 pub use registry::{Builder, Registry};
 

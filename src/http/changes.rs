@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
 use super::{Context, address::base_path, blocking::blocking, parameters::Parameters, problem::Problem, things::SEQ};
-use crate::{Change, Cursor, Epoch, Registry, Seq, store::Changes};
+use crate::{Change, Epoch, Position, Registry, Seq, store::Changes};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -49,7 +49,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
     let (epoch, since) = match parameters.text("since") {
         Some(text) if text.contains('-') => {
-            let cursor = text.parse::<Cursor>();
+            let cursor = text.parse::<Position>();
             let cursor = cursor.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
             (cursor.epoch, cursor.seq)
         }

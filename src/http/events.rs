@@ -21,14 +21,14 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     Context,
     blocking::blocking,
-    feed::{AT_ONCE, After, Event, encode},
+    feed::{AT_ONCE, encode, encoded},
     listing::Empty,
     metrics::{Metrics, Subscriber},
     parameters::Parameters,
     problem::Problem,
     stop::Stopped,
 };
-use crate::{Change, ChangeKind, Cursor, Seq};
+use crate::{Change, ChangeKind, Position, Seq};
 
 /// How much is sent at once.
 const CHUNK: usize = 64 * 1024;
@@ -128,7 +128,7 @@ struct Subscription {
     /// What is sent before everything else.
     pending: VecDeque<Bytes>,
     /// What comes after the position, as far as it was read.
-    ahead: VecDeque<Arc<Event>>,
+    ahead: VecDeque<Arc<Change>>,
     _counted: Subscriber,
 }
 
@@ -148,7 +148,7 @@ impl Subscription {
             context: context.clone(),
         };
         subscription.pending.push_back(format!("retry: {}\n\n", RETRY.as_millis()).into());
-        match given.map(|given| given.trim().parse::<Cursor>()) {
+        match given.map(|given| given.trim().parse::<Position>()) {
             Some(Ok(cursor)) if cursor.epoch == context.registry.epoch() => subscription.position = cursor.seq,
             Some(_) => subscription.resync(),
             // The position at once: who is cut off before the first event comes back with it.
@@ -170,8 +170,8 @@ impl Subscription {
             if let Some(chunk) = self.pending.pop_front().or_else(|| self.take_in()) {
                 return Ok(Some(chunk));
             }
-            let end = *self.durable.borrow_and_update();
-            if !self.read(end).await? {
+            self.durable.borrow_and_update();
+            if !self.read().await? {
                 tokio::select! {
                     // What is known when the server stops is still told.
                     biased;
@@ -187,19 +187,18 @@ impl Subscription {
     }
 
     /// Reads on in the log; whether there was more.
-    async fn read(&mut self, end: Seq) -> crate::Result<bool> {
-        let (context, position) = (self.context.clone(), self.position);
-        let after = if let Some(events) = context.feed.kept_after(position) {
-            After::Events(events)
-        } else if end.0.saturating_sub(position.0) <= AT_ONCE as u64 {
-            context.feed.after(position)?
-        } else {
-            // What is further back is on disk: reading it must not hold up the other connections.
-            blocking(move || context.feed.after(position)).await?
-        };
-        match after {
-            After::Events(events) => self.ahead.extend(events),
-            After::Gap => self.resync(),
+    async fn read(&mut self) -> crate::Result<bool> {
+        let (registry, position) = (self.context.registry.clone(), self.position);
+        match registry.cached_changes(position, AT_ONCE) {
+            Some(changes) => self.ahead.extend(changes),
+            None => {
+                // What is further back is on disk: reading it must not hold up the other connections.
+                let read = blocking(move || registry.changes(position, AT_ONCE)).await?;
+                if read.truncated {
+                    self.resync();
+                }
+                self.ahead.extend(read.changes);
+            }
         }
         Ok(!self.ahead.is_empty() || !self.pending.is_empty())
     }
@@ -207,16 +206,16 @@ impl Subscription {
     /// The next chunk of what was read, as far as it is asked for.
     fn take_in(&mut self) -> Option<Bytes> {
         let mut chunk = BytesMut::new();
-        while let Some(event) = self.ahead.pop_front() {
-            self.position = event.change.seq;
-            if !self.wanted.includes(&event.change) {
+        while let Some(change) = self.ahead.pop_front() {
+            self.position = change.seq;
+            if !self.wanted.includes(&change) {
                 continue;
             }
-            let encoded = event.encoded(self.diff);
+            let encoded = encoded(&change, self.diff);
             if chunk.is_empty() && (self.ahead.is_empty() || encoded.len() >= CHUNK) {
-                return Some(encoded.clone());
+                return Some(encoded);
             }
-            chunk.extend_from_slice(encoded);
+            chunk.extend_from_slice(&encoded);
             if chunk.len() >= CHUNK {
                 break;
             }
@@ -224,8 +223,8 @@ impl Subscription {
         (!chunk.is_empty()).then(|| chunk.freeze())
     }
 
-    fn cursor(&self, seq: Seq) -> Cursor {
-        Cursor { epoch: self.context.registry.epoch(), seq }
+    fn cursor(&self, seq: Seq) -> Position {
+        Position { epoch: self.context.registry.epoch(), seq }
     }
 
     /// A comment that keeps the connection alive, with the position: a client keeps it, but dispatches

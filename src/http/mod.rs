@@ -51,7 +51,7 @@ use actix_web::{
     web::{self, Data, ServiceConfig},
 };
 
-use self::{feed::Feed, marks::Marks, metrics::Metrics, mount::Mount, network::Network, problem::Problem};
+use self::{marks::Marks, metrics::Metrics, mount::Mount, network::Network, problem::Problem};
 pub use self::{openapi::openapi, server::Server, stop::Stop};
 use crate::{Error, Registry, td};
 
@@ -129,7 +129,6 @@ fn is_origin(text: &str) -> bool {
 struct Context {
     registry: Registry,
     options: Options,
-    feed: Feed,
     marks: Marks,
     metrics: Metrics,
     network: Network,
@@ -140,7 +139,6 @@ impl Context {
         Data::new(Context {
             registry: registry.clone(),
             options,
-            feed: Feed::new(registry.clone()),
             marks: Marks::default(),
             metrics: Metrics::new(),
             network: Network::default(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::change::{Change, Cursor, Timestamp};
+use crate::change::{Change, Position, Timestamp};
 
 /// The media type of the events.
 pub(super) const MEDIA_TYPE: &str = "application/cloudevents+json; charset=utf-8";
@@ -23,21 +23,25 @@ impl CloudEvents {
         &self.source
     }
 
-    /// The event of a change; its data is what SSE sends with `diff=true`.
+    /// The event of a change; its data is what SSE sends with `diff=true`. That of a deletion is the
+    /// id alone; the extension attribute `reason` has its reason.
     pub fn event(&self, change: &Change) -> String {
         let (kind, data) = (change.kind.as_str(), change.event_data(true));
-        self.write(change.cursor(), kind, Some(&change.id), change.at, &data)
+        let mut attributes = format!("\"subject\":{},", Value::from(change.id.as_str()));
+        if let Some(reason) = change.reason {
+            attributes.push_str(&format!("\"reason\":\"{reason}\","));
+        }
+        self.write(change.position(), kind, &attributes, change.at, &data)
     }
 
     /// The event for those who missed changes that the log no longer holds; the next is the one after `cursor`.
-    pub fn resync(&self, cursor: Cursor) -> String {
-        self.write(cursor, "resync", None, Timestamp::now(), &format!("{{\"cursor\":\"{cursor}\"}}"))
+    pub fn resync(&self, cursor: Position) -> String {
+        self.write(cursor, "resync", "", Timestamp::now(), &format!("{{\"cursor\":\"{cursor}\"}}"))
     }
 
-    fn write(&self, cursor: Cursor, kind: &str, subject: Option<&str>, time: Timestamp, data: &str) -> String {
-        let subject = subject.map(|id| format!("\"subject\":{},", Value::from(id))).unwrap_or_default();
+    fn write(&self, cursor: Position, kind: &str, attributes: &str, time: Timestamp, data: &str) -> String {
         format!(
-            "{{\"specversion\":\"1.0\",\"id\":\"{cursor}\",\"source\":\"{}\",\"type\":\"io.agentdex.{kind}\",{subject}\
+            "{{\"specversion\":\"1.0\",\"id\":\"{cursor}\",\"source\":\"{}\",\"type\":\"io.agentdex.{kind}\",{attributes}\
              \"time\":\"{time}\",\"datacontenttype\":\"application/json\",\"data\":{data}}}",
             self.source
         )
@@ -49,7 +53,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::{ChangeKind, Epoch, Seq};
+    use crate::change::{ChangeKind, DeletionReason, Epoch, Renditions, Seq};
 
     fn read(text: &str) -> Value {
         serde_json::from_str(text).unwrap()
@@ -61,6 +65,7 @@ mod tests {
             epoch: Epoch(1),
             seq: Seq(7),
             kind: ChangeKind::Deleted,
+            reason: Some(DeletionReason::Expired),
             id: "urn:\"a\"".into(),
             at: Timestamp(0),
             actor: None,
@@ -68,6 +73,7 @@ mod tests {
             patch: None,
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
+            renditions: Renditions::default(),
         };
         let event = CloudEvents::new(uuid::Uuid::nil()).event(&change);
         assert_eq!(
@@ -78,6 +84,7 @@ mod tests {
                 "source": "urn:agentdex:registry:00000000-0000-0000-0000-000000000000",
                 "type": "io.agentdex.thing_deleted",
                 "subject": "urn:\"a\"",
+                "reason": "expired",
                 "time": "1970-01-01T00:00:00.000Z",
                 "datacontenttype": "application/json",
                 "data": {"id": "urn:\"a\""}
@@ -87,7 +94,7 @@ mod tests {
 
     #[test]
     fn resync_event_says_from_where_on_all_is_told() {
-        let cursor = Cursor { epoch: Epoch(1), seq: Seq(7) };
+        let cursor = Position { epoch: Epoch(1), seq: Seq(7) };
         let event = read(&CloudEvents::new(uuid::Uuid::nil()).resync(cursor));
         assert_eq!((&event["type"], &event["data"]["cursor"]), (&json!("io.agentdex.resync"), &event["id"]));
         assert_eq!(event.get("subject"), None);

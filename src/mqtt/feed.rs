@@ -1,22 +1,17 @@
-//! The log as messages: each change is turned into topics and payloads once and shared by all readers.
+//! The log as messages: each change is turned into topics and payloads once, which it carries for all readers.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use super::{cloud_event::CloudEvents, topics::Topics};
 use crate::{
     Registry, Result,
-    change::{Change, Cursor, Epoch, Seq},
+    change::{Change, Epoch, Position, Rendition, Seq, Slot},
 };
 
 /// How many changes are read from the log at once.
 const CHANGES_AT_ONCE: usize = 64;
-/// What the changes that are kept for other readers may take, payloads included.
-const CACHE_BYTES: usize = 24 * 1024 * 1024;
 
 /// What is published of a change, and how it is told apart when a filter is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,26 +41,30 @@ pub(super) struct Message {
     pub topic: String,
 }
 
-/// A change with what is published of it.
-pub(super) struct Entry {
-    change: Arc<Change>,
-    messages: OnceLock<Box<[Message]>>,
-    event: OnceLock<Arc<[u8]>>,
-    thing: OnceLock<Arc<[u8]>>,
+/// A change that is published.
+pub(super) type Entry = Change;
+
+/// Where a change carries its event, and the description of its Thing.
+const EVENT: Slot<Payload> = Slot::numbered(2);
+const THING: Slot<Payload> = Slot::numbered(3);
+/// Where it carries its messages: the endpoint and the publisher may have other topics.
+pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4);
+pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5);
+
+/// The messages of a change, in the order they are published in.
+pub(super) type Messages = Box<[Message]>;
+
+type Payload = Arc<[u8]>;
+
+impl Rendition for Messages {
+    fn bytes(&self) -> usize {
+        size_of::<Messages>() + self.iter().map(|message| size_of::<Message>() + message.topic.len()).sum::<usize>()
+    }
 }
 
-impl Entry {
-    fn new(change: Arc<Change>) -> Entry {
-        Entry { change, messages: OnceLock::new(), event: OnceLock::new(), thing: OnceLock::new() }
-    }
-
-    pub fn seq(&self) -> Seq {
-        self.change.seq
-    }
-
-    /// What it takes before anything is written out.
+impl Rendition for Payload {
     fn bytes(&self) -> usize {
-        size_of::<Entry>() + self.change.weight()
+        size_of::<Payload>() + self.len()
     }
 }
 
@@ -85,24 +84,16 @@ pub(super) enum Next {
 pub(super) struct Feed {
     registry: Registry,
     topics: Topics,
+    messages: Slot<Messages>,
     events: CloudEvents,
     durable: watch::Receiver<Seq>,
-    cache: Mutex<Cache>,
-}
-
-#[derive(Default)]
-struct Cache {
-    /// With the bytes that each is counted as.
-    entries: HashMap<Seq, (Arc<Entry>, usize)>,
-    /// In the order they came in.
-    order: VecDeque<Seq>,
-    bytes: usize,
 }
 
 impl Feed {
-    pub fn new(registry: Registry, topics: Topics) -> Feed {
+    /// A feed that has its messages in a slot of its own.
+    pub fn new(registry: Registry, topics: Topics, messages: Slot<Messages>) -> Feed {
         let events = CloudEvents::new(registry.registry_id());
-        Feed { durable: registry.durable(), registry, topics, events, cache: Mutex::default() }
+        Feed { durable: registry.durable(), registry, topics, messages, events }
     }
 
     pub fn registry(&self) -> &Registry {
@@ -127,155 +118,46 @@ impl Feed {
         if seq == self.last_seq() {
             return Ok(Next::Nothing);
         }
-        // Held while the log is read, so that of many readers who wake at once only one reads.
-        let mut cache = self.cache();
-        if let Some((entry, _)) = cache.entries.get(&seq.next()) {
-            return Ok(Next::Entry(entry.clone()));
+        if let Some(change) = self.registry.cached_changes(seq, 1).and_then(|changes| changes.into_iter().next()) {
+            return Ok(Next::Entry(change));
         }
         let read = self.registry.changes(seq, CHANGES_AT_ONCE)?;
         if read.truncated {
             return Ok(Next::Lost { resume: read.last });
         }
-        let mut first = None;
-        for change in read.changes {
-            let entry = cache.insert(Entry::new(change));
-            first.get_or_insert(entry);
-        }
-        Ok(first.map_or(Next::Nothing, Next::Entry))
+        Ok(read.changes.into_iter().next().map_or(Next::Nothing, Next::Entry))
     }
 
     /// The messages of a change, in the order they are published in.
-    pub fn messages<'a>(&self, entry: &'a Entry) -> &'a [Message] {
-        let mut added = 0;
-        let messages = entry.messages.get_or_init(|| {
-            let change = &*entry.change;
+    pub fn messages(&self, change: &Change) -> Arc<Messages> {
+        change.rendition(&self.messages, || {
             let event = Message { family: Family::Event, topic: self.topics.event(change.kind, &change.id) };
             let capabilities = change
                 .capability_keys()
                 .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
                 .map(|topic| Message { family: Family::Capability, topic });
             let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
-            let messages: Box<[Message]> = std::iter::once(event).chain(capabilities).chain([thing]).collect();
-            added = messages.iter().map(|message| size_of::<Message>() + message.topic.len()).sum();
-            messages
-        });
-        self.note_added(entry, added);
-        messages
+            std::iter::once(event).chain(capabilities).chain([thing]).collect()
+        })
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,
     /// which may be later than the change; empty if there is none.
-    pub fn payload(&self, entry: &Entry, family: Family) -> Result<Arc<[u8]>> {
-        let change = &*entry.change;
-        let mut added = 0;
+    pub fn payload(&self, change: &Change, family: Family) -> Result<Arc<[u8]>> {
         if family != Family::Thing {
-            let payload = entry.event.get_or_init(|| {
-                let payload: Arc<[u8]> = self.events.event(change).into_bytes().into();
-                added = payload.len();
-                payload
-            });
-            self.note_added(entry, added);
-            return Ok(payload.clone());
+            return Ok((*change.rendition(&EVENT, || self.events.event(change).into_bytes().into())).clone());
         }
-        if let Some(payload) = entry.thing.get() {
-            return Ok(payload.clone());
+        if let Some(payload) = change.find_rendition(&THING) {
+            return Ok((*payload).clone());
         }
         let thing = self.registry.find_by_id(&change.id)?;
-        let payload: Arc<[u8]> = thing.map(|thing| thing.enriched()).unwrap_or_default().into_bytes().into();
-        let payload = entry.thing.get_or_init(|| {
-            added = payload.len();
-            payload
-        });
-        self.note_added(entry, added);
-        Ok(payload.clone())
-    }
-
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What is written out of an entry is kept with it, and counts.
-    fn note_added(&self, entry: &Entry, bytes: usize) {
-        if bytes > 0 {
-            self.cache().grow(entry.seq(), bytes);
-        }
+        let payload = || thing.map(|thing| thing.enriched()).unwrap_or_default().into_bytes().into();
+        Ok((*change.rendition(&THING, payload)).clone())
     }
 
     /// Topic and payload of the event that tells of changes that are gone; all after `seq` are told.
     pub fn resync_event(&self, seq: Seq) -> (String, Arc<[u8]>) {
-        let cursor = Cursor { epoch: self.epoch(), seq };
+        let cursor = Position { epoch: self.epoch(), seq };
         (self.topics.resync(self.events.source()), self.events.resync(cursor).into_bytes().into())
-    }
-}
-
-impl Cache {
-    fn insert(&mut self, entry: Entry) -> Arc<Entry> {
-        let (seq, bytes) = (entry.seq(), entry.bytes());
-        let entry = Arc::new(entry);
-        if let Some((there, _)) = self.entries.get(&seq) {
-            return there.clone();
-        }
-        self.entries.insert(seq, (entry.clone(), bytes));
-        self.order.push_back(seq);
-        self.bytes += bytes;
-        self.shrink();
-        entry
-    }
-
-    /// An entry takes more than before; one that is no longer here is its readers' alone.
-    fn grow(&mut self, seq: Seq, added: usize) {
-        if let Some((_, bytes)) = self.entries.get_mut(&seq) {
-            *bytes += added;
-            self.bytes += added;
-            self.shrink();
-        }
-    }
-
-    fn shrink(&mut self) {
-        while self.bytes > CACHE_BYTES {
-            let Some(oldest) = self.order.pop_front() else { break };
-            if let Some((_, bytes)) = self.entries.remove(&oldest) {
-                self.bytes -= bytes;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::change::{ChangeKind, Timestamp};
-
-    fn entry(seq: u64, key_bytes: usize) -> Entry {
-        Entry::new(Arc::new(Change {
-            epoch: Epoch(1),
-            seq: Seq(seq),
-            kind: ChangeKind::Updated,
-            id: "urn:a".into(),
-            at: Timestamp(0),
-            actor: None,
-            td: None,
-            patch: None,
-            capabilities_before: vec!["k".repeat(key_bytes)],
-            capabilities_after: Vec::new(),
-        }))
-    }
-
-    #[test]
-    fn small_changes_of_large_descriptions_are_kept_by_what_is_written_out() {
-        let mut cache = Cache::default();
-        for seq in 1..=100 {
-            cache.insert(entry(seq, 10));
-            cache.grow(Seq(seq), CACHE_BYTES / 10);
-        }
-        assert!(cache.entries.len() < 10 && cache.entries.contains_key(&Seq(100)));
-        assert_eq!(cache.order.len(), cache.entries.len());
-    }
-
-    #[test]
-    fn capability_keys_count() {
-        let mut cache = Cache::default();
-        (1..=100).for_each(|seq| drop(cache.insert(entry(seq, CACHE_BYTES / 10))));
-        assert!(cache.entries.len() < 10);
     }
 }

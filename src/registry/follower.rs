@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::thread::spawn;
 use crate::{
     Error, Result,
-    change::{Cursor, Seq},
+    change::{Position, Seq},
     search::{Entry, Index, IndexWriter},
     store::{Record, Store},
 };
@@ -148,9 +148,9 @@ struct Follower {
 
 impl Follower {
     /// Takes up the index in the directory, if it can follow this store from where it is.
-    fn open(&self) -> Result<Option<(IndexWriter, Cursor)>> {
+    fn open(&self) -> Result<Option<(IndexWriter, Position)>> {
         let found = Index::open(&self.directory)?;
-        let can_follow = |cursor: Cursor| -> Result<bool> {
+        let can_follow = |cursor: Position| -> Result<bool> {
             Ok(cursor.epoch == self.store.epoch() && !self.store.changes(cursor.seq, 1)?.truncated)
         };
         match found {
@@ -165,7 +165,7 @@ impl Follower {
         }
     }
 
-    fn run(&mut self, mut state: Option<(IndexWriter, Cursor)>, refreshes: &Receiver<Refresh>, interval: Duration) {
+    fn run(&mut self, mut state: Option<(IndexWriter, Position)>, refreshes: &Receiver<Refresh>, interval: Duration) {
         // Half the interval: what is acknowledged just after a look is still seen in time.
         let tick = interval / 2;
         loop {
@@ -204,7 +204,7 @@ impl Follower {
     }
 
     /// Takes in what the log has after `cursor`; none where the log no longer reaches back to it.
-    fn follow(&mut self, writer: &mut IndexWriter, mut cursor: Cursor) -> Result<Option<Cursor>> {
+    fn follow(&mut self, writer: &mut IndexWriter, mut cursor: Position) -> Result<Option<Position>> {
         loop {
             let changes = self.store.changes(cursor.seq, CHANGES_AT_ONCE)?;
             if changes.truncated {
@@ -240,8 +240,8 @@ impl Follower {
 
     /// Builds the index from the records. The position is taken before the scan: what is written
     /// meanwhile is taken in again, which is harmless.
-    fn rebuild(&mut self, stop: &Receiver<Refresh>) -> Result<(IndexWriter, Cursor)> {
-        let cursor = Cursor { epoch: self.store.epoch(), seq: *self.store.durable().borrow() };
+    fn rebuild(&mut self, stop: &Receiver<Refresh>) -> Result<(IndexWriter, Position)> {
+        let cursor = Position { epoch: self.store.epoch(), seq: *self.store.durable().borrow() };
         let total = self.store.len();
         self.shared.done.store(0, Ordering::Relaxed);
         self.shared.total.store(total, Ordering::Relaxed);

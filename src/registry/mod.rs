@@ -35,7 +35,7 @@ pub use self::{
 };
 use crate::{
     Result,
-    change::{Change, ChangeKind, Cursor, Epoch, Seq, Timestamp},
+    change::{Change, ChangeKind, Epoch, Position, Seq, Timestamp},
     search::{self, Filters},
     store::{self, Changes, Original, Store},
     td::{self, Document, Report, Strictness},
@@ -320,6 +320,12 @@ impl Registry {
         self.0.store.changes(since, limit)
     }
 
+    /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
+    /// Never waits for the disk.
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+        self.0.store.cached_changes(since, limit)
+    }
+
     /// The retained changes of one Thing after `since`, oldest first; also those of a Thing that is gone.
     ///
     /// # Errors
@@ -360,24 +366,24 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Store`]
-    pub fn cursor(&self, follower: &str) -> Result<Option<Cursor>> {
-        self.0.store.cursor(follower)
+    pub fn position(&self, follower: &str) -> Result<Option<Position>> {
+        self.0.store.position(follower)
     }
 
     /// Keeps the cursor of a follower.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
-    pub fn set_cursor(&self, follower: &str, cursor: Cursor) -> Result<()> {
-        self.0.store.set_cursor(follower, cursor)
+    pub fn set_position(&self, follower: &str, cursor: Position) -> Result<()> {
+        self.0.store.set_position(follower, cursor)
     }
 
     /// Forgets the cursor of a follower.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
-    pub fn remove_cursor(&self, follower: &str) -> Result<()> {
-        self.0.store.remove_cursor(follower)
+    pub fn remove_position(&self, follower: &str) -> Result<()> {
+        self.0.store.remove_position(follower)
     }
 
     /// The sessions of network followers that are kept here: name and what [`Registry::put_session`] was given.
@@ -412,7 +418,7 @@ impl Registry {
     /// How the registry is: the end of the log, the state of the search index, whether it takes writes.
     pub fn status(&self) -> Status {
         Status {
-            cursor: Cursor { epoch: self.epoch(), seq: self.last_seq() }.to_string(),
+            cursor: Position { epoch: self.epoch(), seq: self.last_seq() }.to_string(),
             things: self.len(),
             index: self.0.search.status(),
             closed_to_writes: self.0.store.closed_to_writes(),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{Registry, own_members};
 use crate::{
     Error, Result,
-    change::{Precondition, Seq, Timestamp},
+    change::{DeletionReason, Precondition, Seq, Timestamp},
     store::{self, Expiry, Operation, Outcome, Record},
     td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
 };
@@ -409,7 +409,7 @@ impl Registry {
                 }
             }
             (Operation::Renew { .. } | Operation::Note(_), _) => Effect::Unchanged,
-            (Operation::Remove | Operation::Purge, _) => Effect::Removed,
+            (Operation::Remove(_) | Operation::Purge, _) => Effect::Removed,
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))
     }
@@ -440,7 +440,12 @@ fn new_id() -> String {
 
 fn prepare_removal(id: &str) -> Result<Prepared> {
     let id = td::normalize_id(id)?.into_owned();
-    let write = store::Write { id, precondition: Precondition::Present, operation: Operation::Remove, actor: None };
+    let write = store::Write {
+        id,
+        precondition: Precondition::Present,
+        operation: Operation::Remove(DeletionReason::Removed),
+        actor: None,
+    };
     Ok(Prepared { write, warnings: Vec::new(), has_own_members: false })
 }
 

@@ -20,7 +20,7 @@ use super::{
     summary::Summary,
     text,
 };
-use crate::{Error, Result, change::Cursor, error::BoxError};
+use crate::{Error, Result, change::Position, error::BoxError};
 
 /// Readers search while one writer (the registry's follower loop) adds, deletes and commits.
 /// Cloning is cheap.
@@ -28,7 +28,7 @@ use crate::{Error, Result, change::Cursor, error::BoxError};
 pub struct Index {
     reader: IndexReader,
     fields: Fields,
-    cursor: Arc<RwLock<Option<Cursor>>>,
+    cursor: Arc<RwLock<Option<Position>>>,
     kept: Arc<Kept>,
 }
 
@@ -43,7 +43,7 @@ impl Index {
     ///
     /// # Errors
     /// [`crate::Error::Index`] where the directory can't be read, or another process has the index.
-    pub fn open(directory: &Path) -> Result<Option<(Index, IndexWriter, Cursor)>> {
+    pub fn open(directory: &Path) -> Result<Option<(Index, IndexWriter, Position)>> {
         let Some(current) = directory::current(directory).map_err(index_error("opening"))? else {
             return Ok(None);
         };
@@ -63,7 +63,7 @@ impl Index {
         }
     }
 
-    fn open_current(home: &Path, current: &Path) -> tantivy::Result<Option<(Index, IndexWriter, Cursor)>> {
+    fn open_current(home: &Path, current: &Path) -> tantivy::Result<Option<(Index, IndexWriter, Position)>> {
         let mut index = tantivy::Index::open_in_dir(current)?;
         let (schema, fields) = schema::build();
         let payload = index.load_metas()?.payload;
@@ -96,7 +96,7 @@ impl Index {
         fields: Fields,
         home: &Path,
         directory: &Path,
-        cursor: Option<Cursor>,
+        cursor: Option<Position>,
     ) -> tantivy::Result<(Index, IndexWriter)> {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let index_side =
@@ -106,7 +106,7 @@ impl Index {
     }
 
     /// The last change whose effect can be searched.
-    pub fn cursor(&self) -> Option<Cursor> {
+    pub fn cursor(&self) -> Option<Position> {
         *self.cursor.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,7 +16,7 @@ use super::{
     queue::{Queue, Queued},
     schema::Fields,
 };
-use crate::{Result, change::Cursor};
+use crate::{Result, change::Position};
 
 /// What is gathered in memory before a segment is written.
 const MEMORY_BYTES: usize = 24 * 1024 * 1024;
@@ -30,7 +30,7 @@ pub struct IndexWriter {
     home: PathBuf,
     directory: PathBuf,
     is_current: bool,
-    cursor: Arc<RwLock<Option<Cursor>>>,
+    cursor: Arc<RwLock<Option<Position>>>,
 }
 
 impl IndexWriter {
@@ -40,7 +40,7 @@ impl IndexWriter {
         fields: Fields,
         home: &Path,
         directory: &Path,
-        cursor: Arc<RwLock<Option<Cursor>>>,
+        cursor: Arc<RwLock<Option<Position>>>,
     ) -> tantivy::Result<IndexWriter> {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
@@ -86,7 +86,7 @@ impl IndexWriter {
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    pub fn commit(&mut self, cursor: Cursor) -> Result<()> {
+    pub fn commit(&mut self, cursor: Position) -> Result<()> {
         let mut prepared = self.writer.prepare_commit().map_err(index_error("committing"))?;
         prepared.set_payload(&cursor.to_string());
         prepared.commit().map_err(index_error("committing"))?;

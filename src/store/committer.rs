@@ -18,9 +18,9 @@ use sled::IVec;
 use tokio::sync::oneshot;
 
 use super::{
-    cursors::WRITE_AFTER,
     group::{Group, Staged},
     layout,
+    positions::WRITE_AFTER,
     sync::DataFiles,
     value::State,
     view::{View, write},
@@ -40,8 +40,8 @@ pub(super) enum Message {
     Transaction(Transaction),
     /// Drop what the log needs no longer.
     Trim { now: Timestamp, done: oneshot::Sender<Result<()>> },
-    /// A cursor or a session has moved.
-    CursorMoved,
+    /// A position or a session has moved.
+    LocalStateMoved,
     /// Finish what came before and end.
     Close,
 }
@@ -59,7 +59,7 @@ impl Transaction {
                 text.len() + original.as_ref().map_or(0, |original| original.bytes.len())
             }
             Operation::Note(note) => note.as_ref().map_or(0, Vec::len),
-            Operation::Renew { .. } | Operation::Remove | Operation::Purge => 0,
+            Operation::Renew { .. } | Operation::Remove(_) | Operation::Purge => 0,
         };
         self.writes.iter().map(of_write).sum()
     }
@@ -73,8 +73,8 @@ pub(super) struct Committer {
     state: State,
     /// Time as the log knows it: it doesn't go back.
     now: Timestamp,
-    /// When cursors that moved are written at the latest.
-    cursors_due: Option<Instant>,
+    /// When positions that moved are written at the latest.
+    local_due: Option<Instant>,
     trims: VecDeque<(Timestamp, oneshot::Sender<Result<()>>)>,
     /// The first expiry that may still need the grace after the start; none: none does.
     next_grace: Option<IVec>,
@@ -90,7 +90,7 @@ impl Committer {
             messages,
             state,
             now: Timestamp(0),
-            cursors_due: None,
+            local_due: None,
             trims: VecDeque::new(),
             next_grace,
             closing: false,
@@ -109,8 +109,8 @@ impl Committer {
     fn work(&mut self) {
         while !self.closing {
             let transactions = self.gather();
-            let cursors_due = self.cursors_due.is_some_and(|due| due <= Instant::now());
-            if !transactions.is_empty() || cursors_due || (self.closing && self.cursors_due.is_some()) {
+            let local_due = self.local_due.is_some_and(|due| due <= Instant::now());
+            if !transactions.is_empty() || local_due || (self.closing && self.local_due.is_some()) {
                 self.commit(transactions);
             }
             self.trim();
@@ -131,8 +131,8 @@ impl Committer {
                     transactions.push(transaction);
                 }
                 Message::Trim { now, done } => self.trims.push_back((now, done)),
-                Message::CursorMoved => {
-                    self.cursors_due.get_or_insert(Instant::now() + WRITE_AFTER);
+                Message::LocalStateMoved => {
+                    self.local_due.get_or_insert(Instant::now() + WRITE_AFTER);
                 }
                 Message::Close => self.closing = true,
             }
@@ -151,7 +151,7 @@ impl Committer {
                 message => message.ok(),
             };
         }
-        let Some(due) = self.cursors_due else {
+        let Some(due) = self.local_due else {
             return Some(self.messages.recv().unwrap_or(Message::Close));
         };
         match self.messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -162,7 +162,7 @@ impl Committer {
 
     fn commit(&mut self, transactions: Vec<Transaction>) {
         if let Some(reason) = self.view.closed.get() {
-            self.cursors_due = None;
+            self.local_due = None;
             return answer_all(transactions, reason);
         }
         self.now = self.now.max(Timestamp::now());
@@ -173,9 +173,9 @@ impl Committer {
             outcomes.push(group.apply(writes));
             replies.push(reply);
         }
-        if self.cursors_due.take().is_some() {
+        if self.local_due.take().is_some() {
             let sessions = self.view.sessions().take_moved();
-            for (key, value) in self.view.cursors().take_moved().into_iter().chain(sessions) {
+            for (key, value) in self.view.positions().take_moved().into_iter().chain(sessions) {
                 group.set(key, value);
             }
         }

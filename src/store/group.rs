@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    change::{ChangeKind, Precondition, Seq, Timestamp},
+    change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
 
@@ -104,7 +104,7 @@ impl<'a> Group<'a> {
         };
         if let Operation::Purge = operation {
             return match expired {
-                Some(expired) => self.delete(&id, &expired, actor).map(Outcome::Removed),
+                Some(expired) => self.delete(&id, &expired, DeletionReason::Expired, actor).map(Outcome::Removed),
                 None => Ok(Outcome::NotDue),
             };
         }
@@ -113,7 +113,7 @@ impl<'a> Group<'a> {
             (Operation::Put { text, capabilities, expiry, original }, live) => {
                 let particulars = Particulars { id: &id, expiry, original: original.as_ref() };
                 if let Some(expired) = expired {
-                    self.delete(&id, &expired, None)?;
+                    self.delete(&id, &expired, DeletionReason::Expired, None)?;
                 }
                 match live {
                     None => self.create(particulars, text, capabilities, actor),
@@ -124,9 +124,9 @@ impl<'a> Group<'a> {
                 self.renew(Particulars { id: &id, expiry, original: None }, &live)
             }
             (Operation::Note(note), Some(live)) => self.note(&id, note, &live.record),
-            (Operation::Remove, Some(live)) => self.delete(&id, &live, actor).map(Outcome::Removed),
+            (Operation::Remove(reason), Some(live)) => self.delete(&id, &live, reason, actor).map(Outcome::Removed),
             // `check` lets nothing but a put through where there is no record.
-            (Operation::Renew { .. } | Operation::Note(_) | Operation::Remove | Operation::Purge, _) => {
+            (Operation::Renew { .. } | Operation::Note(_) | Operation::Remove(_) | Operation::Purge, _) => {
                 Ok(Outcome::NotDue)
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Group<'a> {
         self.state.records += 1;
         let (id, at, after) = (particulars.id.to_owned(), self.now, capabilities);
         let body = Body::Text(text);
-        self.log(Entry { kind: ChangeKind::Created, at, id, actor, before: Vec::new(), after, body });
+        self.log(Entry { kind: ChangeKind::Created, reason: None, at, id, actor, before: Vec::new(), after, body });
         Ok(Outcome::Created(seq))
     }
 
@@ -195,7 +195,16 @@ impl<'a> Group<'a> {
         self.attach(&particulars, &mut record)?;
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         let (id, at, before, after) = (particulars.id.to_owned(), self.now, old.capability_keys()?, capabilities);
-        self.log(Entry { kind: ChangeKind::Updated, at, id, actor, before, after, body: Body::Text(patch) });
+        self.log(Entry {
+            kind: ChangeKind::Updated,
+            reason: None,
+            at,
+            id,
+            actor,
+            before,
+            after,
+            body: Body::Text(patch),
+        });
         Ok(Outcome::Updated(seq))
     }
 
@@ -208,7 +217,7 @@ impl<'a> Group<'a> {
         Ok(Outcome::Renewed(record.seq))
     }
 
-    fn delete(&mut self, id: &str, found: &Found<'_>, actor: Option<String>) -> Result<Seq> {
+    fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
         self.keep_creation(id, found)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original {
@@ -219,7 +228,7 @@ impl<'a> Group<'a> {
         self.state.records = self.state.records.saturating_sub(1);
         let (id, at, before) = (id.to_owned(), self.now, found.record.capability_keys()?);
         let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
-        Ok(self.log(Entry { kind, at, id, actor, before, after, body }))
+        Ok(self.log(Entry { kind, reason: Some(reason), at, id, actor, before, after, body }))
     }
 
     fn note(&mut self, id: &str, note: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
@@ -309,7 +318,9 @@ impl<'a> Group<'a> {
 
 fn check(id: &str, precondition: Precondition, operation: &Operation, found: Option<Seq>) -> Result<()> {
     let expected = match (precondition, operation) {
-        (Precondition::Any, Operation::Renew { .. } | Operation::Note(_) | Operation::Remove) => Precondition::Present,
+        (Precondition::Any, Operation::Renew { .. } | Operation::Note(_) | Operation::Remove(_)) => {
+            Precondition::Present
+        }
         (precondition, _) => precondition,
     };
     let needs_record = !matches!(operation, Operation::Put { .. });

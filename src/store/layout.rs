@@ -11,9 +11,9 @@
 //! | `i/<id>` | as it was given | what is noted of a record with an original, until its text changes |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
-//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
+//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
-//! | `c/<follower>` | epoch: u64, seq: u64 | the cursor of a follower |
+//! | `c/<follower>` | epoch: u64, seq: u64 | the position of a follower |
 //! | `s/<name>` | as it was given | a session of a network follower |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The version of the layout that is read and written.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 pub(super) const FORMAT_KEY: &[u8] = b"m/format";
 pub(super) const EPOCH_KEY: &[u8] = b"m/epoch";
@@ -51,7 +51,7 @@ pub(super) const EXPIRIES: &[u8] = b"e/";
 pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const LOG: &[u8] = b"l/";
-pub(super) const CURSORS: &[u8] = b"c/";
+pub(super) const POSITIONS: &[u8] = b"c/";
 pub(super) const SESSIONS: &[u8] = b"s/";
 
 pub(super) fn record_key(id: &str) -> IVec {
@@ -97,8 +97,8 @@ pub(super) fn seq_of_key(key: &[u8]) -> Result<Seq> {
     key.last_chunk().map(|bytes| Seq(u64::from_be_bytes(*bytes))).ok_or_else(corrupt)
 }
 
-pub(super) fn cursor_key(follower: &str) -> IVec {
-    join(&[CURSORS, follower.as_bytes()])
+pub(super) fn position_key(follower: &str) -> IVec {
+    join(&[POSITIONS, follower.as_bytes()])
 }
 
 pub(super) fn session_key(name: &str) -> IVec {

@@ -1,17 +1,18 @@
 //! Reading the change log: the latest changes from memory, older ones from the tree.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
 
 use super::{
     layout,
+    recent::Loaded,
     value::{Body, Entry, StoredRecord},
     view::{View, read, reading},
 };
 use crate::{
     Result,
-    change::{Change, ChangeKind, Epoch, Seq},
+    change::{Change, ChangeKind, Epoch, Renditions, Seq},
 };
 
 /// A part of the log ends with the change that makes it so large.
@@ -39,9 +40,8 @@ impl View {
         if since >= last || part.truncated {
             return Ok(part);
         }
-        let recent = read(&self.recent).after(since, last, limit);
-        if let Some(recent) = recent {
-            part.changes = recent.iter().map(|change| change.read(self.epoch)).collect();
+        if let Some(cached) = self.cached_changes(since, last, limit) {
+            part.changes = cached;
             return Ok(part);
         }
         let (start, end) = (layout::log_key(since.next()), layout::log_key(last.next()));
@@ -69,7 +69,27 @@ impl View {
                 break;
             }
         }
+        self.loaded().extend(&part.changes);
         Ok(part)
+    }
+
+    /// At most `limit` changes after `since` from memory; none if the next one isn't there, or `since` lies beyond the end.
+    pub fn cached_changes(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+        if since >= last {
+            return (since == last).then(Vec::new);
+        }
+        let (recent, budget) = {
+            let recent = read(&self.recent);
+            (recent.after(since, last, limit), recent.budget())
+        };
+        if let Some(recent) = recent {
+            return recent.iter().map(|change| change.read(self.epoch, &budget)).collect();
+        }
+        Some(self.loaded().after(since, limit)).filter(|loaded| !loaded.is_empty() && since.next() >= self.oldest())
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// See [`super::Store::history`].
@@ -139,6 +159,7 @@ impl Entry {
             epoch,
             seq,
             kind: self.kind,
+            reason: self.reason,
             id: self.id,
             at: self.at,
             actor: self.actor,
@@ -146,6 +167,7 @@ impl Entry {
             patch,
             capabilities_before: self.before,
             capabilities_after: self.after,
+            renditions: Renditions::default(),
         }
     }
 }

@@ -1,16 +1,15 @@
-//! The store: records, originals, the change log, expiry and cursors in one sled tree.
+//! The store: records, originals, the change log, expiry and positions in one sled tree.
 //!
 //! - `layout`, `value`: the keys of the tree, as a table, and the encoding of what is under them
 //! - `open`: the directory, the lock, the format version
 //! - `committer`, `group`, `overlay`: the one thread that writes; a batch and a flush for many transactions
 //! - `view`: what readers see, which is nothing that a crash could take back
-//! - `records`, `log`, `recent`, `trim`, `expiry`, `cursors`, `sessions`: the parts
+//! - `records`, `log`, `recent`, `trim`, `expiry`, `positions`, `sessions`: the parts
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
 
 mod committer;
-mod cursors;
 mod expiry;
 mod group;
 mod layout;
@@ -18,6 +17,7 @@ mod log;
 mod open;
 mod options;
 mod overlay;
+mod positions;
 mod recent;
 mod records;
 mod sessions;
@@ -45,7 +45,7 @@ use self::{
 };
 use crate::{
     Error, Result,
-    change::{Change, Cursor, Epoch, Seq, Timestamp},
+    change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
 pub use self::{
@@ -216,6 +216,11 @@ impl Store {
         self.view.changes(since, limit)
     }
 
+    /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+        self.view.cached_changes(since, *self.view.durable.borrow(), limit)
+    }
+
     /// The retained changes of one Thing, oldest first, after `since`, at most `limit`.
     ///
     /// # Errors
@@ -224,34 +229,34 @@ impl Store {
         self.view.history(id, since, limit)
     }
 
-    /// The cursor that a follower keeps here.
+    /// The position that a follower keeps here.
     ///
     /// # Errors
     /// None today; a store elsewhere may have some.
-    pub fn cursor(&self, follower: &str) -> Result<Option<Cursor>> {
-        Ok(self.view.cursor(follower))
+    pub fn position(&self, follower: &str) -> Result<Option<Position>> {
+        Ok(self.view.position(follower))
     }
 
-    /// Keeps the cursor of a follower; durable with the next commit or after a second, whichever is first.
+    /// Keeps the position of a follower; durable with the next commit or after a second, whichever is first.
     ///
     /// # Errors
     /// [`crate::Error::WritesClosed`]
-    pub fn set_cursor(&self, follower: &str, cursor: Cursor) -> Result<()> {
-        self.move_cursor(follower, Some(cursor))
+    pub fn set_position(&self, follower: &str, position: Position) -> Result<()> {
+        self.move_position(follower, Some(position))
     }
 
-    /// Forgets the cursor of a follower.
+    /// Forgets the position of a follower.
     ///
     /// # Errors
     /// [`crate::Error::WritesClosed`]
-    pub fn remove_cursor(&self, follower: &str) -> Result<()> {
-        self.move_cursor(follower, None)
+    pub fn remove_position(&self, follower: &str) -> Result<()> {
+        self.move_position(follower, None)
     }
 
-    fn move_cursor(&self, follower: &str, cursor: Option<Cursor>) -> Result<()> {
+    fn move_position(&self, follower: &str, position: Option<Position>) -> Result<()> {
         self.view.check_open_to_writes()?;
-        if self.view.move_cursor(follower, cursor) {
-            self.committer.messages.send(Message::CursorMoved).map_err(|_| Error::ShuttingDown)?;
+        if self.view.move_position(follower, position) {
+            self.committer.messages.send(Message::LocalStateMoved).map_err(|_| Error::ShuttingDown)?;
         }
         Ok(())
     }
@@ -264,7 +269,7 @@ impl Store {
         self.view.read_sessions()
     }
 
-    /// Keeps a session; durable as a cursor is.
+    /// Keeps a session; durable as a position is.
     ///
     /// # Errors
     /// [`crate::Error::WritesClosed`]
@@ -283,7 +288,7 @@ impl Store {
     fn move_session(&self, name: &str, session: Option<Vec<u8>>) -> Result<()> {
         self.view.check_open_to_writes()?;
         if self.view.move_session(name, session) {
-            self.committer.messages.send(Message::CursorMoved).map_err(|_| Error::ShuttingDown)?;
+            self.committer.messages.send(Message::LocalStateMoved).map_err(|_| Error::ShuttingDown)?;
         }
         Ok(())
     }

@@ -12,10 +12,10 @@ use sled::Batch;
 use uuid::Uuid;
 
 use super::{
-    cursors::Cursors,
     expiry::Grace,
     layout::{self, FORMAT_VERSION},
     options::Options,
+    positions::Positions,
     sync::DataFiles,
     value::State,
     view::{View, reading},
@@ -53,11 +53,11 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         Some(key) => layout::seq_of_key(&key.map_err(reading)?)?,
         None => state.last.next(),
     };
-    let cursors = Cursors::load(&tree)?;
+    let positions = Positions::load(&tree)?;
     let grace = Grace::new(&tree, Timestamp::now());
     let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join("store")));
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
-    Ok((View::new(tree, (epoch, registry_id), options, state, oldest, cursors, grace), files, state))
+    Ok((View::new(tree, (epoch, registry_id), options, state, oldest, positions, grace), files, state))
 }
 
 fn create_directory(directory: &Path) -> Result<()> {

@@ -1,21 +1,24 @@
-//! The latest changes, in memory for followers that keep up.
+//! The one cache of changes: every reader of the log gets the same [`Change`] and shares its renditions.
+//!
+//! The end of the log is cached as it becomes durable. What readers further back load is cached apart
+//! from it, in a smaller part: many of them often come back at the same position.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::value::{Body, Entry};
-use crate::change::{Change, Epoch, Seq};
+use crate::change::{Budget, Change, Epoch, Seq};
 
 /// The end of the log as it is durable, within bounds of count and size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Recent {
     changes: VecDeque<Arc<RecentChange>>,
-    bytes: usize,
+    budget: Arc<Budget>,
 }
 
-/// A change that is made of its entry when it is first read: that takes longer than the committer has.
+/// A change that is made of its entry when it is first read: that takes longer than a commit may.
 #[derive(Debug)]
 pub(super) struct RecentChange {
     seq: Seq,
@@ -27,21 +30,28 @@ pub(super) struct RecentChange {
 enum State {
     Logged(Box<Entry>),
     Read(Arc<Change>),
+    /// It has left the cache before anybody read it.
+    Dropped,
 }
 
 impl Recent {
-    const MOST_CHANGES: usize = 16 * 1024;
-    const MOST_BYTES: usize = 16 * 1024 * 1024;
+    const MAX_CHANGES: usize = 16 * 1024;
+    const MAX_BYTES: usize = 24 * 1024 * 1024;
 
-    /// Takes durable changes in, drops the oldest beyond the bounds.
+    pub fn new() -> Recent {
+        Recent { changes: VecDeque::new(), budget: Budget::new(Self::MAX_BYTES) }
+    }
+
+    /// Appends durable changes, drops the oldest beyond the bounds.
     pub fn extend(&mut self, changes: Vec<RecentChange>) {
         for change in changes {
-            self.bytes += change.bytes;
+            self.budget.add(change.bytes);
             self.changes.push_back(Arc::new(change));
         }
-        while self.changes.len() > Self::MOST_CHANGES || self.bytes > Self::MOST_BYTES {
+        while self.changes.len() > Self::MAX_CHANGES || self.budget.is_short() {
             let Some(oldest) = self.changes.pop_front() else { break };
-            self.bytes -= oldest.bytes;
+            self.budget.release(oldest.bytes);
+            oldest.leave();
         }
     }
 
@@ -52,6 +62,11 @@ impl Recent {
         let changes = self.changes.iter().skip(usize::try_from(skipped).ok()?).take(limit);
         Some(changes.take_while(|change| change.seq <= last).cloned().collect())
     }
+
+    /// Where the renditions of its changes count.
+    pub fn budget(&self) -> Arc<Budget> {
+        self.budget.clone()
+    }
 }
 
 impl RecentChange {
@@ -59,18 +74,151 @@ impl RecentChange {
     pub fn new(seq: Seq, entry: Entry) -> RecentChange {
         let text = if let Body::Text(text) = &entry.body { text.len() } else { 0 };
         let keys: usize = entry.before.iter().chain(&entry.after).map(|key| key.len() + size_of::<String>()).sum();
-        let bytes = size_of::<RecentChange>() + size_of::<Entry>() + entry.id.len() + text + keys;
+        let bytes = size_of::<RecentChange>() + size_of::<Change>() + entry.id.len() + text + keys;
         RecentChange { seq, bytes, state: Mutex::new(State::Logged(Box::new(entry))) }
     }
 
-    /// The change.
-    pub fn read(&self, epoch: Epoch) -> Arc<Change> {
+    /// The change; none if it left the cache meanwhile, unread.
+    pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Arc<Change>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = match &*state {
-            State::Read(change) => return change.clone(),
-            State::Logged(entry) => Arc::new(Entry::clone(entry).into_change(epoch, self.seq)),
+        let change = match std::mem::replace(&mut *state, State::Dropped) {
+            State::Read(change) => change,
+            State::Logged(entry) => {
+                let change = Arc::new(entry.into_change(epoch, self.seq));
+                change.renditions.join(budget);
+                change
+            }
+            State::Dropped => return None,
         };
         *state = State::Read(change.clone());
-        change
+        Some(change)
+    }
+
+    fn leave(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Read(change) = std::mem::replace(&mut *state, State::Dropped) {
+            change.renditions.leave();
+            *state = State::Read(change);
+        }
+    }
+}
+
+/// Changes that were loaded from the log, in the order they were loaded in.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    changes: BTreeMap<Seq, Arc<Change>>,
+    order: VecDeque<Seq>,
+    budget: Arc<Budget>,
+}
+
+impl Loaded {
+    const MAX_CHANGES: usize = 1024;
+    const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+    pub fn new() -> Loaded {
+        Loaded { changes: BTreeMap::new(), order: VecDeque::new(), budget: Budget::new(Self::MAX_BYTES) }
+    }
+
+    /// Those that follow `since` without a gap.
+    pub fn after(&self, since: Seq, limit: usize) -> Vec<Arc<Change>> {
+        let following = self.changes.range(since.next()..).zip(since.next().0..);
+        following
+            .take_while(|((seq, _), expected)| seq.0 == *expected)
+            .take(limit)
+            .map(|((_, c), _)| c.clone())
+            .collect()
+    }
+
+    pub fn extend(&mut self, changes: &[Arc<Change>]) {
+        for change in changes {
+            if self.changes.contains_key(&change.seq) {
+                continue;
+            }
+            self.budget.add(change.weight());
+            change.renditions.join(&self.budget);
+            self.changes.insert(change.seq, change.clone());
+            self.order.push_back(change.seq);
+        }
+        while self.changes.len() > Self::MAX_CHANGES || self.budget.is_short() {
+            let Some(oldest) = self.order.pop_front() else { break };
+            let Some(change) = self.changes.remove(&oldest) else { continue };
+            self.budget.release(change.weight());
+            change.renditions.leave();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::{ChangeKind, Slot, Timestamp};
+
+    const SLOT: Slot<String> = Slot::numbered(0);
+
+    fn entry(text: &str, keys: Vec<String>) -> Entry {
+        let (kind, at, body) = (ChangeKind::Created, Timestamp(0), Body::Text(text.into()));
+        Entry { kind, reason: None, at, id: "urn:a".into(), actor: None, before: Vec::new(), after: keys, body }
+    }
+
+    fn recent(seqs: std::ops::RangeInclusive<u64>, text: &str) -> Recent {
+        let mut recent = Recent::new();
+        recent.extend(seqs.map(|seq| RecentChange::new(Seq(seq), entry(text, Vec::new()))).collect());
+        recent
+    }
+
+    fn seqs(recent: &Recent, since: u64, last: u64) -> Option<Vec<u64>> {
+        Some(recent.after(Seq(since), Seq(last), 64)?.iter().map(|change| change.seq.0).collect())
+    }
+
+    #[test]
+    fn only_a_range_that_is_cached_in_full_is_served() {
+        let recent = recent(5..=9, "{}");
+        assert_eq!(seqs(&recent, 3, 9), None);
+        assert_eq!(seqs(&recent, 4, 9), Some(vec![5, 6, 7, 8, 9]));
+        assert_eq!(seqs(&recent, 4, 8), Some(vec![5, 6, 7, 8]));
+        assert_eq!(seqs(&recent, 9, 9), Some(vec![]));
+    }
+
+    #[test]
+    fn all_readers_get_the_same_change() {
+        let recent = recent(1..=1, "{}");
+        let read = || recent.after(Seq::ZERO, Seq(1), 1)?.first()?.read(Epoch(7), &recent.budget());
+        assert!(Arc::ptr_eq(&read().unwrap(), &read().unwrap()));
+    }
+
+    #[test]
+    fn large_changes_are_cached_within_the_bound() {
+        let text = format!("\"{}\"", "x".repeat(1024 * 1024));
+        assert!(recent(1..=100, &text).changes.len() < 24);
+        let keys = vec!["k".repeat(1024); 1024];
+        let mut recent = Recent::new();
+        recent.extend((1..=100).map(|seq| RecentChange::new(Seq(seq), entry("{}", keys.clone()))).collect());
+        assert!(recent.changes.len() < 24, "{}", recent.changes.len());
+    }
+
+    #[test]
+    fn renditions_of_cached_changes_count() {
+        let mut recent = recent(1..=100, "{}");
+        let budget = recent.budget();
+        let read = recent.after(Seq::ZERO, Seq(100), 100).unwrap();
+        let changes: Vec<_> = read.iter().map(|change| change.read(Epoch(7), &budget).unwrap()).collect();
+        for change in &changes {
+            change.rendition(&SLOT, || "x".repeat(1024 * 1024));
+        }
+        let stored = changes.iter().filter(|change| change.find_rendition(&SLOT).is_some());
+        assert!((20..24).contains(&stored.count()));
+        recent.extend(vec![RecentChange::new(Seq(101), entry("{}", Vec::new()))]);
+        assert!(!recent.budget.is_short(), "the oldest made room");
+        assert_eq!(recent.changes.back().map(|change| change.seq), Some(Seq(101)));
+    }
+
+    #[test]
+    fn loaded_changes_are_served_up_to_a_gap() {
+        let change = |seq| Arc::new(entry("{}", Vec::new()).into_change(Epoch(7), Seq(seq)));
+        let mut loaded = Loaded::new();
+        loaded.extend(&[change(3), change(4), change(6)]);
+        let seqs = |since, limit| loaded.after(Seq(since), limit).iter().map(|c| c.seq.0).collect::<Vec<_>>();
+        assert_eq!((seqs(2, 9), seqs(2, 1), seqs(5, 9)), (vec![3, 4], vec![3], vec![6]));
+        assert!(seqs(1, 9).is_empty());
     }
 }

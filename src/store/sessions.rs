@@ -1,6 +1,6 @@
 //! The sessions of network followers: who is away, and what they want to hear of when they return.
 //!
-//! Opaque here. What was put waits in memory for the committer's next batch, as cursors do; what is
+//! Opaque here. What was put waits in memory for the committer's next batch, as positions do; what is
 //! written is only in the tree.
 
 use std::{

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Result,
-    change::{ChangeKind, Cursor, Epoch, Seq, Timestamp},
+    change::{ChangeKind, DeletionReason, Epoch, Position, Seq, Timestamp},
 };
 
 const HAS_EXPIRY: u8 = 1;
@@ -133,19 +133,21 @@ pub(super) fn decode_original(bytes: &[u8]) -> Result<Original> {
     })
 }
 
-pub(super) fn encode_cursor(cursor: Cursor) -> IVec {
-    join(&[&cursor.epoch.0.to_be_bytes(), &cursor.seq.0.to_be_bytes()])
+pub(super) fn encode_position(position: Position) -> IVec {
+    join(&[&position.epoch.0.to_be_bytes(), &position.seq.0.to_be_bytes()])
 }
 
-pub(super) fn decode_cursor(bytes: &[u8]) -> Result<Cursor> {
+pub(super) fn decode_position(bytes: &[u8]) -> Result<Position> {
     let mut reader = Reader(bytes);
-    Ok(Cursor { epoch: Epoch(reader.u64()?), seq: Seq(reader.u64()?) })
+    Ok(Position { epoch: Epoch(reader.u64()?), seq: Seq(reader.u64()?) })
 }
 
 /// A change as it lies in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub kind: ChangeKind,
+    /// Why, of a deletion.
+    pub reason: Option<DeletionReason>,
     pub at: Timestamp,
     pub id: String,
     pub actor: Option<String>,
@@ -181,10 +183,12 @@ impl Entry {
     }
 
     fn encode_with(&self, body: u8, text: &str) -> IVec {
-        let kind = match self.kind {
-            ChangeKind::Created => 0,
-            ChangeKind::Updated => 1,
-            ChangeKind::Deleted => 2,
+        let kind = match (self.kind, self.reason) {
+            (ChangeKind::Created, _) => 0,
+            (ChangeKind::Updated, _) => 1,
+            (ChangeKind::Deleted, None | Some(DeletionReason::Removed)) => 2,
+            (ChangeKind::Deleted, Some(DeletionReason::Expired)) => 3,
+            (ChangeKind::Deleted, Some(DeletionReason::SourceGone)) => 4,
         };
         let mut bytes = Vec::with_capacity(128 + text.len());
         bytes.extend_from_slice(&[kind, body]);
@@ -199,15 +203,18 @@ impl Entry {
 
     pub fn decode(bytes: &[u8]) -> Result<Entry> {
         let mut reader = Reader(bytes);
-        let kind = match reader.u8()? {
-            0 => ChangeKind::Created,
-            1 => ChangeKind::Updated,
-            2 => ChangeKind::Deleted,
+        let (kind, reason) = match reader.u8()? {
+            0 => (ChangeKind::Created, None),
+            1 => (ChangeKind::Updated, None),
+            2 => (ChangeKind::Deleted, Some(DeletionReason::Removed)),
+            3 => (ChangeKind::Deleted, Some(DeletionReason::Expired)),
+            4 => (ChangeKind::Deleted, Some(DeletionReason::SourceGone)),
             _ => return Err(corrupt()),
         };
         let body = reader.u8()?;
         Ok(Entry {
             kind,
+            reason,
             at: Timestamp(reader.i64()?),
             id: reader.string()?.to_owned(),
             actor: reader.optional_string()?.map(str::to_owned),
@@ -291,6 +298,7 @@ mod tests {
     fn entry(kind: ChangeKind, body: Body) -> Entry {
         Entry {
             kind,
+            reason: None,
             at: Timestamp(-1),
             id: "urn:ä".into(),
             actor: Some("eve".into()),
@@ -300,13 +308,20 @@ mod tests {
         }
     }
 
+    fn deleted(reason: DeletionReason) -> Entry {
+        let entry = entry(ChangeKind::Deleted, Body::None);
+        Entry { reason: Some(reason), actor: None, before: vec![], after: vec![], ..entry }
+    }
+
     #[test]
     fn entries_are_read_as_they_were_written() -> Result<()> {
         for entry in [
             entry(ChangeKind::Created, Body::InRecord),
             entry(ChangeKind::Created, Body::Text("{}".into())),
             entry(ChangeKind::Updated, Body::Text("{\"ä\":null}".into())),
-            Entry { actor: None, before: vec![], after: vec![], ..entry(ChangeKind::Deleted, Body::None) },
+            deleted(DeletionReason::Removed),
+            deleted(DeletionReason::Expired),
+            deleted(DeletionReason::SourceGone),
         ] {
             assert_eq!(Entry::decode(&entry.encode())?, entry);
         }

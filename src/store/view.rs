@@ -5,7 +5,7 @@
 //! here what the keys that it is about to overwrite held before, and readers read the tree first and
 //! the notes second: where there is a note, it is what counts. The notes go once the flush is
 //! through; after a failed flush they stay. Without them a follower could take in a record that a
-//! crash undoes, and keep it for ever under a cursor that says all is well.
+//! crash undoes, and keep it for ever under a position that says all is well.
 //!
 //! Records, originals, notes and expiries are noted. Log and history need no notes: they are read no further
 //! than the durable seq.
@@ -23,7 +23,14 @@ use sled::IVec;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{cursors::Cursors, expiry::Grace, options::Options, recent::Recent, sessions::Sessions, value::State};
+use super::{
+    expiry::Grace,
+    options::Options,
+    positions::Positions,
+    recent::{Loaded, Recent},
+    sessions::Sessions,
+    value::State,
+};
 use crate::{
     Error, Result,
     change::{Epoch, Seq},
@@ -46,7 +53,9 @@ pub(super) struct View {
     pub durable: watch::Sender<Seq>,
     /// The latest changes.
     pub recent: RwLock<Recent>,
-    pub cursors: Mutex<Cursors>,
+    /// Older ones that somebody has read.
+    pub loaded: Mutex<Loaded>,
+    pub positions: Mutex<Positions>,
     pub sessions: Mutex<Sessions>,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
@@ -64,7 +73,7 @@ impl View {
         options: Options,
         state: State,
         oldest: Seq,
-        cursors: Cursors,
+        positions: Positions,
         grace: Grace,
     ) -> View {
         View {
@@ -74,8 +83,9 @@ impl View {
             options,
             grace,
             durable: watch::Sender::new(state.last),
-            recent: RwLock::new(Recent::default()),
-            cursors: Mutex::new(cursors),
+            recent: RwLock::new(Recent::new()),
+            loaded: Mutex::new(Loaded::new()),
+            positions: Mutex::new(positions),
             sessions: Mutex::default(),
             closed: OnceLock::new(),
             undurable: RwLock::default(),

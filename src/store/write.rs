@@ -1,6 +1,6 @@
 //! The words of a write: what is asked for, and what became of it.
 
-use crate::change::{Precondition, Seq, Timestamp};
+use crate::change::{DeletionReason, Precondition, Seq, Timestamp};
 
 /// What a write does to a record.
 #[derive(Debug, Clone)]
@@ -26,8 +26,8 @@ pub enum Operation {
     /// Notes something about a record that has an original, or forgets what was noted; no `Change`. A
     /// note is gone once the stored form changes, unless it is made anew in the same transaction.
     Note(Option<Vec<u8>>),
-    /// Removes.
-    Remove,
+    /// Removes, for the reason that the change gives.
+    Remove(DeletionReason),
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
     /// precondition is that alone.
     Purge,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Cursor, Seq, client::RegistryClient};
+use agentdex::{Position, Seq, client::RegistryClient};
 use serde_json::Value;
 
 use super::{agent, json_lines, run, run_with_input, stderr, stdout};
@@ -191,5 +191,5 @@ fn last_event(server: &ServerProcess) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = RegistryClient::new(server.url()).unwrap();
     let changes = runtime.block_on(client.changes(Seq::ZERO, 1000, Duration::ZERO)).unwrap();
-    Cursor { epoch: changes.epoch, seq: changes.last }.to_string()
+    Position { epoch: changes.epoch, seq: changes.last }.to_string()
 }

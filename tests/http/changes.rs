@@ -31,6 +31,18 @@ fn changes_come_in_pages() {
 }
 
 #[test]
+fn deletion_says_why_everywhere() {
+    let registry = TestRegistry::start();
+    put(&registry, 1);
+    registry.registry().remove("urn:example:1").unwrap();
+    assert_eq!(registry.get("/changes?since=1").json()["changes"][0]["reason"], "removed");
+    assert_eq!(registry.get("/things/urn:example:1/history").json()["changes"][1]["reason"], "removed");
+    let start = format!("{}-1", registry.registry().epoch());
+    let event = registry.events("/events", Some(&start)).take(1).remove(0);
+    assert_eq!((event.kind.as_str(), event.json()), ("thing_deleted", json!({"id": "urn:example:1"})));
+}
+
+#[test]
 fn list_and_the_changes_after_it_converge() {
     let registry = TestRegistry::start();
     put(&registry, 1);

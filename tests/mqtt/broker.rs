@@ -10,7 +10,7 @@ use std::{
 };
 
 use agentdex::{
-    Cursor, Epoch, Error, Registry, Seq,
+    Epoch, Error, Position, Registry, Seq,
     mqtt::{self, Publisher, PublisherOptions, Resynced},
 };
 use tempfile::TempDir;
@@ -143,7 +143,7 @@ fn options() -> PublisherOptions {
 fn settle(broker: &Broker, registry: &Registry) {
     let follower = format!("mqtt:127.0.0.1:{}/agentdex", broker.port);
     eventually("the last PUBACK", || {
-        registry.cursor(&follower).unwrap().is_some_and(|cursor| cursor.seq == registry.last_seq())
+        registry.position(&follower).unwrap().is_some_and(|cursor| cursor.seq == registry.last_seq())
     });
 }
 
@@ -235,10 +235,10 @@ fn resync_that_was_interrupted_is_done_again() {
     // As it is kept from the beginning of a resync to its end; the broker has a session all the while.
     let name = format!("mqtt-resync:127.0.0.1:{}/agentdex", broker.port);
     registry
-        .set_cursor(&name, registry.cursor(&format!("mqtt:127.0.0.1:{}/agentdex", broker.port)).unwrap().unwrap())
+        .set_position(&name, registry.position(&format!("mqtt:127.0.0.1:{}/agentdex", broker.port)).unwrap().unwrap())
         .unwrap();
     let _publisher = publish(&broker, &registry);
-    eventually("the end of the resync", || registry.cursor(&name).unwrap().is_none());
+    eventually("the end of the resync", || registry.position(&name).unwrap().is_none());
     assert_eq!(broker.retained().len(), 3);
 }
 
@@ -297,8 +297,8 @@ fn publisher_that_fell_out_of_the_log_resyncs_and_says_so() {
     let (registry, _directory) = registry();
     put_many(&registry, 0..20);
     broker.publish_retained(&["agentdex/things/urn:gone".into()]);
-    let foreign = Cursor { epoch: Epoch(1), seq: Seq(5) };
-    registry.set_cursor(&format!("mqtt:127.0.0.1:{}/agentdex", broker.port), foreign).unwrap();
+    let foreign = Position { epoch: Epoch(1), seq: Seq(5) };
+    registry.set_position(&format!("mqtt:127.0.0.1:{}/agentdex", broker.port), foreign).unwrap();
     let mut subscriber = Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/events/+/+"]);
     let _publisher = publish(&broker, &registry);
     let event = subscriber.next();

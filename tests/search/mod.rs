@@ -11,7 +11,7 @@ mod versions;
 use std::{env, path::PathBuf};
 
 use agentdex::{
-    Cursor, Epoch, Seq,
+    Epoch, Position, Seq,
     search::{Entry, Filters, Index, IndexWriter, Request, Response},
 };
 use serde_json::{Value, json};
@@ -46,9 +46,9 @@ impl TestIndex {
         self.writer.put(Entry { id, thing, format: None }).expect("the Thing is indexed");
     }
 
-    fn commit(&mut self) -> Cursor {
+    fn commit(&mut self) -> Position {
         self.seq += 1;
-        let cursor = Cursor { epoch: Epoch(7), seq: Seq(self.seq) };
+        let cursor = Position { epoch: Epoch(7), seq: Seq(self.seq) };
         self.writer.commit(cursor).expect("a commit");
         cursor
     }

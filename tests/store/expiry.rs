@@ -28,7 +28,7 @@ fn expired_record_counts_as_absent() {
     for refused in [
         write("urn:a", Precondition::Present, put("{}")),
         write("urn:a", Precondition::Seq(Seq(1)), put("{}")),
-        write("urn:a", Precondition::Any, Operation::Remove),
+        write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed)),
         write("urn:a", Precondition::Any, Operation::Renew { expiry: future(None) }),
     ] {
         store.write(expired()).expect("it succeeds");

@@ -32,7 +32,11 @@ fn failed_flush_acknowledges_nothing_and_closes_the_store() {
     let mut tickets: Vec<Ticket> = (0..100)
         .map(|index| store.submit(vec![write(&format!("urn:{index}"), Precondition::Any, put("{}"))]))
         .collect();
-    tickets.push(store.submit(vec![write("urn:before", Precondition::Any, Operation::Remove)]));
+    tickets.push(store.submit(vec![write(
+        "urn:before",
+        Precondition::Any,
+        Operation::Remove(DeletionReason::Removed),
+    )]));
     for ticket in tickets {
         match ticket.wait() {
             Err(Error::WritesClosed { reason }) => assert_eq!(reason, "no space left"),
@@ -151,7 +155,7 @@ fn nothing_is_shown_before_it_is_durable() {
     let before = (store.ids(), store.log(), store.len());
     let ticket = held_up.submit(vec![
         write("urn:a", Precondition::Any, put(r#"{"a":2}"#)),
-        write("urn:b", Precondition::Any, Operation::Remove),
+        write("urn:b", Precondition::Any, Operation::Remove(DeletionReason::Removed)),
         write("urn:c", Precondition::Any, put_expiring(r#"{"c":2}"#, future(None))),
         write("urn:d", Precondition::Any, put("{}")),
     ]);
@@ -180,8 +184,10 @@ fn long_scan_shows_nothing_before_it_is_durable() {
     let create = |index| write(&id(index), Precondition::Absent, put("{}"));
     store.submit((0..900).filter(there).map(create).collect()).wait().expect("it succeeds");
     let before = store.ids();
-    let removals =
-        (0..900).filter(there).filter(goes).map(|index| write(&id(index), Precondition::Any, Operation::Remove));
+    let removals = (0..900)
+        .filter(there)
+        .filter(goes)
+        .map(|index| write(&id(index), Precondition::Any, Operation::Remove(DeletionReason::Removed)));
     let creations = (0..900).filter(|index| !there(index)).map(create);
     let ticket = held_up.submit(removals.chain(creations).collect());
     assert_eq!(store.ids(), before);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentdex::change::{Cursor, Epoch};
+use agentdex::change::{Epoch, Position};
 
 use super::*;
 
@@ -13,7 +13,9 @@ fn change_says_what_the_record_can_no_longer_tell() {
     store.put("urn:updated", r#"{"a":1,"b":1}"#);
     store.put("urn:updated", r#"{"a":2}"#);
     store.put("urn:removed", r#"{"c":1}"#);
-    store.write(write("urn:removed", Precondition::Any, Operation::Remove)).expect("it is there");
+    store
+        .write(write("urn:removed", Precondition::Any, Operation::Remove(DeletionReason::Removed)))
+        .expect("it is there");
     let expected = [
         r#"1 thing_created urn:kept {"kept":1}"#,
         r#"2 thing_created urn:updated {"a":1,"b":1}"#,
@@ -35,7 +37,7 @@ fn change_names_the_capabilities_before_and_after_and_the_actor() {
         let write = Write { actor: Some("eve".into()), ..write("urn:a", Precondition::Any, operation) };
         store.write(write).expect("it succeeds");
     }
-    store.write(write("urn:a", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.write(write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed))).expect("it is there");
     store.reopen();
     let changes = store.changes(Seq::ZERO, 10).expect("reading succeeds").changes;
     let sketch: Vec<String> = changes
@@ -43,6 +45,53 @@ fn change_names_the_capabilities_before_and_after_and_the_actor() {
         .map(|change| format!("{:?} {:?} {:?}", change.actor, change.capabilities_before, change.capabilities_after))
         .collect();
     assert_eq!(sketch, [r#"Some("eve") [] ["a", "b"]"#, r#"Some("eve") ["a", "b"] ["b"]"#, r#"None ["b"] []"#]);
+}
+
+#[test]
+fn deletion_says_why() {
+    let mut store = TestStore::open();
+    let remove = |id: &str, reason| write(id, Precondition::Any, Operation::Remove(reason));
+    for id in ["urn:removed", "urn:gone"] {
+        store.put(id, "{}");
+    }
+    for id in ["urn:purged", "urn:replaced"] {
+        store.write(write(id, Precondition::Any, put_expiring("{}", past(None)))).expect("it succeeds");
+    }
+    store.write(remove("urn:removed", DeletionReason::Removed)).expect("it is there");
+    store.write(remove("urn:gone", DeletionReason::SourceGone)).expect("it is there");
+    store.write(write("urn:purged", Precondition::Any, Operation::Purge)).expect("it is due");
+    store.put("urn:replaced", "{}");
+    let expected = [
+        ("urn:removed", DeletionReason::Removed),
+        ("urn:gone", DeletionReason::SourceGone),
+        ("urn:purged", DeletionReason::Expired),
+        ("urn:replaced", DeletionReason::Expired),
+    ];
+    for _ in 0..2 {
+        let log = store.changes(Seq::ZERO, 100).expect("reading succeeds").changes;
+        let reasons = log.iter().filter_map(|change| Some((change.id.as_str(), change.reason?)));
+        assert_eq!(reasons.collect::<Vec<_>>(), expected);
+        for (id, reason) in expected {
+            let history = store.history(id, Seq::ZERO, 100).expect("reading succeeds");
+            assert!(history.iter().any(|change| change.reason == Some(reason)), "{history:?}");
+        }
+        store.reopen();
+    }
+}
+
+#[test]
+fn readers_further_back_share_what_was_loaded() {
+    let mut store = TestStore::open();
+    (0..100).for_each(|index| assert!(matches!(store.put(&format!("urn:{index}"), "{}"), Outcome::Created(_))));
+    assert_eq!(store.cached_changes(Seq::ZERO, 100).map(|changes| changes.len()), Some(100));
+    store.reopen();
+    assert!(store.cached_changes(Seq::ZERO, 100).is_none(), "nothing is loaded yet");
+    assert_eq!(store.cached_changes(Seq(100), 100).map(|changes| changes.len()), Some(0));
+    assert!(store.cached_changes(Seq(101), 100).is_none(), "a position beyond the end");
+    let loaded = store.changes(Seq(10), 20).expect("reading succeeds").changes;
+    let cached = store.cached_changes(Seq(20), 100).expect("they are loaded");
+    assert_eq!(cached.iter().map(|change| change.seq.0).collect::<Vec<_>>(), (21..=30).collect::<Vec<_>>());
+    assert!(std::sync::Arc::ptr_eq(&loaded[10], &cached[0]));
 }
 
 #[test]
@@ -108,7 +157,7 @@ fn record_whose_creation_is_forgotten_can_be_changed() {
     store.put("urn:b", "{}");
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
     assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Updated(Seq(3)));
-    store.write(write("urn:a", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.write(write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed))).expect("it is there");
     assert_eq!(store.changes(Seq(1), 10).expect("reading succeeds").changes.len(), 3);
     assert!(store.changes(Seq(0), 10).expect("reading succeeds").truncated);
 }
@@ -129,14 +178,14 @@ fn log_is_trimmed_by_age() {
 #[test]
 fn cursor_outlives_the_process() {
     let mut store = TestStore::open();
-    let cursor = |seq| Cursor { epoch: Epoch(7), seq: Seq(seq) };
-    store.set_cursor("mqtt", cursor(1)).expect("it succeeds");
-    store.set_cursor("mqtt", cursor(2)).expect("it succeeds");
-    store.set_cursor("gone", cursor(3)).expect("it succeeds");
-    store.remove_cursor("gone").expect("it succeeds");
+    let cursor = |seq| Position { epoch: Epoch(7), seq: Seq(seq) };
+    store.set_position("mqtt", cursor(1)).expect("it succeeds");
+    store.set_position("mqtt", cursor(2)).expect("it succeeds");
+    store.set_position("gone", cursor(3)).expect("it succeeds");
+    store.remove_position("gone").expect("it succeeds");
     for _ in 0..2 {
-        assert_eq!(store.cursor("mqtt").expect("reading succeeds"), Some(cursor(2)));
-        assert_eq!(store.cursor("gone").expect("reading succeeds"), None);
+        assert_eq!(store.position("mqtt").expect("reading succeeds"), Some(cursor(2)));
+        assert_eq!(store.position("gone").expect("reading succeeds"), None);
         store.reopen();
     }
 }

@@ -1,7 +1,7 @@
 //! The store's promises: what a write does, what readers see, what a crash can't take.
 
 use agentdex::{
-    change::{Precondition, Seq, Timestamp},
+    change::{DeletionReason, Precondition, Seq, Timestamp},
     store::{Expiry, Operation, Options, Outcome, Store, Ticket, Write},
 };
 use tempfile::TempDir;

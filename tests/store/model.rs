@@ -203,7 +203,7 @@ fn operation(step: Step) -> Operation {
         },
         Step::Renew(when) => Operation::Renew { expiry: expiry(when) },
         Step::Note(note) => Operation::Note(note.map(|note| vec![note])),
-        Step::Remove => Operation::Remove,
+        Step::Remove => Operation::Remove(DeletionReason::Removed),
         Step::Purge => Operation::Purge,
     }
 }

@@ -19,7 +19,7 @@ fn records_and_log_are_there_again() {
     for index in 0..100 {
         store.put(&format!("urn:{index:03}"), &format!(r#"{{"index":{index}}}"#));
     }
-    store.write(write("urn:000", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.write(write("urn:000", Precondition::Any, Operation::Remove(DeletionReason::Removed))).expect("it is there");
     store.reopen();
     assert_eq!(store.ids().len(), 99);
     assert_eq!(store.len(), 99);
@@ -61,7 +61,7 @@ fn unknown_format_version_is_refused() {
     drop(tree);
     match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
         Err(error @ Error::UnsupportedStoreFormat { .. }) => {
-            assert!(error.to_string().contains("the store format 99, but this version reads format 1"), "{error}");
+            assert!(error.to_string().contains("the store format 99, but this version reads format 2"), "{error}");
         }
         other => panic!("expected UnsupportedStoreFormat, got {other:?}"),
     }

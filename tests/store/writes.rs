@@ -26,7 +26,10 @@ fn put_creates_then_replaces_then_renews() {
 fn removed_record_is_gone() {
     let store = TestStore::open();
     store.put("urn:a", "{}");
-    assert_eq!(store.write(write("urn:a", Precondition::Any, Operation::Remove)).ok(), Some(Outcome::Removed(Seq(2))));
+    assert_eq!(
+        store.write(write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed))).ok(),
+        Some(Outcome::Removed(Seq(2)))
+    );
     assert_eq!(store.text("urn:a"), None);
     assert_eq!(store.len(), 0);
 }
@@ -59,7 +62,7 @@ fn preconditions_are_checked() {
 fn what_is_not_there_is_neither_removed_nor_renewed() {
     let store = TestStore::open();
     let renew = Operation::Renew { expiry: future(None) };
-    for operation in [Operation::Remove, renew] {
+    for operation in [Operation::Remove(DeletionReason::Removed), renew] {
         let result = store.write(write("urn:a", Precondition::Any, operation));
         assert_eq!(found_by_failure(result), (Precondition::Present, None));
     }
@@ -73,7 +76,7 @@ fn transaction_that_fails_leaves_nothing() {
     let result = store
         .submit(vec![
             write("urn:new", Precondition::Any, put_expiring("{}", future(Some(1000)))),
-            write("urn:taken", Precondition::Any, Operation::Remove),
+            write("urn:taken", Precondition::Any, Operation::Remove(DeletionReason::Removed)),
             write("urn:taken", Precondition::Any, put(r#"{"again":true}"#)),
             write("urn:taken", Precondition::Absent, put("{}")),
         ])
@@ -91,7 +94,7 @@ fn writes_of_a_transaction_see_each_other() {
         .submit(vec![
             write("urn:a", Precondition::Absent, put("{}")),
             write("urn:a", Precondition::Seq(Seq(1)), put(r#"{"a":1}"#)),
-            write("urn:a", Precondition::Present, Operation::Remove),
+            write("urn:a", Precondition::Present, Operation::Remove(DeletionReason::Removed)),
             write("urn:a", Precondition::Absent, put(r#"{"a":2}"#)),
         ])
         .wait();
@@ -185,7 +188,7 @@ fn note_goes_when_the_description_changes() {
     store.write(noting(Some("nothing to note"))).expect("it changes nothing");
     assert_eq!(note(&store), None);
     store.submit(vec![put("{}", Some(b"four")), noting(Some("gone"))]).wait().expect("it succeeds");
-    store.write(write("urn:a", Precondition::Any, Operation::Remove)).expect("it is there");
+    store.write(write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed))).expect("it is there");
     store.submit(vec![put("{}", Some(b"five")), noting(None)]).wait().expect("it succeeds");
     assert_eq!(note(&store), None);
 }

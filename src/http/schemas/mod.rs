@@ -123,6 +123,8 @@ pub(super) struct Change {
     seq: u64,
     /// `thing_created`, `thing_updated` or `thing_deleted`.
     kind: String,
+    /// `thing_deleted`: `removed`, `expired` or `source-gone`.
+    reason: Option<String>,
     id: String,
     /// When (RFC 3339).
     at: String,

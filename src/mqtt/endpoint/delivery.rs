@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Result,
-    change::{Cursor, Epoch, Seq},
+    change::{Epoch, Position, Seq},
 };
 
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
@@ -144,18 +144,18 @@ impl Delivery {
     }
 
     /// The last change that needs no sending again.
-    pub fn cursor(&self) -> Cursor {
+    pub fn cursor(&self) -> Position {
         let epoch = self.feed.epoch();
         let mut open = self.flights.iter().filter(|flight| !flight.acknowledged);
         if self.resync.is_some() || open.clone().any(|flight| matches!(flight.origin, Origin::Resync)) {
             // A place that no log has: whoever goes on from there is told again.
-            return Cursor { epoch: Epoch(!epoch.0), seq: Seq::ZERO };
+            return Position { epoch: Epoch(!epoch.0), seq: Seq::ZERO };
         }
         let first = open.find_map(|flight| match flight.origin {
             Origin::Log(seq) => Some(Seq(seq.0.saturating_sub(1))),
             _ => None,
         });
-        Cursor { epoch, seq: first.unwrap_or(self.position) }
+        Position { epoch, seq: first.unwrap_or(self.position) }
     }
 
     /// Gives back what others of a group can take.
@@ -210,7 +210,7 @@ impl Delivery {
     /// The log no longer holds what the session needs: the current state takes its place.
     fn lose(&mut self, session: &mut Session, resume: Seq) {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that the log no longer holds");
-        session.start_anew(Cursor { epoch: self.feed.epoch(), seq: resume }, self.feed.topics());
+        session.start_anew(Position { epoch: self.feed.epoch(), seq: resume }, self.feed.topics());
         self.position = resume;
         self.current = None;
         // Groups find out themselves.
@@ -260,22 +260,22 @@ impl Delivery {
         let feed = self.feed.clone();
         let messages = feed.messages(&entry);
         for (index, message) in messages.iter().enumerate().skip(start) {
-            let Some(wish) = Wish::of(session, message.family, &message.topic, entry.seq()) else { continue };
+            let Some(wish) = Wish::of(session, message.family, &message.topic, entry.seq) else { continue };
             if wish.at_least_once && !self.has_room(engine) {
                 self.current = Some((entry, index));
                 return Ok(Step::WindowFull);
             }
             let payload = feed.payload(&entry, message.family)?;
             let message = wish.outgoing(&message.topic, &payload, message.family);
-            self.send(engine, &message, Origin::Log(entry.seq()));
+            self.send(engine, &message, Origin::Log(entry.seq));
             if index + 1 < messages.len() {
                 self.current = Some((entry, index + 1));
             } else {
-                self.position = entry.seq();
+                self.position = entry.seq;
             }
             return Ok(Step::Done);
         }
-        self.position = entry.seq();
+        self.position = entry.seq;
         Ok(Step::Done)
     }
 
@@ -293,8 +293,9 @@ impl Delivery {
                 Claim::Busy => return Ok(Step::Done),
                 Claim::Nothing => continue,
             };
-            let (feed, place) = (self.feed.clone(), (entry.seq(), place));
-            let Some(message) = feed.messages(&entry).get(place.1) else { continue };
+            let (feed, place) = (self.feed.clone(), (entry.seq, place));
+            let messages = feed.messages(&entry);
+            let Some(message) = messages.get(place.1) else { continue };
             let payload = feed.payload(&entry, message.family);
             let payload = payload.inspect_err(|_| self.groups.give_back(&group, place))?;
             let wish = Wish::alone(subscription);

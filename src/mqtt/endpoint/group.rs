@@ -80,15 +80,16 @@ impl Group {
                     continue;
                 }
             };
-            let messages = feed.messages(&entry).iter().enumerate().skip(start);
+            let messages = feed.messages(&entry);
+            let messages = messages.iter().enumerate().skip(start);
             let found = messages.into_iter().find(|(_, message)| subscription.matches(message.family, &message.topic));
             match found {
                 Some((index, _)) => {
                     state.next = (position, index + 1);
-                    state.claimed.insert((entry.seq(), index));
+                    state.claimed.insert((entry.seq, index));
                     return Ok(Claim::Message(entry, index));
                 }
-                None => state.next = (entry.seq(), 0),
+                None => state.next = (entry.seq, 0),
             }
         }
         Ok(Claim::Busy)

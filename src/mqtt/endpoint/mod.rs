@@ -42,7 +42,11 @@ use tokio::{
 };
 
 use self::{group::Groups, handshake::serve, sessions::Sessions};
-use super::{EndpointOptions, feed::Feed, topics::Topics};
+use super::{
+    EndpointOptions,
+    feed::{ENDPOINT_MESSAGES, Feed},
+    topics::Topics,
+};
 use crate::{Error, Registry, Result};
 
 /// How many connections beyond the limit are told so; those beyond that are just closed.
@@ -103,7 +107,7 @@ impl Endpoint {
     /// can't start a topic, [`Error::Store`] where the kept sessions can't be read.
     pub fn bind(address: &str, registry: Registry, options: EndpointOptions) -> Result<Endpoint> {
         let topics = Topics::new(&options.prefix)?;
-        let feed = Arc::new(Feed::new(registry, topics));
+        let feed = Arc::new(Feed::new(registry, topics, ENDPOINT_MESSAGES));
         let groups = Arc::new(Groups::new());
         let sessions = Arc::new(Sessions::load(feed.clone(), groups.clone(), options.max_sessions)?);
         let doing = || format!("listening for MQTT at {address}");

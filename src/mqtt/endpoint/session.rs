@@ -10,7 +10,7 @@ use super::{
     filter::{Request, TopicFilter},
     packets::{Entry, Retained},
 };
-use crate::change::{Cursor, Epoch, Seq, Timestamp};
+use crate::change::{Epoch, Position, Seq, Timestamp};
 
 /// A session, with a client or without.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Session {
     /// Seconds that it outlives its connection; 0: it ends with it.
     pub expiry: u32,
     /// The last change that needs no sending again.
-    pub cursor: Cursor,
+    pub cursor: Position,
     pub subscriptions: Vec<Subscription>,
     /// Whether the store has a copy.
     pub is_kept: bool,
@@ -45,7 +45,7 @@ pub(super) struct Subscription {
 }
 
 impl Session {
-    pub fn new(client_id: String, expiry: u32, cursor: Cursor) -> Session {
+    pub fn new(client_id: String, expiry: u32, cursor: Position) -> Session {
         Session { client_id, expiry, cursor, subscriptions: Vec::new(), is_kept: false }
     }
 
@@ -77,7 +77,7 @@ impl Session {
     }
 
     /// All retained descriptions are to be sent again: changes were missed.
-    pub fn start_anew(&mut self, cursor: Cursor, topics: &Topics) {
+    pub fn start_anew(&mut self, cursor: Position, topics: &Topics) {
         self.cursor = cursor;
         for subscription in self.subscriptions.iter_mut().filter(|subscription| subscription.group.is_none()) {
             subscription.since = cursor.seq;
@@ -188,7 +188,7 @@ impl StoredSession {
         Session {
             client_id: self.client_id,
             expiry: self.expiry,
-            cursor: Cursor { epoch: self.epoch, seq: self.seq },
+            cursor: Position { epoch: self.epoch, seq: self.seq },
             subscriptions: subscriptions.collect(),
             is_kept: true,
         }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Result,
-    change::{Cursor, Timestamp},
+    change::{Position, Timestamp},
 };
 
 /// How long a client that takes over waits for the other connection to let go.
@@ -156,7 +156,7 @@ impl Sessions {
         let lease = Lease { sessions: self.clone(), client_id: client_id.into(), number, evict, _gone: sender };
         let present = there.is_some();
         let registry = self.feed.registry();
-        let cursor = Cursor { epoch: registry.epoch(), seq: registry.last_seq() };
+        let cursor = Position { epoch: registry.epoch(), seq: registry.last_seq() };
         let mut session = there.unwrap_or_else(|| Session::new(client_id.into(), expiry, cursor));
         session.expiry = expiry;
         Entering::Entered { lease, session, present }

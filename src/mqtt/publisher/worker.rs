@@ -17,7 +17,7 @@ use tokio::{
 use super::{
     super::{
         PublisherOptions,
-        feed::{Entry, Family, Feed, Next},
+        feed::{Entry, Family, Feed, Next, PUBLISHER_MESSAGES},
         topics::Topics,
     },
     broker::Broker,
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    change::{Cursor, Seq},
+    change::{Position, Seq},
 };
 
 /// The wait before the second attempt to reach the broker.
@@ -73,7 +73,7 @@ impl Worker {
         broker.client_options("agentdex", true, &options)?;
         let follower = format!("mqtt:{}/{}", broker.address(), topics.prefix());
         let unfinished = format!("mqtt-resync:{}/{}", broker.address(), topics.prefix());
-        let feed = Feed::new(registry, topics);
+        let feed = Feed::new(registry, topics, PUBLISHER_MESSAGES);
         Ok(Worker { feed, broker, follower, unfinished, suspicion: None, options, stop, shared })
     }
 
@@ -131,7 +131,7 @@ impl Worker {
             match self.feed.after(position)? {
                 Next::Entry(entry) => {
                     self.publish_change(link, &entry).await?;
-                    position = entry.seq();
+                    position = entry.seq;
                     link.catch_up()?;
                 }
                 Next::Lost { resume } => position = self.start_anew(link, resume).await?,
@@ -151,11 +151,11 @@ impl Worker {
     /// Where to go on from, once the broker's state can be trusted.
     async fn start(&self, link: &mut Link, has_session: bool) -> Result<Seq, Ended> {
         let registry = self.feed.registry();
-        let cursor = registry.cursor(&self.follower)?;
+        let cursor = registry.position(&self.follower)?;
         let last = self.feed.last_seq();
         let Some(cursor) = cursor else {
             self.bring_up_to_date(link).await?;
-            registry.set_cursor(&self.follower, Cursor { epoch: self.feed.epoch(), seq: last })?;
+            registry.set_position(&self.follower, Position { epoch: self.feed.epoch(), seq: last })?;
             return Ok(last);
         };
         if cursor.epoch != self.feed.epoch() {
@@ -163,7 +163,7 @@ impl Worker {
         }
         // A broker that was wiped has a session again from the first connection on, which may have
         // ended before everything was there.
-        if !has_session || registry.cursor(&self.unfinished)?.is_some() {
+        if !has_session || registry.position(&self.unfinished)?.is_some() {
             self.bring_up_to_date(link).await?;
         }
         Ok(cursor.seq)
@@ -180,12 +180,12 @@ impl Worker {
 
     /// Makes the broker's state whole; if that is interrupted, the next connection does it anew.
     async fn bring_up_to_date(&self, link: &mut Link) -> Result<(), Ended> {
-        let begun = Cursor { epoch: self.feed.epoch(), seq: self.feed.last_seq() };
-        self.feed.registry().set_cursor(&self.unfinished, begun)?;
+        let begun = Position { epoch: self.feed.epoch(), seq: self.feed.last_seq() };
+        self.feed.registry().set_position(&self.unfinished, begun)?;
         // Before it begins: whoever asks meanwhile gets another one.
         self.shared.is_resync_due.store(false, Ordering::Relaxed);
         let Resynced { published, cleared } = resync(link, &self.feed).await?;
-        self.feed.registry().remove_cursor(&self.unfinished)?;
+        self.feed.registry().remove_position(&self.unfinished)?;
         tracing::info!(broker = self.broker.address(), published, cleared, "the MQTT broker has the current state");
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Worker {
         let messages = self.feed.messages(entry);
         for (index, message) in messages.iter().enumerate() {
             let payload = self.feed.payload(entry, message.family)?;
-            let completes = (index + 1 == messages.len()).then(|| entry.seq());
+            let completes = (index + 1 == messages.len()).then(|| entry.seq);
             link.publish(&message.topic, &payload, message.family == Family::Thing, completes).await?;
         }
         Ok(())
@@ -202,8 +202,8 @@ impl Worker {
 
     fn keep_cursor(&self, link: &mut Link) -> Result<(), Ended> {
         if let Some(seq) = link.take_taken() {
-            let cursor = Cursor { epoch: self.feed.epoch(), seq };
-            self.feed.registry().set_cursor(&self.follower, cursor)?;
+            let cursor = Position { epoch: self.feed.epoch(), seq };
+            self.feed.registry().set_position(&self.follower, cursor)?;
         }
         Ok(())
     }

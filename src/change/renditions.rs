@@ -1,0 +1,181 @@
+//! Encoded forms of a change, each made by the first reader that needs it and shared with all others.
+//!
+//! A change knows no encoding: a reader names a slot and renders. What the renditions of cached
+//! changes may take is a budget of the cache; without room in it a reader keeps its rendition to itself.
+
+use std::{
+    any::Any,
+    fmt,
+    marker::PhantomData,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// How many slots a change has.
+const SLOTS: usize = 6;
+
+/// An encoded form of a change.
+pub(crate) trait Rendition: Send + Sync + 'static {
+    /// About how much memory it takes.
+    fn bytes(&self) -> usize;
+}
+
+/// The place of one encoding in every change.
+#[derive(Debug)]
+pub(crate) struct Slot<T> {
+    index: usize,
+    rendition: PhantomData<fn() -> T>,
+}
+
+impl<T> Slot<T> {
+    /// The slot of that number. Event streams have 0 and 1, MQTT has 2 to 5.
+    pub const fn numbered(index: usize) -> Slot<T> {
+        assert!(index < SLOTS, "there are no more slots");
+        Slot { index, rendition: PhantomData }
+    }
+}
+
+/// What the changes of a cache and their renditions take, and may take.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    /// A budget of so many bytes.
+    pub fn new(limit: usize) -> Arc<Budget> {
+        Arc::new(Budget { limit, used: AtomicUsize::new(0) })
+    }
+
+    /// Whether less than a quarter is left: what comes next needs room for its renditions.
+    pub fn is_short(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.limit / 4 * 3
+    }
+
+    /// Counts bytes that are there in any case.
+    pub fn add(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns bytes.
+    pub fn release(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn reserve(&self, bytes: usize) -> bool {
+        let reserved = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserved).is_ok()
+    }
+}
+
+/// The renditions of one change.
+#[derive(Default)]
+pub(crate) struct Renditions {
+    slots: [OnceLock<Arc<dyn Any + Send + Sync>>; SLOTS],
+    account: Mutex<Account>,
+}
+
+/// What the renditions take, and of whose budget.
+#[derive(Default)]
+struct Account {
+    budget: Option<Arc<Budget>>,
+    bytes: usize,
+}
+
+impl Renditions {
+    /// From now on what is stored here counts in a cache's budget.
+    pub fn join(&self, budget: &Arc<Budget>) {
+        let mut account = self.account();
+        budget.add(account.bytes);
+        account.budget = Some(budget.clone());
+    }
+
+    /// The cache no longer has the change.
+    pub fn leave(&self) {
+        let mut account = self.account();
+        if let Some(budget) = account.budget.take() {
+            budget.release(account.bytes);
+        }
+    }
+
+    pub fn find<T: Rendition>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
+        self.slots.get(slot.index)?.get()?.clone().downcast().ok()
+    }
+
+    pub fn get_or_render<T: Rendition>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
+        self.find(slot).unwrap_or_else(|| self.store(slot, Arc::new(render())))
+    }
+
+    /// The rendition that is stored: this one, or that of a reader who was faster.
+    fn store<T: Rendition>(&self, slot: &Slot<T>, rendition: Arc<T>) -> Arc<T> {
+        let mut account = self.account();
+        if let Some(stored) = self.find(slot) {
+            return stored;
+        }
+        let bytes = rendition.bytes();
+        let has_room = account.budget.as_ref().is_none_or(|budget| budget.reserve(bytes));
+        if has_room && let Some(place) = self.slots.get(slot.index) {
+            account.bytes += bytes;
+            // Nobody else stores while the account is locked.
+            let _ = place.set(rendition.clone());
+        }
+        rendition
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for Renditions {
+    /// A copy is another change, which no cache counts.
+    fn clone(&self) -> Renditions {
+        Renditions::default()
+    }
+}
+
+impl fmt::Debug for Renditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Renditions").field("bytes", &self.account().bytes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Rendition for String {
+        fn bytes(&self) -> usize {
+            self.len()
+        }
+    }
+
+    const PLAIN: Slot<String> = Slot::numbered(0);
+    const LONG: Slot<String> = Slot::numbered(1);
+
+    #[test]
+    fn a_rendition_is_made_once_and_shared() {
+        let renditions = Renditions::default();
+        let first = renditions.get_or_render(&PLAIN, || "first".into());
+        let second = renditions.get_or_render(&PLAIN, || unreachable!("it is there"));
+        assert!(Arc::ptr_eq(&first, &second));
+        assert!(renditions.find(&LONG).is_none());
+    }
+
+    #[test]
+    fn without_room_in_the_budget_a_rendition_is_not_stored() {
+        let (renditions, budget) = (Renditions::default(), Budget::new(10));
+        renditions.join(&budget);
+        renditions.get_or_render(&PLAIN, || "12345678".into());
+        assert!(budget.is_short());
+        assert_eq!(*renditions.get_or_render(&LONG, || "123".into()), "123");
+        assert!(renditions.find(&LONG).is_none());
+        renditions.leave();
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+        renditions.get_or_render(&LONG, || "123".into());
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0, "what only readers hold doesn't count");
+    }
+}
