@@ -73,7 +73,13 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
         _ => None,
     };
     let what = match error.problem().filter(|problem| !problem.validation_errors.is_empty()) {
-        Some(problem) => format!("{} (status {}){}", problem.title, problem.status, validation_errors(problem)),
+        Some(problem) => {
+            let what = match problem.code.as_str() {
+                "invalid-document" => "the document is not valid",
+                _ => "the Thing Description is not valid",
+            };
+            format!("{what} (status {}){}", problem.status, validation_errors(problem))
+        }
         None => error.to_string(),
     };
     match hint {

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use crate::error::BoxError;
 
-/// Why a request brought no answer, or not the one that was hoped for.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The URL of the registry can't be used.
-    #[error("{url:?} is no URL of a registry, such as http://127.0.0.1:8080: {reason}")]
+    #[error("{url:?} is not the URL of a registry: {reason}; for example http://127.0.0.1:8080")]
     InvalidUrl {
         /// The URL as given.
         url: String,
@@ -19,20 +19,20 @@ pub enum Error {
     /// No connection, or it broke.
     #[error("the registry at {url} can't be reached: {reason}")]
     Unreachable {
-        /// Where it was looked for.
+        /// The URL of the registry.
         url: String,
         /// The innermost reason, such as `Connection refused`.
         reason: String,
-        /// What the HTTP library said.
+        /// The error of the HTTP library.
         source: BoxError,
     },
-    /// The registry refused, and said why.
+    /// The registry refused the request; the problem document says why.
     #[error("{0}")]
     Refused(Box<Problem>),
-    /// The answer is none of a registry.
-    #[error("the answer is not {expected}: {reason}; is it agentdex that answers there?")]
+    /// The response is not one of a registry.
+    #[error("the response is not {expected}: {reason}; check that the URL is that of an agentdex registry")]
     UnexpectedAnswer {
-        /// What was hoped for.
+        /// What was expected.
         expected: &'static str,
         /// What is wrong with it.
         reason: String,
@@ -48,7 +48,7 @@ impl Error {
         Error::Unreachable { url, reason: innermost.to_string(), source: source.into() }
     }
 
-    /// The problem document, if the registry answered with one.
+    /// The problem document, if the registry sent one.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Error::Refused(problem) => Some(problem),
@@ -58,10 +58,10 @@ impl Error {
 
     /// Whether there is no such Thing.
     pub fn is_not_found(&self) -> bool {
-        self.problem().is_some_and(|problem| problem.status == 404)
+        self.problem().is_some_and(|problem| problem.code == "not-found")
     }
 
-    /// Whether the registry can't be reached, or can't answer for now: worth another attempt.
+    /// Whether the registry can't be reached or is busy, so that another attempt may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Unreachable { .. } => true,
@@ -77,14 +77,15 @@ impl Error {
 pub struct Problem {
     /// The HTTP status.
     pub status: u16,
-    /// Which kind of problem: a URI reference.
+    /// The kind of problem as a URI reference.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind of problem for programs, such as `not-found`.
+    /// The kind of problem as a stable name, such as `not-found`; empty where something else than a registry
+    /// responded.
     pub code: String,
-    /// The kind of problem in words.
+    /// The phrase of the HTTP status.
     pub title: String,
-    /// This problem in words.
+    /// What is wrong, where, and what to do about it.
     pub detail: Option<String>,
     /// What validation found.
     pub validation_errors: Vec<ValidationError>,
@@ -100,7 +101,7 @@ pub struct ValidationError {
 }
 
 impl Problem {
-    /// Reads a body; one that is no problem document becomes the detail.
+    /// Reads a body; one that is not a problem document becomes the detail.
     pub(super) fn read(status: u16, body: &str) -> Problem {
         let problem: Option<Problem> = serde_json::from_str(body).ok();
         let problem = problem.unwrap_or_else(|| Problem {
@@ -115,7 +116,7 @@ impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.detail.as_deref().unwrap_or(&self.title);
         if words.is_empty() {
-            return write!(f, "the registry answered with status {}", self.status);
+            return write!(f, "the registry responded with status {}", self.status);
         }
         write!(f, "{words} (status {})", self.status)
     }
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn problem_document_is_read() {
-        let body = r#"{"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "invalid",
+        let body = r#"{"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "invalid", "code": "invalid-thing-description",
             "validationErrors": [{"field": "(root)", "description": "needs a title"}], "instance": "/things"}"#;
         let problem = Problem::read(400, body);
         assert_eq!(problem.to_string(), "invalid (status 400)");
@@ -135,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn answer_of_a_stranger_is_quoted() {
+    fn body_that_is_not_a_problem_document_is_quoted() {
         assert_eq!(Problem::read(502, "<h1>Bad gateway</h1>").to_string(), "<h1>Bad gateway</h1> (status 502)");
-        assert_eq!(Problem::read(500, "").to_string(), "the registry answered with status 500");
+        assert_eq!(Problem::read(500, "").to_string(), "the registry responded with status 500");
     }
 }

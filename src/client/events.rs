@@ -12,7 +12,7 @@ use crate::change::ChangeKind;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Which events are wanted.
+/// Which events are sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     /// Only this kind; none: all.
@@ -55,7 +55,7 @@ impl Events {
     }
 
     /// The next event. An error that [`Error::is_transient`] doesn't end the events: the next call
-    /// waits a moment and connects again, and goes on where it broke off.
+    /// waits a moment, connects again and resumes after the last event.
     ///
     /// # Errors
     /// [`Error::Unreachable`] when the connection broke or none was made, [`Error::Refused`].
@@ -105,13 +105,18 @@ impl Events {
             request = request.header("last-event-id", id);
         }
         let response = self.client.send(request).await?;
+        if self.last_id.is_none() {
+            // Where the stream starts: a connection that breaks before the first event resumes there.
+            let start = response.headers().get("last-event-id").and_then(|id| id.to_str().ok());
+            self.last_id = start.map(str::to_owned);
+        }
         let body = Box::pin(response.bytes_stream().map(|bytes| bytes.map(|bytes| bytes.to_vec())));
         self.connection = Some(Connection { body, parser: Parser::default() });
         Ok(())
     }
 
     fn broke(&mut self, source: Option<reqwest::Error>) -> Error {
-        // All events are handed out by now; an id may also have come without one.
+        // All events have been returned by now; an id may also have come without one.
         let last_id = self.connection.take().and_then(|connection| connection.parser.taken_id);
         self.last_id = last_id.or(self.last_id.take());
         let url = self.client.url().to_owned();
@@ -207,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn position_without_an_event_is_kept() {
+    fn position_without_an_event_is_remembered() {
         let mut parser = Parser::default();
         parser.push(b": alive\nid: e-7\n\nid: e-8\ndata: {}\n");
         assert_eq!(parser.taken_id.as_deref(), Some("e-7"));
@@ -215,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_event_is_not_handed_out() {
+    fn unfinished_event_is_not_returned() {
         assert!(events_of(&["id: e-1\ndata: {}\n"]).is_empty());
         assert!(events_of(&["id: e-1\nevent: thing_created\n\n"]).is_empty());
     }

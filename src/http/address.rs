@@ -65,6 +65,25 @@ pub(super) fn thing_id(request: &HttpRequest, options: &Options) -> Result<Strin
     id_of(request, options, path_below(request))
 }
 
+/// The id in a path that is `/things/` and the absolute URL that a Thing has here, as clients request it that
+/// resolve `Location` first; none for other paths.
+pub(super) fn id_in_own_url(request: &HttpRequest, options: &Options) -> Result<Option<String>, Error> {
+    let below = path_below(request);
+    let tail = below.strip_prefix('/').unwrap_or(below);
+    if !tail.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")) {
+        return Ok(None);
+    }
+    let own = base_url(request, options, &format!("/things{below}"));
+    let own = own.split_once("://").map_or(own.as_str(), |(_, rest)| rest);
+    let id_of = |url: &str| {
+        let rest = url.split_once("://")?.1;
+        let (host, path) = (rest.get(..own.len())?, rest.get(own.len()..)?);
+        host.eq_ignore_ascii_case(own).then(|| path.strip_prefix("/things/").map(str::to_owned))?
+    };
+    let id = id_of(tail).map_or_else(|| Ok(id_of(&decode(tail)?)), |id| Ok(Some(id)))?;
+    id.map(|id| decode(&id).map(Cow::into_owned)).transpose()
+}
+
 /// The id of the Thing that the path of a request addresses something of, such as `/history`.
 pub(super) fn thing_id_before(request: &HttpRequest, options: &Options, end: &str) -> Result<String, Error> {
     let path = path_below(request);

@@ -103,26 +103,12 @@ pub(super) fn broken(error: &PayloadError) -> Problem {
         PayloadError::EncodingCorrupted => "the chunks of the body are malformed",
         _ => "the body ended early, or is not coded as `Content-Encoding` says",
     };
-    Problem::new(StatusCode::BAD_REQUEST, "broken-body", "Broken body", detail)
+    Problem::new(StatusCode::BAD_REQUEST, "broken-body", detail)
 }
 
 /// 415
 pub(super) fn unsupported(detail: String) -> Problem {
-    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type", detail)
-}
-
-/// The first of the offered media types that the client names, else the first offered: a client that
-/// accepts none of them gets what there is.
-pub(super) fn negotiate(request: &HttpRequest, offered: &[&'static str]) -> &'static str {
-    let first = offered.first().copied().unwrap_or_default();
-    offered.iter().find(|offer| accepts(request, offer)).copied().unwrap_or(first)
-}
-
-/// Whether the client names a media type among those that it accepts.
-pub(super) fn accepts(request: &HttpRequest, media_type: &str) -> bool {
-    let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let mut ranges = accept.split(',').filter_map(|range| range.split(';').next());
-    ranges.any(|range| range.trim().eq_ignore_ascii_case(media_type))
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail)
 }
 
 /// Whether the client asks for a preference (RFC 7240).

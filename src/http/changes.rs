@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
-use super::{Context, address::base_path, blocking::blocking, parameters::Parameters, problem::Problem, things::SEQ};
+use super::{
+    Context, address::base_path, blocking::blocking, metrics::Metrics, parameters::Parameters, problem::Problem,
+    things::SEQ,
+};
 use crate::{Change, Epoch, Position, Registry, Seq, store::Changes};
 
 /// Changes of an answer without `limit`.
@@ -49,9 +52,9 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
     let (epoch, since) = match parameters.text("since") {
         Some(text) if text.contains('-') => {
-            let cursor = text.parse::<Position>();
-            let cursor = cursor.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
-            (cursor.epoch, cursor.seq)
+            let position = text.parse::<Position>();
+            let position = position.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
+            (position.epoch, position.seq)
         }
         _ => (context.registry.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default())),
     };
@@ -79,8 +82,9 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     Ok(response.json(page))
 }
 
-/// Waits until the log is longer than `since`, in vain at most for so long.
-async fn wait_for_change(context: &Context, since: Seq, wait: Duration) {
+/// Waits until the end of the log is another one than `since`, but no longer than `wait`.
+async fn wait_for_change(context: &Data<Context>, since: Seq, wait: Duration) {
+    let _counted = Metrics::long_poll(context);
     let (mut durable, mut stopped) = (context.registry.durable(), context.options.stop.listener());
     tokio::select! {
         _ = durable.wait_for(|last| *last != since) => {}

@@ -1,14 +1,18 @@
 //! Conditional requests (RFC 9110, section 13): `If-Match` and `If-None-Match`.
 //!
-//! The entity tag of a Thing is `"<seq of its last change>"`, that of the collection `"<last seq>"`,
-//! or `"<last seq>-<n>"` while n Things are expired and not purged yet.
+//! The entity tag of a Thing is `"<seq of its last change>"`, and where it expires
+//! `"<seq>.<expiry>.<ttl>"`: it covers all that a response says but the time of the read. That of the
+//! collection is `"<last seq>"`, or `"<last seq>-<n>"` while n Things are expired and not purged yet. A
+//! compressed response has the name of the coding at the end of its tag.
+//!
+//! Reads compare whole tags. Writes compare the seq in them: a keep-alive that moves the expiry changes
+//! nothing that another writer could overwrite by mistake.
 
 use actix_web::{
     HttpRequest,
-    http::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH},
+    http::header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH},
 };
 
-use super::problem::Problem;
 use crate::{Error, Precondition, Registry, Seq};
 
 /// What a client expects of the current state.
@@ -32,12 +36,15 @@ struct Tag {
 
 impl Conditions {
     /// Reads the headers of a request.
-    pub(super) fn of(request: &HttpRequest) -> Result<Conditions, Problem> {
+    pub(super) fn of(request: &HttpRequest) -> Conditions {
         let headers = request.headers();
-        Ok(Conditions { if_match: tags(headers, &IF_MATCH)?, if_none_match: tags(headers, &IF_NONE_MATCH)? })
+        let if_none_match = tags(headers, &IF_NONE_MATCH);
+        // An empty list of tags none of which may match is no condition.
+        let if_none_match = if_none_match.filter(|tags| !matches!(tags, Tags::Listed(tags) if tags.is_empty()));
+        Conditions { if_match: tags(headers, &IF_MATCH), if_none_match }
     }
 
-    /// Whether a read of what has this tag (without quotes) isn't to be answered with the whole.
+    /// Whether a read of what has this tag (without quotes) gets the representation.
     pub(super) fn verdict(&self, tag: &str) -> Verdict {
         if self.if_match.as_ref().is_some_and(|tags| !tags.match_strongly(Some(tag))) {
             return Verdict::Failed;
@@ -64,17 +71,48 @@ impl Conditions {
         Err(Error::PreconditionFailed { id: id.into(), expected: pinned, found })
     }
 
+    /// Whether they hold for a write to a Thing with this last change.
     fn hold(&self, found: Option<Seq>) -> bool {
         let tag = found.map(|seq| seq.to_string());
-        self.if_match.as_ref().is_none_or(|tags| tags.match_strongly(tag.as_deref()))
-            && !self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(tag.as_deref()))
+        let is_found = |tag: &Tag, found: &str| tag.seq() == found;
+        self.if_match
+            .as_ref()
+            .is_none_or(|tags| tags.match_by(tag.as_deref(), |tag, found| !tag.weak && is_found(tag, found)))
+            && !self.if_none_match.as_ref().is_some_and(|tags| tags.match_by(tag.as_deref(), is_found))
     }
 }
 
-/// What becomes of a conditional read.
+/// Reduces the tags in the conditions of a read to those of representations with this content coding, as the
+/// tags that they have without it.
+pub(super) fn select_coding(headers: &mut HeaderMap, coding: &str) {
+    for name in [IF_MATCH, IF_NONE_MATCH] {
+        let Some(Tags::Listed(tags)) = tags(headers, &name) else { continue };
+        let plain = tags.iter().filter_map(|tag| {
+            let opaque = tag.opaque.strip_suffix(coding)?.strip_suffix('-')?;
+            Some(format!("{}\"{opaque}\"", if tag.weak { "W/" } else { "" }))
+        });
+        let plain: Vec<_> = plain.collect();
+        // No representation has the empty tag.
+        let list = if plain.is_empty() && !tags.is_empty() { "\"\"".to_owned() } else { plain.join(", ") };
+        if let Ok(list) = HeaderValue::from_str(&list) {
+            headers.insert(name, list);
+        }
+    }
+}
+
+/// Gives the entity tag of a response the name of its content coding.
+pub(super) fn add_coding(headers: &mut HeaderMap, coding: &str) {
+    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()?.strip_suffix('"'));
+    let coded = tag.and_then(|tag| HeaderValue::from_str(&format!("{tag}-{coding}\"")).ok());
+    if let Some(coded) = coded {
+        headers.insert(ETAG, coded);
+    }
+}
+
+/// How a conditional read is answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is answered.
+    /// With the representation.
     Proceed,
     /// 304
     NotModified,
@@ -100,38 +138,43 @@ impl Tags {
     }
 }
 
-fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem> {
-    let mut listed = Vec::new();
-    for value in headers.get_all(name) {
-        let malformed = || {
-            let detail = format!("{name} must be * or a list of entity tags in double quotes");
-            Problem::invalid_parameter(name.as_str(), detail)
-        };
-        let text = value.to_str().map_err(|_| malformed())?.trim();
-        if text == "*" {
-            return Ok(Some(Tags::Any));
-        }
-        let listed_before = listed.len();
-        read_list(text, &mut listed).filter(|()| listed.len() > listed_before).ok_or_else(malformed)?;
+impl Tag {
+    /// The seq that the tag of a Thing begins with.
+    fn seq(&self) -> &str {
+        self.opaque.split(['.', '-']).next().unwrap_or_default()
     }
-    Ok(if listed.is_empty() { None } else { Some(Tags::Listed(listed)) })
 }
 
-/// Reads `"a", W/"b"`; commas within the quotes belong to the tag.
-fn read_list(mut text: &str, tags: &mut Vec<Tag>) -> Option<()> {
-    while !text.is_empty() {
-        let weak = text.starts_with("W/");
-        let quoted = text.strip_prefix("W/").unwrap_or(text).strip_prefix('"')?;
-        let (opaque, rest) = quoted.split_once('"')?;
-        tags.push(Tag { weak, opaque: opaque.to_owned() });
-        let rest = rest.trim_start();
-        text = match rest.strip_prefix(',') {
-            Some(rest) => rest.trim_start(),
-            None if rest.is_empty() => rest,
-            None => return None,
-        };
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
+    let values: Vec<_> = headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    if values.is_empty() {
+        return None;
     }
-    Some(())
+    if values.iter().any(|value| value.trim() == "*") {
+        return Some(Tags::Any);
+    }
+    Some(Tags::Listed(values.iter().flat_map(|value| read_list(value)).collect()))
+}
+
+/// Reads `"a", W/"b"`; commas within the quotes belong to the tag. Tags without quotes, as some clients
+/// send them, are read as well, and what is no tag at all matches none.
+fn read_list(mut text: &str) -> Vec<Tag> {
+    let mut tags = Vec::new();
+    loop {
+        text = text.trim_start_matches([' ', '\t', ',']);
+        if text.is_empty() {
+            return tags;
+        }
+        let unmarked = text.strip_prefix("W/");
+        let weak = unmarked.is_some();
+        let tag = unmarked.unwrap_or(text);
+        let (opaque, rest) = match tag.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => tag.split_once(',').unwrap_or((tag, "")),
+        };
+        tags.push(Tag { weak, opaque: opaque.trim().to_owned() });
+        text = rest;
+    }
 }
 
 #[cfg(test)]
@@ -140,34 +183,63 @@ mod tests {
 
     use super::*;
 
-    fn conditions(name: &'static str, value: &'static str) -> Result<Conditions, Problem> {
+    fn conditions(name: &'static str, value: &'static str) -> Conditions {
         Conditions::of(&TestRequest::default().insert_header((name, value)).to_http_request())
     }
 
-    fn verdict(name: &'static str, value: &'static str) -> Option<Verdict> {
-        conditions(name, value).ok().map(|conditions| conditions.verdict("17"))
+    fn verdict(name: &'static str, value: &'static str) -> Verdict {
+        conditions(name, value).verdict("17")
     }
 
     #[test]
     fn weak_tags_match_only_if_none_match() {
-        assert_eq!(verdict("if-none-match", "W/\"17\""), Some(Verdict::NotModified));
-        assert_eq!(verdict("if-match", "W/\"17\""), Some(Verdict::Failed));
-        assert_eq!(verdict("if-match", "\"16\", \"17\""), Some(Verdict::Proceed));
-        assert_eq!(verdict("if-none-match", "\"16\" , \"a,b\""), Some(Verdict::Proceed));
-        assert_eq!(verdict("if-none-match", "*"), Some(Verdict::NotModified));
+        assert_eq!(verdict("if-none-match", "W/\"17\""), Verdict::NotModified);
+        assert_eq!(verdict("if-match", "W/\"17\""), Verdict::Failed);
+        assert_eq!(verdict("if-match", "\"16\", \"17\""), Verdict::Proceed);
+        assert_eq!(verdict("if-none-match", "\"16\" , \"a,b\""), Verdict::Proceed);
+        assert_eq!(verdict("if-none-match", "*"), Verdict::NotModified);
     }
 
     #[test]
-    fn malformed_tags_are_refused() {
-        for value in ["", " ", "17", "\"17", "\"17\" \"18\""] {
-            assert!(conditions("if-match", value).is_err(), "{value} was read");
+    fn tags_are_read_as_clients_write_them() {
+        for value in ["17", "W/17", "16, 17", "\"17", " , \"17\" \"18\"", "x y,\"17\""] {
+            assert_eq!(verdict("if-none-match", value), Verdict::NotModified, "{value}");
+        }
+        for value in ["", " ", ",", "\"\"", "\"1\"7\"", "W/", "\"17-gzip\"", "\"17.1\""] {
+            assert_eq!(verdict("if-none-match", value), Verdict::Proceed, "{value}");
+            assert_eq!(verdict("if-match", value), Verdict::Failed, "{value}");
         }
     }
 
     #[test]
+    fn writes_compare_the_seq() {
+        for value in ["\"3\"", "\"3-gzip\"", "\"3.18c.60\"", "\"3.18c.60-br\"", "3"] {
+            assert!(conditions("if-match", value).hold(Some(Seq(3))), "{value}");
+            assert!(!conditions("if-match", value).hold(Some(Seq(4))), "{value}");
+            assert!(!conditions("if-none-match", value).hold(Some(Seq(3))), "{value}");
+        }
+        assert!(!conditions("if-match", "W/\"3\"").hold(Some(Seq(3))));
+        assert!(!conditions("if-match", "").hold(Some(Seq(3))));
+        assert!(conditions("if-none-match", "").hold(Some(Seq(3))));
+    }
+
+    #[test]
     fn nothing_there_matches_no_tag() {
-        let conditions = conditions("if-none-match", "\"3\"").unwrap_or_default();
+        let conditions = conditions("if-none-match", "\"3\"");
         assert!(conditions.hold(None));
         assert!(!conditions.hold(Some(Seq(3))));
+    }
+
+    #[test]
+    fn tags_of_one_coding_are_selected() {
+        let mut headers = HeaderMap::new();
+        headers.insert(IF_NONE_MATCH, HeaderValue::from_static("\"1\", W/\"2-gzip\", \"3-br\""));
+        headers.insert(IF_MATCH, HeaderValue::from_static("\"1\""));
+        select_coding(&mut headers, "gzip");
+        assert_eq!(headers.get(IF_NONE_MATCH).unwrap(), "W/\"2\"");
+        assert_eq!(headers.get(IF_MATCH).unwrap(), "\"\"");
+        headers.insert(ETAG, HeaderValue::from_static("W/\"2\""));
+        add_coding(&mut headers, "gzip");
+        assert_eq!(headers.get(ETAG).unwrap(), "W/\"2-gzip\"");
     }
 }

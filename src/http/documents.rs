@@ -108,7 +108,7 @@ fn syntax_of_type(given: &str, types: &[(&str, Syntax)]) -> Option<Syntax> {
 
 fn malformed(detail: &str) -> Problem {
     let detail = format!("the multi-part body can't be taken apart: {detail}");
-    Problem::new(StatusCode::BAD_REQUEST, "malformed-multipart", "Malformed multi-part body", detail)
+    Problem::new(StatusCode::BAD_REQUEST, "malformed-multipart", detail)
 }
 
 #[cfg(test)]

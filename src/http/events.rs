@@ -1,8 +1,9 @@
 //! `/events` and `/events/{type}`: changes as Server-Sent Events (WoT Discovery, section 7.3.2.2).
 //!
 //! An event stream is a reader of the log: what it sends next is what comes after its position. A
-//! client that comes back with `Last-Event-ID` gets what it missed. Where that can't be served, one
-//! `resync` event says so, and the stream goes on from the end.
+//! client that reconnects with `Last-Event-ID` gets what it missed. Where that can't be served, one
+//! `resync` event says so, and the stream continues from the end. Nothing is sent before the first event
+//! or heartbeat: some clients take every block for an event. The start position is in a response header.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -23,37 +24,41 @@ use super::{
     blocking::blocking,
     feed::{AT_ONCE, encode, encoded},
     listing::Empty,
-    metrics::{Metrics, Subscriber},
+    metrics::{Counted, Metrics},
     parameters::Parameters,
-    problem::Problem,
+    problem::{Problem, excerpt},
     stop::Stopped,
 };
 use crate::{Change, ChangeKind, Position, Seq};
 
 /// How much is sent at once.
 const CHUNK: usize = 64 * 1024;
-/// How long a client waits before it comes back.
+/// How long a client waits before it connects again.
 const RETRY: Duration = Duration::from_secs(2);
+/// In a request the event to resume after, in a response the position that the stream starts after.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Parameters of all event streams.
+const KNOWN: [&str; 3] = ["diff", "capability", "last_event_id"];
 
 /// `GET /events`
 #[utoipa::path(
     get,
     path = "/events",
     tag = "changes",
-    summary = "Hear of changes",
+    summary = "Subscribe to changes",
     params(
-        ("diff" = Option<bool>, Query, description = "With what changed"),
-        ("capability" = Option<Vec<String>>, Query, description = "Only of Things that have, or had, one of these capabilities"),
-        ("last_event_id" = Option<String>, Query, description = "For clients that cannot set the header"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event"),
+        ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
+        ("capability" = Option<Vec<String>>, Query, description = "Only changes of Things that have, or had, one of these capabilities"),
+        ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID" = String, description = "The position that the stream starts after; absent where the stream starts with `resync`"))),
         super::schemas::Refusals,
     )
 )]
 pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    answer(&context, &request, None)
+    respond(&context, &request, &KNOWN, None)
 }
 
 /// `GET /events/{type}`
@@ -61,16 +66,17 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     get,
     path = "/events/{type}",
     tag = "changes",
-    summary = "Hear of changes of one kind",
+    summary = "Subscribe to changes of one kind",
     params(
         ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`"),
-        ("diff" = Option<bool>, Query, description = "With what changed"),
-        ("capability" = Option<Vec<String>>, Query, description = "Only of Things that have, or had, one of these capabilities"),
-        ("last_event_id" = Option<String>, Query, description = "For clients that cannot set the header"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event"),
+        ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
+        ("capability" = Option<Vec<String>>, Query, description = "Only changes of Things that have, or had, one of these capabilities"),
+        ("unnamed" = Option<bool>, Query, description = "Send events without the `event` field, for clients that receive only unnamed messages, such as WoT consumers"),
+        ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID" = String, description = "The position that the stream starts after; absent where the stream starts with `resync`"))),
         super::schemas::Refusals,
         (status = 404, description = "No such kind", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -79,42 +85,84 @@ pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Res
     let name = request.match_info().get("type").unwrap_or_default();
     let kind = ChangeKind::from_name(name).ok_or_else(|| {
         let kinds = ChangeKind::ALL.map(ChangeKind::as_str).join(", ");
-        Problem::unknown_path(request.path()).with_detail(format!("there are no events {name:?}, but {kinds}"))
+        Problem::unknown_path(request.path())
+            .with_detail(format!("there are no events {:?}; there are {kinds}", excerpt(name)))
     })?;
-    answer(&context, &request, Some(kind))
+    respond(&context, &request, &[&KNOWN[..], &["unnamed"]].concat(), Some(kind))
 }
 
-/// Which changes a client wants to hear of.
-struct Wanted {
+/// Which changes a client asks for, and how they are encoded.
+struct Selected {
     kind: Option<ChangeKind>,
     /// Keys of capabilities before or after the change; none: all.
     capabilities: Vec<String>,
+    diff: bool,
+    is_unnamed: bool,
 }
 
-impl Wanted {
+impl Selected {
     fn includes(&self, change: &Change) -> bool {
-        let concerns = |wanted: &String| change.capability_keys().any(|key| key == wanted);
+        let concerns = |selected: &String| change.capability_keys().any(|key| key == selected);
         self.kind.is_none_or(|kind| kind == change.kind)
             && (self.capabilities.is_empty() || self.capabilities.iter().any(concerns))
     }
+
+    fn encoded(&self, change: &Change) -> Bytes {
+        let encoded = encoded(change, self.diff);
+        if self.is_unnamed { without_name(&encoded) } else { encoded }
+    }
 }
 
-fn answer(context: &Data<Context>, request: &HttpRequest, kind: Option<ChangeKind>) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(request, &["diff", "capability", "last_event_id"])?;
-    let diff = parameters.flag("diff")?;
-    let wanted = Wanted { kind, capabilities: parameters.values("capability").map(str::to_owned).collect() };
+/// An encoded event without its `event` field.
+fn without_name(encoded: &Bytes) -> Bytes {
+    let lines = encoded.split_inclusive(|byte| *byte == b'\n');
+    lines.filter(|line| !line.starts_with(b"event: ")).flatten().copied().collect()
+}
+
+/// Where a stream starts.
+enum Start {
+    After(Seq),
+    /// The position that the client gave can't be served.
+    Resync,
+}
+
+impl Start {
+    fn of(context: &Context, given: Option<&str>) -> Start {
+        match given.map(|given| given.trim().parse::<Position>()) {
+            None => Start::After(context.registry.last_seq()),
+            Some(Ok(given)) if given.epoch == context.registry.epoch() => Start::After(given.seq),
+            Some(_) => Start::Resync,
+        }
+    }
+}
+
+fn respond(
+    context: &Data<Context>,
+    request: &HttpRequest,
+    known: &[&str],
+    kind: Option<ChangeKind>,
+) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(request, known)?;
+    let capabilities = parameters.values("capability").map(str::to_owned).collect();
+    let (diff, is_unnamed) = (parameters.flag("diff")?, parameters.flag("unnamed")?);
+    let selected = Selected { kind, capabilities, diff, is_unnamed };
+    let last_event_id = request.headers().get(LAST_EVENT_ID).map(|id| String::from_utf8_lossy(id.as_bytes()));
+    let given = last_event_id.as_deref().or_else(|| parameters.text("last_event_id")).filter(|id| !id.is_empty());
+    let start = Start::of(context, given);
     let mut response = HttpResponse::Ok();
     response
         .content_type("text/event-stream")
         .insert_header((CACHE_CONTROL, "no-store"))
-        // Proxies such as nginx would hold events back otherwise.
+        // Proxies such as nginx would buffer events otherwise.
         .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    if let Start::After(seq) = start {
+        let position = Position { epoch: context.registry.epoch(), seq };
+        response.insert_header((LAST_EVENT_ID, position.to_string()));
+    }
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    let last_event_id = request.headers().get("last-event-id").map(|id| String::from_utf8_lossy(id.as_bytes()));
-    let given = last_event_id.as_deref().or_else(|| parameters.text("last_event_id")).filter(|id| !id.is_empty());
-    Ok(response.streaming(Subscription::new(context, wanted, diff, given).into_stream()))
+    Ok(response.streaming(Subscription::new(context, selected, start).into_stream()))
 }
 
 /// An event stream that is open.
@@ -122,37 +170,33 @@ struct Subscription {
     context: Data<Context>,
     durable: watch::Receiver<Seq>,
     stopped: Stopped,
-    wanted: Wanted,
-    diff: bool,
+    selected: Selected,
     position: Seq,
+    /// Whether anything was sent: the first block carries the `retry` field.
+    has_begun: bool,
     /// What is sent before everything else.
     pending: VecDeque<Bytes>,
     /// What comes after the position, as far as it was read.
     ahead: VecDeque<Arc<Change>>,
-    _counted: Subscriber,
+    _counted: Counted,
 }
 
 impl Subscription {
-    fn new(context: &Data<Context>, wanted: Wanted, diff: bool, given: Option<&str>) -> Subscription {
-        let mut durable = context.registry.durable();
-        let end = *durable.borrow_and_update();
+    fn new(context: &Data<Context>, selected: Selected, start: Start) -> Subscription {
         let mut subscription = Subscription {
-            durable,
+            durable: context.registry.durable(),
             stopped: context.options.stop.listener(),
-            wanted,
-            diff,
-            position: end,
+            selected,
+            position: Seq::ZERO,
+            has_begun: false,
             pending: VecDeque::new(),
             ahead: VecDeque::new(),
-            _counted: Metrics::subscriber(context),
+            _counted: Metrics::event_stream(context),
             context: context.clone(),
         };
-        subscription.pending.push_back(format!("retry: {}\n\n", RETRY.as_millis()).into());
-        match given.map(|given| given.trim().parse::<Position>()) {
-            Some(Ok(cursor)) if cursor.epoch == context.registry.epoch() => subscription.position = cursor.seq,
-            Some(_) => subscription.resync(),
-            // The position at once: who is cut off before the first event comes back with it.
-            None => subscription.say_position(),
+        match start {
+            Start::After(seq) => subscription.position = seq,
+            Start::Resync => subscription.resync(),
         }
         subscription
     }
@@ -168,20 +212,20 @@ impl Subscription {
         let silent_until = Instant::now() + self.context.options.heartbeat;
         loop {
             if let Some(chunk) = self.pending.pop_front().or_else(|| self.take_in()) {
-                return Ok(Some(chunk));
+                return Ok(Some(if std::mem::replace(&mut self.has_begun, true) { chunk } else { first(&chunk) }));
             }
             self.durable.borrow_and_update();
             if !self.read().await? {
                 tokio::select! {
-                    // What is known when the server stops is still told.
+                    // What is durable when the server stops is still sent.
                     biased;
                     changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
                     () = self.stopped.wait() => return Ok(None),
-                    () = tokio::time::sleep_until(silent_until) => self.say_position(),
+                    () = tokio::time::sleep_until(silent_until) => self.beat(),
                 }
             } else if Instant::now() >= silent_until {
-                // Much is read of which nothing is asked for.
-                self.say_position();
+                // Much is read of which nothing is selected.
+                self.beat();
             }
         }
     }
@@ -203,15 +247,15 @@ impl Subscription {
         Ok(!self.ahead.is_empty() || !self.pending.is_empty())
     }
 
-    /// The next chunk of what was read, as far as it is asked for.
+    /// The next chunk of what was read, as far as it is selected.
     fn take_in(&mut self) -> Option<Bytes> {
         let mut chunk = BytesMut::new();
         while let Some(change) = self.ahead.pop_front() {
             self.position = change.seq;
-            if !self.wanted.includes(&change) {
+            if !self.selected.includes(&change) {
                 continue;
             }
-            let encoded = encoded(&change, self.diff);
+            let encoded = self.selected.encoded(&change);
             if chunk.is_empty() && (self.ahead.is_empty() || encoded.len() >= CHUNK) {
                 return Some(encoded);
             }
@@ -223,24 +267,31 @@ impl Subscription {
         (!chunk.is_empty()).then(|| chunk.freeze())
     }
 
-    fn cursor(&self, seq: Seq) -> Position {
+    fn position_at(&self, seq: Seq) -> Position {
         Position { epoch: self.context.registry.epoch(), seq }
     }
 
-    /// A comment that keeps the connection alive, with the position: a client keeps it, but dispatches
-    /// no event without data.
-    fn say_position(&mut self) {
-        self.pending.push_back(format!(": alive\nid: {}\n\n", self.cursor(self.position)).into());
+    /// Adds a heartbeat: a comment that keeps the connection alive, with the position. Clients remember
+    /// the position, and dispatch no event without data.
+    fn beat(&mut self) {
+        self.pending.push_back(format!(": alive\nid: {}\n\n", self.position_at(self.position)).into());
     }
 
-    /// Says that the client has to read the state anew, and from where the log can be had.
+    /// Adds an event that asks the client to read the state again. `oldest` is the id to resume from for
+    /// everything that the log still holds: the position before its first change.
     fn resync(&mut self) {
         let (oldest, last) = match self.context.registry.changes(Seq::ZERO, 1) {
             Ok(log) => (log.oldest, log.last),
             Err(_) => (Seq::ZERO, self.context.registry.last_seq()),
         };
         self.position = last;
-        let data = json!({"oldest": self.cursor(oldest).to_string(), "last": self.cursor(last).to_string()});
-        self.pending.push_back(encode(self.cursor(last), "resync", &data.to_string()).into());
+        let oldest = Seq(oldest.0.saturating_sub(1));
+        let data = json!({"oldest": self.position_at(oldest).to_string(), "last": self.position_at(last).to_string()});
+        self.pending.push_back(encode(self.position_at(last), "resync", &data.to_string()).into());
     }
+}
+
+/// The first chunk of a stream, with the `retry` field in its first block.
+fn first(chunk: &[u8]) -> Bytes {
+    [format!("retry: {}\n", RETRY.as_millis()).as_bytes(), chunk].concat().into()
 }

@@ -54,5 +54,5 @@ pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Resul
 }
 
 fn not_ready(detail: &str) -> Problem {
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail).with_header(RETRY_AFTER, "1")
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", detail).with_header(RETRY_AFTER, "1")
 }

@@ -55,7 +55,8 @@ const BOUNDS: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 2
 /// What has been counted since the start.
 pub(super) struct Metrics {
     routes: [RouteMetrics; PATHS.len()],
-    subscribers: AtomicI64,
+    event_streams: AtomicI64,
+    long_polls: AtomicI64,
 }
 
 #[derive(Default)]
@@ -77,7 +78,11 @@ impl CountedPath {
 
 impl Metrics {
     pub(super) fn new() -> Metrics {
-        Metrics { routes: std::array::from_fn(|_| RouteMetrics::default()), subscribers: AtomicI64::new(0) }
+        Metrics {
+            routes: std::array::from_fn(|_| RouteMetrics::default()),
+            event_streams: AtomicI64::new(0),
+            long_polls: AtomicI64::new(0),
+        }
     }
 
     /// Counts a request that was answered.
@@ -97,9 +102,13 @@ impl Metrics {
     }
 
     /// Counts an event stream for as long as the guard lives.
-    pub(super) fn subscriber(context: &Data<Context>) -> Subscriber {
-        context.metrics.subscribers.fetch_add(1, Relaxed);
-        Subscriber(context.clone())
+    pub(super) fn event_stream(context: &Data<Context>) -> Counted {
+        Counted::new(context, |metrics| &metrics.event_streams)
+    }
+
+    /// Counts a request that waits for a change for as long as the guard lives.
+    pub(super) fn long_poll(context: &Data<Context>) -> Counted {
+        Counted::new(context, |metrics| &metrics.long_polls)
     }
 
     fn write_requests(&self, text: &mut String) {
@@ -120,7 +129,7 @@ impl Metrics {
 
     fn write_latencies(&self, text: &mut String) {
         let name = "agentdex_http_request_duration_seconds";
-        head(text, name, "histogram", "Time from the head of a request to the head of its answer.");
+        head(text, name, "histogram", "Time from the head of a request to the end of its response.");
         for (path, route) in PATHS.iter().zip(&self.routes) {
             let total: u64 = route.requests.iter().flatten().map(|counter| counter.load(Relaxed)).sum();
             if total == 0 {
@@ -138,12 +147,22 @@ impl Metrics {
     }
 }
 
-/// An event stream that is counted.
-pub(super) struct Subscriber(Data<Context>);
+/// Something that is counted while it lasts.
+pub(super) struct Counted {
+    context: Data<Context>,
+    counter: fn(&Metrics) -> &AtomicI64,
+}
 
-impl Drop for Subscriber {
+impl Counted {
+    fn new(context: &Data<Context>, counter: fn(&Metrics) -> &AtomicI64) -> Counted {
+        counter(&context.metrics).fetch_add(1, Relaxed);
+        Counted { context: context.clone(), counter }
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.metrics.subscribers.fetch_sub(1, Relaxed);
+        (self.counter)(&self.context.metrics).fetch_sub(1, Relaxed);
     }
 }
 
@@ -171,8 +190,9 @@ pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> 
     gauge(&mut text, "agentdex_index_lag", "Changes that the search index lacks.", last.saturating_sub(indexed));
     gauge(&mut text, "agentdex_index_ready", "Whether search answers.", ready);
     gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
-    let subscribers = u64::try_from(context.metrics.subscribers.load(Relaxed)).unwrap_or_default();
-    gauge(&mut text, "agentdex_event_streams", "Event streams that are open.", subscribers);
+    let open = |counter: &AtomicI64| u64::try_from(counter.load(Relaxed)).unwrap_or_default();
+    gauge(&mut text, "agentdex_event_streams", "Event streams that are open.", open(&context.metrics.event_streams));
+    gauge(&mut text, "agentdex_long_polls", "Requests that wait for a change.", open(&context.metrics.long_polls));
     context.metrics.write_requests(&mut text);
     context.metrics.write_latencies(&mut text);
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))

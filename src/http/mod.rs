@@ -26,6 +26,7 @@ mod metrics;
 mod mount;
 #[cfg(feature = "mqtt")]
 mod mqtt;
+mod negotiation;
 mod network;
 mod observe;
 mod openapi;

@@ -205,8 +205,16 @@ fn with_verbs(resource: Resource, verbs: Vec<Verb>) -> Resource {
 
 /// What browsers are told about pages of other origins.
 fn cors(origins: &[String]) -> Cors {
-    let exposed =
-        ["etag", "link", "location", "agentdex-seq", "agentdex-warnings", "preference-applied", "x-request-id"];
+    let exposed = [
+        "etag",
+        "link",
+        "location",
+        "last-event-id",
+        "agentdex-seq",
+        "agentdex-warnings",
+        "preference-applied",
+        "x-request-id",
+    ];
     let cors = Cors::default()
         .allowed_methods(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
         .allow_any_header()

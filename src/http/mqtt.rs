@@ -43,7 +43,7 @@ pub(super) async fn connect(
     }
     if !is_origin_allowed(request.headers(), &context.options.cors_origins) {
         let detail = "pages of this origin are not let in; add it to the allowed origins";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "origin-not-allowed", "Origin not allowed", detail).into());
+        return Err(Problem::new(StatusCode::FORBIDDEN, "origin-not-allowed", detail).into());
     }
     let (response, session, messages) = actix_ws::handle_with_protocols(&request, body, &[SUBPROTOCOL])?;
     let (near, far) = tokio::io::duplex(BUFFER_BYTES);

@@ -1,26 +1,31 @@
-//! Around every request: its id, its place in the metrics, its log line, and the promise that every
-//! failure is a problem document.
+//! Around every request: its id, metrics and log line, headers that protect browsers, and the promise that
+//! every failure is a problem document. A request is measured to the end of the response's body.
 //!
 //! One small middleware instead of several: it is on the path of every read.
 
 use std::{
     future::{Ready, ready},
+    pin::Pin,
     sync::{
         LazyLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    task::{Poll, ready as ready_or_pending},
+    time::Instant,
 };
 
 use actix_web::{
-    Error, ResponseError,
-    body::MessageBody,
+    Error, HttpRequest, ResponseError,
+    body::{BodySize, BoxBody, MessageBody},
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
     http::{
-        Method,
-        header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VARY},
+        Method, StatusCode,
+        header::{
+            CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
+            HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+        },
     },
-    web::Data,
+    web::{Bytes, Data},
 };
 use futures_util::future::LocalBoxFuture;
 
@@ -31,14 +36,16 @@ use super::{
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest request id that is taken over from a client.
+/// What a response lets a browser do, unless its handler says otherwise: nothing.
+const NO_CONTENT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+/// The longest request id that is accepted from a client.
 const MAX_REQUEST_ID: usize = 128;
 
 /// The middleware of one resource.
 pub(super) struct Observe {
     context: Data<Context>,
     path: CountedPath,
-    /// Whether answers are compressed for those who accept it.
+    /// Whether responses are compressed for clients that accept it.
     is_compressed: bool,
 }
 
@@ -89,19 +96,113 @@ where
         let request_id = request_id(request.headers());
         let (context, path) = (self.context.clone(), self.path);
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
-        let answer = self.service.call(request);
+        let response = self.service.call(request);
         Box::pin(async move {
-            let response = answer.await?;
-            let elapsed = started.elapsed();
-            context.metrics.count(path, response.request().method(), response.status(), elapsed);
-            log(&response, &request_id, elapsed);
-            let mut response = with_problem_document(response);
-            response.headers_mut().insert(REQUEST_ID, request_id);
+            let response = response.await?;
+            let (request, status) = (response.request().clone(), response.status());
+            let exchange = Exchange { context, path, request, status, request_id: request_id.clone(), started };
+            let mut response = exchange.observe(response);
+            let headers = response.headers_mut();
+            headers.insert(REQUEST_ID, request_id);
+            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            if !headers.contains_key(CONTENT_SECURITY_POLICY) {
+                headers.insert(CONTENT_SECURITY_POLICY, NO_CONTENT_POLICY);
+            }
             if is_compressed {
-                vary_by_coding(response.headers_mut());
+                vary_by_coding(headers);
             }
             Ok(response)
         })
+    }
+}
+
+/// A request and its response, until the body of the response has ended.
+struct Exchange {
+    context: Data<Context>,
+    path: CountedPath,
+    request: HttpRequest,
+    status: StatusCode,
+    request_id: HeaderValue,
+    started: Instant,
+}
+
+impl Exchange {
+    /// Ends with the body of the response: at once where that is in memory.
+    fn observe<B: MessageBody + 'static>(self, response: ServiceResponse<B>) -> ServiceResponse {
+        if self.status.is_client_error() || self.status.is_server_error() {
+            let failure = response.response().error().and_then(|error| error.as_error::<Problem>());
+            self.end(true, failure.and_then(Problem::internal));
+            return with_problem_document(response);
+        }
+        response.map_body(|_, body| {
+            let body = body.boxed();
+            if *self.request.method() == Method::HEAD || body.size() == BodySize::None {
+                self.end(true, None);
+                return body;
+            }
+            match body.try_into_bytes() {
+                Ok(bytes) => {
+                    self.end(true, None);
+                    BoxBody::new(bytes)
+                }
+                Err(body) => BoxBody::new(ObservedBody { body, exchange: self, is_complete: false }),
+            }
+        })
+    }
+
+    /// Counts and logs it: what failed inside as an error, writes and refusals as information, the rest for
+    /// debugging.
+    fn end(&self, is_complete: bool, internal: Option<&crate::Error>) {
+        let elapsed = self.started.elapsed();
+        let (request, status) = (&self.request, self.status);
+        self.context.metrics.count(self.path, request.method(), status, elapsed);
+        macro_rules! line {
+            ($level:expr $(, $field:ident = $value:expr)*) => {
+                tracing::event!(
+                    target: "agentdex::access", $level,
+                    method = %request.method(), path = request.path(), status = status.as_u16(),
+                    milliseconds = elapsed.as_micros() as f64 / 1000.0, complete = is_complete,
+                    request_id = self.request_id.to_str().unwrap_or_default(), trace_id = trace_id(request.headers()),
+                    $($field = $value,)* "request"
+                )
+            };
+        }
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        match internal {
+            Some(error) => line!(tracing::Level::ERROR, error = error as &dyn std::error::Error),
+            None if is_read && !status.is_client_error() => line!(tracing::Level::DEBUG),
+            None => line!(tracing::Level::INFO),
+        }
+    }
+}
+
+/// A body that is made while it is sent. Its exchange ends when it has ended, or the client has left.
+struct ObservedBody {
+    body: BoxBody,
+    exchange: Exchange,
+    is_complete: bool,
+}
+
+impl MessageBody for ObservedBody {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        let chunk = ready_or_pending!(Pin::new(&mut self.body).poll_next(context));
+        self.is_complete = chunk.is_none();
+        Poll::Ready(chunk)
+    }
+}
+
+impl Drop for ObservedBody {
+    fn drop(&mut self) {
+        self.exchange.end(self.is_complete, None);
     }
 }
 
@@ -130,7 +231,7 @@ fn put_hexadecimal(digits: &mut [u8], mut number: u64) {
     }
 }
 
-/// Tells caches that the answer depends on `Accept-Encoding`, also if it happens not to be compressed.
+/// Tells caches that the response depends on `Accept-Encoding`, also where it is not compressed.
 fn vary_by_coding(headers: &mut HeaderMap) {
     let names = |value: &HeaderValue| value.to_str().is_ok_and(|names| names.ends_with("accept-encoding"));
     if !headers.get_all(VARY).any(names) {
@@ -138,7 +239,7 @@ fn vary_by_coding(headers: &mut HeaderMap) {
     }
 }
 
-/// Answers that fail without a problem document come from actix or its middleware; they get one.
+/// Adds a problem document to failures that have none: those of actix and its middleware.
 fn with_problem_document<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceResponse {
     let status = response.status();
     let is_failure = status.is_client_error() || status.is_server_error();
@@ -147,38 +248,13 @@ fn with_problem_document<B: MessageBody + 'static>(response: ServiceResponse<B>)
         return response.map_into_boxed_body();
     }
     let (request, bare) = response.into_parts();
-    let mut answer = Problem::of_status(status).error_response();
+    let mut failure = Problem::of_status(status).error_response();
     for (name, value) in bare.headers() {
         if ![CONTENT_TYPE, CONTENT_LENGTH, CONTENT_ENCODING].contains(name) {
-            answer.headers_mut().append(name.clone(), value.clone());
+            failure.headers_mut().append(name.clone(), value.clone());
         }
     }
-    ServiceResponse::new(request, answer)
-}
-
-/// One line a request: what failed inside as an error, writes and refusals as information, the rest
-/// for those who look closely.
-fn log<B>(response: &ServiceResponse<B>, request_id: &HeaderValue, elapsed: Duration) {
-    let failure = response.response().error();
-    let internal = failure.and_then(|error| error.as_error::<Problem>()).and_then(Problem::internal);
-    let status = response.status();
-    macro_rules! line {
-        ($level:expr $(, $field:ident = $value:expr)*) => {
-            tracing::event!(
-                target: "agentdex::access", $level,
-                method = %response.request().method(), path = response.request().path(), status = status.as_u16(),
-                milliseconds = elapsed.as_micros() as f64 / 1000.0,
-                request_id = request_id.to_str().unwrap_or_default(), trace_id = trace_id(response.request().headers()),
-                $($field = $value,)* "request"
-            )
-        };
-    }
-    let is_read = matches!(*response.request().method(), Method::GET | Method::HEAD);
-    match internal {
-        Some(error) => line!(tracing::Level::ERROR, error = error as &dyn std::error::Error),
-        None if is_read && !status.is_client_error() => line!(tracing::Level::DEBUG),
-        None => line!(tracing::Level::INFO),
-    }
+    ServiceResponse::new(request, failure)
 }
 
 /// The trace id of a W3C `traceparent`: `00-<32 digits>-<16 digits>-<2 digits>`.

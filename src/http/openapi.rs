@@ -2,7 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use actix_web::{HttpRequest, HttpResponse, http::header::LOCATION, web::Bytes};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{CONTENT_SECURITY_POLICY, LOCATION},
+    web::Bytes,
+};
 use utoipa::OpenApi;
 use utoipa_swagger_ui::Config;
 
@@ -17,8 +21,8 @@ use crate::Error;
     info(
         title = "agentdex",
         description = "An agent discovery registry. Agents describe themselves as LMOS agents, that is as W3C Thing \
-            Descriptions; the registry validates, keeps and indexes the descriptions, answers who can do what, and \
-            tells everyone who listens what changed. The Things, Events and Search APIs are those of W3C WoT \
+            Descriptions; the registry validates, stores and indexes the descriptions, finds agents by what they can do, and \
+            notifies subscribers of every change. The Things, Events and Search APIs are those of W3C WoT \
             Discovery. HEAD works wherever GET does. Every failure is a problem document (RFC 9457).",
     ),
     paths(
@@ -38,7 +42,7 @@ use crate::Error;
 )]
 struct Document;
 
-/// The OpenAPI document of the API: what `GET /openapi.json` answers and `openapi/agentdex.json` is.
+/// The OpenAPI document of the API: what `GET /openapi.json` returns and `openapi/agentdex.json` contains.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     Document::openapi()
 }
@@ -61,7 +65,12 @@ pub(super) async fn document(request: HttpRequest) -> Result<HttpResponse, Probl
     }
 }
 
-/// `GET /docs`: to where its relative links hold.
+/// What the documentation may do in a browser: load its own files and call this API. Swagger UI sets styles
+/// from its script.
+const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /docs`: to the URL that its relative links are relative to.
 pub(super) async fn docs_redirect(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let path = format!("{}/", request.uri().path());
@@ -74,7 +83,10 @@ pub(super) async fn docs(request: HttpRequest) -> Result<HttpResponse, Problem> 
     let file = request.match_info().get("file").unwrap_or_default();
     let served = utoipa_swagger_ui::serve(file, CONFIG.clone()).map_err(|error| failed(error.to_string().into()))?;
     let served = served.ok_or_else(|| Problem::unknown_path(request.path()))?;
-    Ok(HttpResponse::Ok().content_type(served.content_type).body(served.bytes.into_owned()))
+    Ok(HttpResponse::Ok()
+        .content_type(served.content_type)
+        .insert_header((CONTENT_SECURITY_POLICY, DOCS_POLICY))
+        .body(served.bytes.into_owned()))
 }
 
 fn failed(source: crate::error::BoxError) -> Problem {

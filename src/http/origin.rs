@@ -22,5 +22,5 @@ pub(super) fn refuse_foreign_pages(request: &HttpRequest, options: &Options) -> 
         return Ok(());
     }
     let detail = format!("pages of {origin:?} may not send this here; programs send no `Origin`");
-    Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
+    Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
 }

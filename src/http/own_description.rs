@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{ETAG, LINK, VARY},
+    http::header::{ETAG, HeaderName, LINK, VARY},
     web::Data,
 };
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use super::{
     address::base_url,
     body,
     conditions::{Conditions, Verdict},
+    negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
 };
@@ -41,16 +42,21 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     document.hash(&mut hasher);
     let tag = format!("{:016x}", hasher.finish());
     let etag = (ETAG, format!("\"{tag}\""));
-    match Conditions::of(&request)?.verdict(&tag) {
+    match Conditions::of(&request).verdict(&tag) {
         Verdict::Proceed => {}
-        Verdict::NotModified => return Ok(HttpResponse::NotModified().insert_header(etag).finish()),
+        Verdict::NotModified => {
+            return Ok(HttpResponse::NotModified().insert_header(etag).insert_header(VARY_BY).finish());
+        }
         Verdict::Failed => return Err(Problem::precondition_failed(&etag.1)),
     }
     let link = format!("<{base}/.well-known/wot>; rel=\"describedby\"; type=\"application/td+json\"");
     let mut response = HttpResponse::Ok();
-    response.insert_header(etag).insert_header((LINK, link)).insert_header((VARY, "accept, host"));
-    Ok(response.content_type(body::negotiate(&request, &body::DESCRIPTIONS)).body(document))
+    response.insert_header(etag).insert_header((LINK, link)).insert_header(VARY_BY);
+    Ok(response.content_type(negotiate(&request, &body::DESCRIPTIONS)).body(document))
 }
+
+/// Which headers of a request the description depends on.
+const VARY_BY: (HeaderName, &str) = (VARY, "accept, host");
 
 /// The TD; `base` is the URL of the API's root without a slash at the end.
 fn description(base: &str, id: &str) -> Value {

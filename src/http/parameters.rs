@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
-use super::problem::Problem;
+use super::problem::{Problem, excerpt};
 use crate::{registry::tracked_sources::SourceStatus, search::Filters, signature};
 
 /// The search filters. There is one more, for source formats, which has another name in each resource.
@@ -63,9 +63,10 @@ impl Parameters {
         match self.text(name) {
             None | Some("false") => Ok(false),
             Some("true" | "") => Ok(true),
-            Some(other) => {
-                Err(Problem::invalid_parameter(name, format!("`{name}` is {other:?}, but must be true or false")))
-            }
+            Some(other) => Err(Problem::invalid_parameter(
+                name,
+                format!("`{name}` is {:?}, but must be true or false", excerpt(other)),
+            )),
         }
     }
 
@@ -74,7 +75,7 @@ impl Parameters {
         let Some(text) = self.text(name) else { return Ok(None) };
         let number = text.parse().ok().filter(|number| *number >= minimum && !text.starts_with('+'));
         number.map(Some).ok_or_else(|| {
-            let detail = format!("`{name}` is {text:?}, but must be a whole number of at least {minimum}");
+            let detail = format!("`{name}` is {:?}, but must be a whole number of at least {minimum}", excerpt(text));
             Problem::invalid_parameter(name, detail)
         })
     }
@@ -90,7 +91,7 @@ impl Parameters {
             let chosen = choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
             chosen.ok_or_else(|| {
                 let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
-                let detail = format!("`{name}` is {text:?}, but must be one of {}", words.join(", "));
+                let detail = format!("`{name}` is {:?}, but must be one of {}", excerpt(text), words.join(", "));
                 Problem::invalid_parameter(name, detail)
             })
         };
@@ -126,9 +127,10 @@ impl Parameters {
 }
 
 fn unknown(name: &str, known: &[&str]) -> Problem {
+    let shown = excerpt(name);
     let detail = match known {
-        [] => format!("there is no parameter `{name}`: none is known here"),
-        known => format!("there is no parameter `{name}`; known here: {}", known.join(", ")),
+        [] => format!("there is no parameter `{shown}`: none is known here"),
+        known => format!("there is no parameter `{shown}`; known here: {}", known.join(", ")),
     };
     Problem::invalid_parameter(name, detail).with("known", known)
 }
@@ -137,7 +139,7 @@ fn unknown(name: &str, known: &[&str]) -> Problem {
 fn decode(text: &str) -> Result<String, Problem> {
     let spaced = if text.contains('+') { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
     let decoded = percent_decode_str(&spaced).decode_utf8().map(Cow::into_owned);
-    decoded.map_err(|_| Problem::invalid_parameter(text, format!("{text:?} in the query is not UTF-8")))
+    decoded.map_err(|_| Problem::invalid_parameter(text, format!("{:?} in the query is not UTF-8", excerpt(text))))
 }
 
 #[cfg(test)]
@@ -153,9 +155,9 @@ mod tests {
 
     #[test]
     fn unknown_parameters_are_refused_with_the_known_ones() {
-        assert_eq!(refusal("limits=3"), "Invalid parameter: there is no parameter `limits`; known here: limit, tag");
-        assert_eq!(refusal("limit=3&limit=4"), "Invalid parameter: `limit` is given more than once");
-        assert_eq!(refusal("tag=%FF"), "Invalid parameter: \"%FF\" in the query is not UTF-8");
+        assert_eq!(refusal("limits=3"), "there is no parameter `limits`; known here: limit, tag");
+        assert_eq!(refusal("limit=3&limit=4"), "`limit` is given more than once");
+        assert_eq!(refusal("tag=%FF"), "\"%FF\" in the query is not UTF-8");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! What went wrong inside is kept as the source, logged once by [`super::observe`], and never sent.
 
+use std::borrow::Cow;
+
 use actix_web::{
     HttpResponse, ResponseError,
     http::{
@@ -18,13 +20,15 @@ use crate::{
 
 /// The media type of problem documents.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+/// How many characters of a client's text a message repeats.
+const LONGEST_EXCERPT: usize = 100;
 
 /// What is answered instead of success.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
+    /// Empty where the status says it all.
     code: &'static str,
-    title: &'static str,
     detail: String,
     members: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -32,52 +36,43 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem that is no [`Error`]: one of HTTP itself.
-    pub(super) fn new(
-        status: StatusCode,
-        code: &'static str,
-        title: &'static str,
-        detail: impl Into<String>,
-    ) -> Problem {
-        let (detail, members, headers) = (detail.into(), Map::new(), Vec::new());
-        Problem { status, code, title, detail, members, headers, source: None }
+    /// A problem that is not an [`Error`]: one of HTTP itself.
+    pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Problem {
+        Problem { status, code, detail: detail.into(), members: Map::new(), headers: Vec::new(), source: None }
     }
 
     /// 400 for a query parameter or header that isn't understood.
     pub(super) fn invalid_parameter(name: &str, detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "invalid-parameter", "Invalid parameter", detail).with("parameter", name)
+        Problem::new(StatusCode::BAD_REQUEST, "invalid-parameter", detail).with("parameter", &*excerpt(name))
     }
 
     /// 404 for a path that nothing is served under.
     pub(super) fn unknown_path(path: &str) -> Problem {
-        let detail = format!("nothing is served under {path}; GET / lists what is");
-        Problem::new(StatusCode::NOT_FOUND, "unknown-path", "Unknown path", detail)
+        let detail = format!("there is nothing at {}; GET / lists what there is", excerpt(path));
+        Problem::new(StatusCode::NOT_FOUND, "unknown-path", detail)
     }
 
     /// 405 that names the methods which are allowed.
     pub(super) fn method_not_allowed(method: &str, allow: &str) -> Problem {
-        let detail = format!("{method} is not allowed here, but {allow}");
-        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed", detail)
-            .with_header(header::ALLOW, allow)
+        let detail = format!("{} is not allowed here; allowed: {allow}", excerpt(method));
+        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail).with_header(header::ALLOW, allow)
     }
 
     /// 413 for a body that is larger than allowed.
     pub(super) fn body_too_large(maximum: usize) -> Problem {
         let detail = format!("the body exceeds the limit of {maximum} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large", detail).with("maximum", maximum)
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail).with("maximum", maximum)
     }
 
     /// 412 for a read whose conditions don't hold of what has this entity tag.
     pub(super) fn precondition_failed(tag: &str) -> Problem {
         let detail = format!("the current entity tag is {tag}");
-        Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", "Precondition failed", detail)
-            .with_header(header::ETAG, tag)
+        Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", detail).with_header(header::ETAG, tag)
     }
 
-    /// The problem that an answer without a problem document stands for.
+    /// The problem of a response that fails without a problem document.
     pub(super) fn of_status(status: StatusCode) -> Problem {
-        let title = status.canonical_reason().unwrap_or("Unknown status");
-        Problem::new(status, "", title, "")
+        Problem::new(status, "", "")
     }
 
     /// The problem of a document that was fetched from this URL: the request was right, what came of it isn't.
@@ -86,7 +81,7 @@ impl Problem {
         if matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
             problem.status = StatusCode::UNPROCESSABLE_ENTITY;
             let url = fetch::shown(url);
-            problem.detail = format!("the document from {url} is not taken: {}", problem.detail);
+            problem.detail = format!("the document from {url} is refused: {}", problem.detail);
             problem = problem.with("url", url);
         }
         problem
@@ -112,7 +107,12 @@ impl Problem {
         self
     }
 
-    /// The status of the answer.
+    /// The HTTP status phrase: the kind of problem is named by the code, this problem by the detail.
+    fn title(&self) -> &'static str {
+        self.status.canonical_reason().unwrap_or("Unknown status")
+    }
+
+    /// The status of the response.
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
@@ -126,18 +126,16 @@ impl Problem {
     /// The problem document.
     pub(super) fn document(&self) -> Value {
         let mut document = Map::new();
-        let kind = match self.code {
-            "" => "about:blank".to_owned(),
-            code => format!("urn:agentdex:problem:{code}"),
+        let (kind, code) = match self.code {
+            "" => ("about:blank".to_owned(), self.title().to_ascii_lowercase().replace(' ', "-")),
+            code => (format!("urn:agentdex:problem:{code}"), code.to_owned()),
         };
         document.insert("type".into(), kind.into());
-        document.insert("title".into(), self.title.into());
+        document.insert("title".into(), self.title().into());
         document.insert("status".into(), self.status.as_u16().into());
+        document.insert("code".into(), code.into());
         if !self.detail.is_empty() {
             document.insert("detail".into(), self.detail.as_str().into());
-        }
-        if !self.code.is_empty() {
-            document.insert("code".into(), self.code.into());
         }
         document.extend(self.members.clone());
         document.into()
@@ -146,7 +144,7 @@ impl Problem {
 
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.title, self.detail)
+        f.write_str(if self.detail.is_empty() { self.title() } else { &self.detail })
     }
 }
 
@@ -166,7 +164,7 @@ impl ResponseError for Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
-        let (status, code, title) = classify(&error);
+        let (status, code) = classify(&error);
         let detail = match status {
             StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
             _ => match &error {
@@ -177,7 +175,7 @@ impl From<Error> for Problem {
                 error => error.to_string(),
             },
         };
-        let mut problem = Problem::new(status, code, title, detail);
+        let mut problem = Problem::new(status, code, detail);
         problem.add_specifics(&error);
         problem.source = Some(Box::new(error));
         problem
@@ -185,46 +183,44 @@ impl From<Error> for Problem {
 }
 
 /// The table.
-fn classify(error: &Error) -> (StatusCode, &'static str, &'static str) {
+fn classify(error: &Error) -> (StatusCode, &'static str) {
     use StatusCode as S;
     match error {
-        Error::MalformedJson { .. } => (S::BAD_REQUEST, "malformed-json", "Malformed JSON"),
-        Error::MalformedYaml { .. } => (S::BAD_REQUEST, "malformed-yaml", "Malformed YAML"),
-        Error::DocumentTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
-        Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded", "Limit exceeded"),
-        Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description", "Invalid Thing Description"),
-        Error::InvalidSource { .. } => (S::BAD_REQUEST, "invalid-document", "Invalid document"),
-        Error::UnclearFormat { .. } => (S::BAD_REQUEST, "unclear-format", "Unclear format"),
-        Error::NotExpressible { .. } => (S::CONFLICT, "not-expressible", "Not expressible in this format"),
-        Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch", "Invalid merge patch"),
-        Error::InvalidId { .. } => (S::BAD_REQUEST, "invalid-id", "Invalid id"),
-        Error::UnexpectedId { .. } => (S::BAD_REQUEST, "unexpected-id", "Unexpected id"),
-        Error::MissingId => (S::BAD_REQUEST, "missing-id", "Missing id"),
-        Error::IdMismatch { .. } => (S::BAD_REQUEST, "id-mismatch", "Ids do not match"),
-        Error::NotFound { .. } => (S::NOT_FOUND, "not-found", "No such Thing"),
-        Error::AlreadyExists { .. } => (S::CONFLICT, "already-exists", "Thing exists already"),
-        Error::PreconditionFailed { .. } => (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed"),
-        Error::Contended { .. } => (S::SERVICE_UNAVAILABLE, "contended", "Too many concurrent writes"),
-        Error::InvalidQuery { .. } => (S::BAD_REQUEST, "invalid-query", "Invalid query"),
-        Error::IndexRebuilding { .. } => (S::SERVICE_UNAVAILABLE, "index-rebuilding", "Search index is being rebuilt"),
-        Error::ConsistencyTimeout { .. } => {
-            (S::SERVICE_UNAVAILABLE, "consistency-timeout", "Search index did not catch up")
-        }
-        Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed", "Closed to writes"),
-        Error::ShuttingDown => (S::SERVICE_UNAVAILABLE, "shutting-down", "Shutting down"),
-        Error::NotTracked { .. } => (S::NOT_FOUND, "not-tracked", "Import is not followed"),
-        Error::SignatureRequired { .. } => (S::UNPROCESSABLE_ENTITY, "signature-required", "Valid signature required"),
-        Error::FetchRefused { .. } => (S::UNPROCESSABLE_ENTITY, "fetch-refused", "URL is not fetched"),
-        Error::FetchFailed { .. } => (S::BAD_GATEWAY, "fetch-failed", "Fetching failed"),
-        Error::FetchTimedOut { .. } => (S::GATEWAY_TIMEOUT, "fetch-timed-out", "Fetching took too long"),
-        Error::FetchBusy { .. } => (S::SERVICE_UNAVAILABLE, "fetch-busy", "Too much is being fetched"),
+        Error::MalformedJson { .. } => (S::BAD_REQUEST, "malformed-json"),
+        Error::MalformedYaml { .. } => (S::BAD_REQUEST, "malformed-yaml"),
+        Error::DocumentTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large"),
+        Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded"),
+        Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description"),
+        Error::InvalidSource { .. } => (S::BAD_REQUEST, "invalid-document"),
+        Error::UnclearFormat { .. } => (S::BAD_REQUEST, "unclear-format"),
+        Error::NotExpressible { .. } => (S::CONFLICT, "not-expressible"),
+        Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch"),
+        Error::InvalidId { .. } => (S::BAD_REQUEST, "invalid-id"),
+        Error::UnexpectedId { .. } => (S::BAD_REQUEST, "unexpected-id"),
+        Error::MissingId => (S::BAD_REQUEST, "missing-id"),
+        Error::IdMismatch { .. } => (S::BAD_REQUEST, "id-mismatch"),
+        Error::NotFound { .. } => (S::NOT_FOUND, "not-found"),
+        Error::AlreadyExists { .. } => (S::CONFLICT, "already-exists"),
+        Error::PreconditionFailed { .. } => (S::PRECONDITION_FAILED, "precondition-failed"),
+        Error::Contended { .. } => (S::SERVICE_UNAVAILABLE, "contended"),
+        Error::InvalidQuery { .. } => (S::BAD_REQUEST, "invalid-query"),
+        Error::IndexRebuilding { .. } => (S::SERVICE_UNAVAILABLE, "index-rebuilding"),
+        Error::ConsistencyTimeout { .. } => (S::SERVICE_UNAVAILABLE, "consistency-timeout"),
+        Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed"),
+        Error::ShuttingDown => (S::SERVICE_UNAVAILABLE, "shutting-down"),
+        Error::NotTracked { .. } => (S::NOT_FOUND, "not-tracked"),
+        Error::SignatureRequired { .. } => (S::UNPROCESSABLE_ENTITY, "signature-required"),
+        Error::FetchRefused { .. } => (S::UNPROCESSABLE_ENTITY, "fetch-refused"),
+        Error::FetchFailed { .. } => (S::BAD_GATEWAY, "fetch-failed"),
+        Error::FetchTimedOut { .. } => (S::GATEWAY_TIMEOUT, "fetch-timed-out"),
+        Error::FetchBusy { .. } => (S::SERVICE_UNAVAILABLE, "fetch-busy"),
         Error::InvalidSetting { .. }
         | Error::StoreInUse { .. }
         | Error::UnsupportedStoreFormat { .. }
         | Error::Store { .. }
         | Error::Index { .. }
         | Error::Broker { .. }
-        | Error::Io { .. } => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        | Error::Io { .. } => (S::INTERNAL_SERVER_ERROR, "internal"),
     }
 }
 
@@ -260,6 +256,14 @@ impl Problem {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             self.headers.push((header::RETRY_AFTER, HeaderValue::from_static("1")));
         }
+    }
+}
+
+/// A text of a client as far as a message repeats it.
+pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST_EXCERPT) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -333,6 +337,9 @@ mod tests {
     #[test]
     fn a_problem_without_a_code_is_about_its_status() {
         let document = Problem::of_status(StatusCode::NOT_ACCEPTABLE).document();
-        assert_eq!(document, json!({"type": "about:blank", "title": "Not Acceptable", "status": 406}));
+        assert_eq!(
+            document,
+            json!({"type": "about:blank", "title": "Not Acceptable", "status": 406, "code": "not-acceptable"})
+        );
     }
 }

@@ -20,5 +20,5 @@ use super::problem::Problem;
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let language = request.match_info().get("language").unwrap_or_default();
     let detail = format!("this registry does not answer {language} queries; GET /search?q= looks for words");
-    Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", "Query language not offered", detail))
+    Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", detail))
 }

@@ -8,7 +8,7 @@ use super::{
     address::{base_path, thing_path},
     blocking::blocking,
     parameters::Parameters,
-    problem::Problem,
+    problem::{Problem, excerpt},
     things::{SEQ, page_url},
 };
 use crate::{
@@ -139,7 +139,7 @@ fn facets(parameters: &Parameters) -> Result<Vec<FacetField>, Problem> {
         let known = FACETS.iter().find(|(known, _)| *known == name);
         let (_, field) = known.ok_or_else(|| {
             let names = FACETS.map(|(known, _)| known).join(", ");
-            Problem::invalid_parameter("facets", format!("there is no facet {name:?}, but {names}"))
+            Problem::invalid_parameter("facets", format!("there is no facet {:?}; facets: {names}", excerpt(name)))
         })?;
         if !facets.contains(field) {
             facets.push(*field);

@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::{
     Context,
-    address::{base_path, path_below, thing_id, thing_path},
+    address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
+    negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
 };
@@ -21,10 +22,13 @@ use crate::{
     registry::{Effect, Thing, Write, Written},
 };
 
-/// Counts what was mended or is odd in what was written.
+/// Counts what was fixed or is unusual in a description that was written.
 pub(super) const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
-/// Bodies over this are validated where they hold nobody up.
+/// Bodies over this are validated on a thread that may block.
 pub(super) const LARGE: usize = 32 * 1024;
+
+/// Which headers of a request a description depends on.
+const VARY_BY_TYPE: (HeaderName, HeaderValue) = (VARY, HeaderValue::from_static("accept, accept-encoding"));
 
 /// The methods of a Thing.
 pub(super) const METHODS: &str = "GET, HEAD, PUT, PATCH, DELETE";
@@ -68,12 +72,14 @@ pub(super) async fn any(
 )]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let id = thing_id(&request, &context.options)?;
+    let id = existing_id(&context, &request)?;
     let Some(thing) = context.registry.find_by_id(&id)? else { return Err(Error::NotFound { id }.into()) };
     let etag = tag(&thing);
-    match Conditions::of(&request)?.verdict(etag.trim_matches('"')) {
+    match Conditions::of(&request).verdict(etag.trim_matches('"')) {
         Verdict::Proceed => Ok(representation(&request, &mut HttpResponse::Ok(), etag, &thing)),
-        Verdict::NotModified => Ok(HttpResponse::NotModified().insert_header((ETAG, etag)).finish()),
+        Verdict::NotModified => {
+            Ok(HttpResponse::NotModified().insert_header((ETAG, etag)).insert_header(VARY_BY_TYPE).finish())
+        }
         Verdict::Failed => Err(Problem::precondition_failed(&etag)),
     }
 }
@@ -108,7 +114,7 @@ pub(super) async fn put(
 ) -> Result<HttpResponse, Problem> {
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
     let id = thing_id(&request, &context.options)?;
-    let conditions = Conditions::of(&request)?;
+    let conditions = Conditions::of(&request);
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > LARGE;
@@ -148,11 +154,11 @@ pub(super) async fn patch(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
-    let id = thing_id(&request, &context.options)?;
-    let conditions = Conditions::of(&request)?;
+    let id = existing_id(&context, &request)?;
+    let conditions = Conditions::of(&request);
     body::check_type(&request, &body::MERGE_PATCHES)?;
     let patch = body::read(&request, payload, context.options.body_limit).await?;
-    // The whole description is validated, not the patch alone.
+    // The result is validated, not the patch alone.
     let stored = context.registry.find_by_id(&id)?.map_or(0, |thing| thing.text().len());
     let large = patch.len() + stored > LARGE;
     let write = Write::patch(&id, patch).dry_run(dry_run);
@@ -181,15 +187,15 @@ pub(super) async fn patch(
 )]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
-    let id = thing_id(&request, &context.options)?;
-    let conditions = Conditions::of(&request)?;
+    let id = existing_id(&context, &request)?;
+    let conditions = Conditions::of(&request);
     let write = Write::remove(&id).dry_run(dry_run);
     let written = commit_to_present(&context.registry, &id, write, &conditions, false).await?;
     answer(&context, &request, &written, dry_run)
 }
 
-/// Writes to a Thing that has to be there. Where it isn't, that is what is wrong, whatever the
-/// conditions say (RFC 9110, section 13.2.1).
+/// Writes to a Thing that has to exist. Where it doesn't, the response is 404, whatever the conditions
+/// say (RFC 9110, section 13.2.1).
 async fn commit_to_present(
     registry: &Registry,
     id: &str,
@@ -216,7 +222,7 @@ pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Re
     blocking(move || pollster::block_on(registry.write(write))).await
 }
 
-/// What a client is told of a write.
+/// The response to a write.
 pub(super) fn answer(
     context: &Context,
     request: &HttpRequest,
@@ -272,11 +278,28 @@ fn representation(
 ) -> HttpResponse {
     response
         .insert_header((ETAG, etag))
-        .insert_header((VARY, HeaderValue::from_static("accept, accept-encoding")))
-        .insert_header((CONTENT_TYPE, HeaderValue::from_static(body::negotiate(request, &body::DESCRIPTIONS))))
+        .insert_header(VARY_BY_TYPE)
+        .insert_header((CONTENT_TYPE, HeaderValue::from_static(negotiate(request, &body::DESCRIPTIONS))))
         .body(thing.enriched())
 }
 
+/// The entity tag of a Thing: see [`conditions`](super::conditions).
 fn tag(thing: &Thing) -> String {
-    format!("\"{}\"", thing.seq())
+    let (seq, expiry) = (thing.seq(), thing.expiry());
+    match (expiry.expires, expiry.ttl) {
+        (None, None) => format!("\"{seq}\""),
+        (expires, ttl) => {
+            format!("\"{seq}.{:x}.{}\"", expires.map_or(0, |expires| expires.0), ttl.unwrap_or_default())
+        }
+    }
+}
+
+/// The id of the Thing that a request addresses by its id, or by the URL that it has here. A Thing whose
+/// id is such a URL comes first.
+fn existing_id(context: &Context, request: &HttpRequest) -> Result<String, Error> {
+    let id = thing_id(request, &context.options)?;
+    match id_in_own_url(request, &context.options)? {
+        Some(other) if context.registry.find_by_id(&id)?.is_none() => Ok(other),
+        _ => Ok(id),
+    }
 }

@@ -15,6 +15,7 @@ use super::{
     body,
     conditions::{Conditions, Verdict},
     listing::{Empty, Form, Listing, View},
+    negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
     selection::Selection,
@@ -107,10 +108,14 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     let mut response = HttpResponse::Ok();
     // What the filters choose depends on the search index, which the tag knows nothing of.
     if !selection.is_filtered() {
-        match Conditions::of(&request)?.verdict(&tag) {
+        match Conditions::of(&request).verdict(&tag) {
             Verdict::Proceed => response.insert_header(etag),
             Verdict::NotModified => {
-                return Ok(HttpResponse::NotModified().insert_header(etag).insert_header(canonical).finish());
+                return Ok(HttpResponse::NotModified()
+                    .insert_header(etag)
+                    .insert_header(canonical)
+                    .insert_header((VARY, "accept"))
+                    .finish());
             }
             Verdict::Failed => return Err(Problem::precondition_failed(&etag.1)),
         };
@@ -123,7 +128,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     if let Some(next) = &next {
         response.append_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
-    response.content_type(body::negotiate(&request, &KINDS));
+    response.content_type(negotiate(&request, &KINDS));
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }

@@ -3,7 +3,7 @@
 use agentdex::{http, td};
 use serde_json::{Value, json};
 
-use crate::support::{TestRegistry, agent};
+use crate::support::{TestRegistry, agent, eventually};
 
 #[test]
 fn own_description_is_a_valid_directory_whose_links_resolve() {
@@ -105,12 +105,37 @@ fn documentation_is_served_from_the_program() {
     let page = registry.get("/docs").expect(200);
     assert!(page.header("content-type").starts_with("text/html"));
     assert!(page.text().contains("swagger-ui"));
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"), "{policy}");
     assert!(registry.get("/docs/swagger-initializer.js").expect(200).text().contains("../openapi.json"));
     registry.get("/docs/none.js").problem(404, "unknown-path");
 }
 
 #[test]
-fn health_and_metrics_tell_how_it_is() {
+fn browsers_are_told_not_to_guess_run_or_frame_responses() {
+    let registry = TestRegistry::start();
+    for path in ["/", "/things", "/docs/", "/docs/swagger-ui.css", "/openapi.json", "/metrics", "/nowhere", "/events/x"]
+    {
+        let response = registry.head(path);
+        assert_eq!(response.header("x-content-type-options"), "nosniff", "{path}");
+        let policy = response.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+    }
+}
+
+#[test]
+fn requests_are_measured_to_the_end_of_the_response() {
+    let registry = TestRegistry::start();
+    let counted = || registry.get("/metrics").text().contains("agentdex_http_requests_total{path=\"/events\"");
+    let events = registry.events("/events", None);
+    assert!(!counted());
+    drop(events);
+    registry.registry().put(&agent("urn:example:a", "A")).unwrap();
+    eventually("the stream that ended is counted", counted);
+}
+
+#[test]
+fn health_and_metrics_report_the_state() {
     let registry = TestRegistry::start();
     registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
     registry.get("/things/urn:example:none").expect(404);

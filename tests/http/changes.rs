@@ -1,15 +1,20 @@
 //! `GET /changes`: the log by position.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentdex::http;
 use serde_json::json;
 
-use crate::support::{TestRegistry, agent};
+use crate::support::{TestRegistry, agent, eventually};
 
 fn put(registry: &TestRegistry, number: usize) {
     let id = format!("urn:example:{number}");
     registry.registry().put(&agent(&id, "Agent")).unwrap();
+}
+
+fn wait_for_long_polls(registry: &TestRegistry, count: usize) {
+    let line = format!("agentdex_long_polls {count}");
+    eventually(&line, || registry.get("/metrics").text().lines().any(|other| other == line));
 }
 
 #[test]
@@ -70,10 +75,13 @@ fn positions_that_cannot_be_served_are_truncated() {
 fn long_poll_ends_with_the_next_change() {
     let registry = TestRegistry::start();
     let poll = registry.call("GET", "/changes?since=0&wait=60");
-    let answer = std::thread::spawn(move || poll.send());
-    std::thread::sleep(Duration::from_millis(50));
+    let began = Instant::now();
+    let response = std::thread::spawn(move || poll.send());
+    wait_for_long_polls(&registry, 1);
     put(&registry, 1);
-    assert_eq!(answer.join().unwrap().json()["changes"][0]["seq"], 1);
+    assert_eq!(response.join().unwrap().expect(200).json()["changes"][0]["seq"], 1);
+    assert!(began.elapsed() < Duration::from_secs(55), "the poll waited to its end");
+    wait_for_long_polls(&registry, 0);
 }
 
 #[test]
@@ -82,8 +90,10 @@ fn long_poll_ends_when_the_server_stops() {
     let stop = options.stop.clone();
     let registry = TestRegistry::start_with(Default::default(), options);
     let poll = registry.call("GET", "/changes?since=0&wait=60");
-    let answer = std::thread::spawn(move || poll.send());
-    std::thread::sleep(Duration::from_millis(50));
+    let began = Instant::now();
+    let response = std::thread::spawn(move || poll.send());
+    wait_for_long_polls(&registry, 1);
     stop.stop();
-    assert_eq!(answer.join().unwrap().expect(200).json()["changes"], json!([]));
+    assert_eq!(response.join().unwrap().expect(200).json()["changes"], json!([]));
+    assert!(began.elapsed() < Duration::from_secs(55), "the poll waited to its end");
 }

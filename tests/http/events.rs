@@ -68,13 +68,13 @@ fn capability_filters_events_also_where_it_was_lost() {
     registry.registry().remove("urn:example:a").unwrap();
     with("urn:example:c", "greet");
     let events = events.take(3);
-    let told: Vec<_> = events.iter().map(|event| (event.kind.as_str(), event.json()["id"].clone())).collect();
+    let received: Vec<_> = events.iter().map(|event| (event.kind.as_str(), event.json()["id"].clone())).collect();
     let expected = [("thing_created", "a"), ("thing_updated", "a"), ("thing_created", "c")];
-    assert_eq!(told, expected.map(|(kind, name)| (kind, json!(format!("urn:example:{name}")))));
+    assert_eq!(received, expected.map(|(kind, name)| (kind, json!(format!("urn:example:{name}")))));
 }
 
 #[test]
-fn who_comes_back_gets_what_was_missed() {
+fn client_that_reconnects_gets_what_it_missed() {
     let registry = TestRegistry::start();
     let mut events = registry.events("/events", None);
     put(&registry, "urn:example:0", "A");
@@ -90,7 +90,7 @@ fn who_comes_back_gets_what_was_missed() {
 }
 
 #[test]
-fn position_moves_along_while_much_is_read_of_which_nothing_is_asked_for() {
+fn position_moves_along_while_much_is_read_of_which_nothing_is_selected() {
     let options = http::Options { heartbeat: Duration::from_nanos(1), ..Default::default() };
     let registry = TestRegistry::start_with(Default::default(), options);
     (0..300).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
@@ -105,12 +105,12 @@ fn position_moves_along_while_much_is_read_of_which_nothing_is_asked_for() {
 fn position_is_known_before_the_first_event() {
     let registry = TestRegistry::start();
     put(&registry, "urn:example:a", "A");
-    let mut events = registry.events("/events", None);
-    let cursor = format!("{}-1", registry.registry().epoch());
-    events.wait_for_text(&format!("id: {cursor}\n"));
+    let events = registry.events("/events", None);
+    let position = format!("{}-1", registry.registry().epoch());
+    assert_eq!(events.last_id, position);
     drop(events);
     put(&registry, "urn:example:b", "B");
-    assert_eq!(registry.events("/events", Some(&cursor)).next().unwrap().json()["id"], "urn:example:b");
+    assert_eq!(registry.events("/events", Some(&position)).next().unwrap().json()["id"], "urn:example:b");
 }
 
 #[test]
@@ -124,14 +124,14 @@ fn ids_that_cannot_be_served_resync_once_then_go_on_live() {
         let resync = events.next().unwrap();
         assert_eq!(resync.kind, "resync", "{id}");
         assert_eq!(resync.id, format!("{epoch}-{last}"));
-        assert_eq!(resync.json()["oldest"], format!("{epoch}-1"));
+        assert_eq!(resync.json()["oldest"], format!("{epoch}-0"));
         put(&registry, &format!("urn:example:{last}"), "B");
         assert_eq!(events.next().unwrap().kind, "thing_created", "{id}");
     }
 }
 
 #[test]
-fn who_fell_out_of_the_log_is_told_the_oldest_id() {
+fn client_behind_the_log_can_resume_from_the_oldest_change() {
     let directory = tempfile::tempdir().unwrap();
     {
         let registry = Registry::builder(directory.path()).open().unwrap();
@@ -150,10 +150,15 @@ fn who_fell_out_of_the_log_is_told_the_oldest_id() {
     let resync = events.next().unwrap();
     assert_eq!(resync.kind, "resync");
     let oldest = registry.registry().changes(Seq::ZERO, 1).unwrap().oldest;
-    assert!(oldest > Seq(1));
-    assert_eq!(resync.json()["oldest"], format!("{epoch}-{oldest}"));
+    assert!(oldest > Seq(2), "nothing was trimmed");
     put(&registry, "urn:example:live", "A");
     assert_eq!(events.next().unwrap().json()["id"], "urn:example:live");
+    // The id in the event skips none of the changes that are left, and asks for no other resync.
+    let mut resumed = registry.events("/events", resync.json()["oldest"].as_str());
+    for seq in oldest.0..=50 {
+        assert_eq!(resumed.next().unwrap().id, format!("{epoch}-{seq}"));
+    }
+    assert_eq!(resumed.next().unwrap().json()["id"], "urn:example:live");
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn silence_is_broken_by_comments() {
     let registry = TestRegistry::start_with(Default::default(), options);
     let mut events = registry.events("/events/thing_deleted", None);
     put(&registry, "urn:example:a", "A");
-    // The position moves along although the event itself is not asked for.
+    // The position moves along although the event itself is not selected.
     events.wait_for_text(&format!(": alive\nid: {}-1\n\n", registry.registry().epoch()));
 }
 
@@ -202,7 +207,7 @@ fn head_of_an_event_stream_has_no_body() {
 }
 
 #[test]
-fn compression_does_not_hold_events_back() {
+fn nothing_comes_before_the_first_event_compressed_or_not() {
     use std::io::{Read, Write};
     let registry = TestRegistry::start();
     let mut socket = std::net::TcpStream::connect(registry.address()).unwrap();
@@ -217,7 +222,24 @@ fn compression_does_not_hold_events_back() {
             received.extend_from_slice(&buffer[..read]);
         }
     };
-    wait_for(&mut received, b": alive");
+    wait_for(&mut received, b"\r\n\r\n");
+    let start = format!("last-event-id: {}-0\r\n", registry.registry().epoch());
+    wait_for(&mut received, start.as_bytes());
     put(&registry, "urn:example:a", "A");
     wait_for(&mut received, b"thing_created");
+    let received = String::from_utf8(received).unwrap();
+    let (_, body) = received.split_once("\r\n\r\n").unwrap();
+    let (_, chunk) = body.split_once("\r\n").unwrap();
+    let begin = format!("retry: 2000\nid: {}-1\nevent: thing_created\ndata: ", registry.registry().epoch());
+    assert!(chunk.starts_with(&begin), "{chunk}");
+}
+
+#[test]
+fn events_have_no_name_for_those_who_ask_for_that() {
+    let registry = TestRegistry::start();
+    let mut events = registry.events("/events/thing_created?unnamed=true&diff=true", None);
+    put(&registry, "urn:example:a", "A");
+    let event = events.next().unwrap();
+    assert_eq!((event.kind.as_str(), &event.json()["title"]), ("", &json!("A")));
+    registry.get("/events?unnamed=true").problem(400, "invalid-parameter");
 }

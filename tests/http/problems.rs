@@ -109,7 +109,7 @@ fn routing_errors_are_problems() {
 }
 
 #[test]
-fn unknown_parameters_are_told_the_known_ones() {
+fn unknown_parameters_are_refused_with_the_known_ones() {
     let registry = TestRegistry::start();
     let problem = registry.get("/things?limits=3").problem(400, "invalid-parameter");
     assert_eq!(problem["parameter"], "limits");
@@ -123,16 +123,42 @@ fn unknown_parameters_are_told_the_known_ones() {
 }
 
 #[test]
-fn what_nobody_can_accept_is_a_problem_too() {
+fn long_texts_of_clients_are_not_repeated_in_full() {
+    let registry = TestRegistry::start();
+    let long = "x".repeat(8 * 1024);
+    for path in [
+        format!("/things?{long}=1"),
+        format!("/things?limit={long}"),
+        format!("/things?format={long}"),
+        format!("/events/{long}"),
+        format!("/nowhere/{long}"),
+        format!("/things?sort_by={long}"),
+        format!("/search?facets={long}"),
+    ] {
+        let refused = registry.get(&path);
+        assert!(
+            (400..=404).contains(&refused.status) && refused.body.len() < 1024,
+            "{} bytes for {}",
+            refused.body.len(),
+            &path[..20]
+        );
+    }
+}
+
+#[test]
+fn response_that_is_not_acceptable_is_a_problem_too() {
     let registry = TestRegistry::start();
     let call = registry.call("GET", "/").header("accept-encoding", "identity;q=0, *;q=0");
     let refused = call.send().expect(406);
     assert_eq!(refused.header("content-type"), "application/problem+json");
-    assert_eq!(refused.json(), json!({"type": "about:blank", "title": "Not Acceptable", "status": 406}));
+    assert_eq!(
+        refused.json(),
+        json!({"type": "about:blank", "title": "Not Acceptable", "status": 406, "code": "not-acceptable"})
+    );
 }
 
 #[test]
-fn request_ids_are_given_back() {
+fn request_ids_are_returned() {
     let registry = TestRegistry::start();
     let given = registry.call("GET", "/health/live").header("x-request-id", "abc-1").send();
     assert_eq!(given.header("x-request-id"), "abc-1");

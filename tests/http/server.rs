@@ -26,7 +26,7 @@ fn answers_are_compressed_for_those_who_accept_it() {
         let coded = registry.call("GET", "/things").header("accept-encoding", coding).send().expect(200);
         assert_eq!(coded.header("content-encoding"), coding);
         assert!(coded.body.len() * 5 < plain.body.len(), "{} of {}", coded.body.len(), plain.body.len());
-        assert_eq!(coded.header("etag"), plain.header("etag"));
+        assert_eq!(coded.header("etag"), format!("\"50-{coding}\""));
     }
     for path in ["/things", "/things/urn:example:1", "/search?q=a", "/changes", "/.well-known/wot", "/nowhere"] {
         for (method, coding) in [("GET", "gzip"), ("HEAD", "gzip"), ("GET", "identity")] {

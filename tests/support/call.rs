@@ -82,7 +82,10 @@ impl Answer {
         let document = self.json();
         assert_eq!(document["status"], status);
         assert_eq!(document["code"], code, "{document}");
-        assert!(document["title"].as_str().is_some_and(|title| !title.is_empty()), "{document}");
+        let phrase = reqwest::StatusCode::from_u16(status).unwrap().canonical_reason().unwrap();
+        assert_eq!(document["title"], phrase, "{document}");
+        assert_eq!(document["type"], format!("urn:agentdex:problem:{code}"), "{document}");
+        assert!(document["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{document}");
         document
     }
 }

@@ -29,7 +29,7 @@ pub struct EventStream {
     runtime: Runtime,
     response: reqwest::Response,
     text: String,
-    /// The last id that was seen, as a client keeps it for when it comes back.
+    /// The last id that was received, at first where the stream starts: what a client reconnects with.
     pub last_id: String,
 }
 
@@ -40,11 +40,8 @@ impl EventStream {
         let response = runtime.block_on(async { call.request.send().await.unwrap() });
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        let mut stream = EventStream { runtime, response, text: String::new(), last_id: String::new() };
-        while !stream.text.contains("\n\n") {
-            assert!(stream.read(), "the stream ended");
-        }
-        stream
+        let start = response.headers().get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
+        EventStream { runtime, response, text: String::new(), last_id: start.unwrap_or_default() }
     }
 
     /// The next event with data; none once the stream has ended.

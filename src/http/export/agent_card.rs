@@ -12,7 +12,7 @@ use crate::{
         Format,
         a2a::{Card, Generation, from_thing},
     },
-    http::{Context, body, conditions::Conditions, parameters::Parameters, problem::Problem},
+    http::{Context, conditions::Conditions, negotiation::accepts, parameters::Parameters, problem::Problem},
 };
 
 /// What comes behind the id of the Thing.
@@ -42,9 +42,9 @@ pub(in crate::http) async fn agent_card(context: Data<Context>, request: HttpReq
     let parameters = Parameters::parse(&request, &["version"])?;
     let version = parameters.text("version").map(str::parse::<Generation>).transpose();
     let version = version.map_err(|message| Problem::invalid_parameter("version", message))?;
-    let conditions = Conditions::of(&request)?;
+    let conditions = Conditions::of(&request);
     let mut card = render(&context, &request, (Format::A2a, END), move |source| make(source, version)).await?;
-    if body::accepts(&request, "application/a2a+json") {
+    if accepts(&request, "application/a2a+json") {
         card.media_type = "application/a2a+json".to_owned();
     }
     let mut response = card.answer(&conditions, Some(MAX_AGE))?;

@@ -35,7 +35,7 @@ pub(in crate::http) async fn capability_file(
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let conditions = Conditions::of(&request)?;
+    let conditions = Conditions::of(&request);
     let make = |source| match source {
         Source::Original(original) => Ok(original.into()),
         Source::Description(thing) => from_thing(&thing).map(Rendition::json),

@@ -98,7 +98,7 @@ impl Sent {
 }
 
 fn invalid_url(detail: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "invalid-url", "Invalid URL", detail)
+    Problem::new(StatusCode::BAD_REQUEST, "invalid-url", detail)
 }
 
 /// The id that a Thing is to have, if one is given.
