@@ -18,8 +18,8 @@ use crate::{
 
 const TICK: Duration = Duration::from_millis(500);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
-/// The most Things that are purged before the next look at the clock.
-const PURGE_AT_ONCE: usize = 1000;
+/// The most Things that are purged at once: writers wait for no more than that.
+const PURGE_AT_ONCE: usize = 256;
 
 pub(super) struct Clock {
     running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,

@@ -167,7 +167,7 @@ impl Registry {
         if let Some((id, _, was_tracked)) = prepared.first_mut()
             && let Some(note) = note(id)?
         {
-            let (id, operation) = (id.clone(), Operation::Note(Some(note)));
+            let (id, operation) = (id.clone(), Operation::Metadata(Some(note)));
             writes.push(store::Write { id, precondition: Precondition::Present, operation, actor: None });
             // It goes on being followed, if it was.
             *was_tracked = false;

@@ -116,7 +116,7 @@ impl Builder {
         let store = Store::open(&self.directory, self.options.store.clone())?;
         let search = SearchFollower::start(&self.directory, store.clone(), self.options.refresh_interval)?;
         let clock = Clock::start(store.clone())?;
-        let notes = store.notes()?;
+        let notes = store.all_metadata()?;
         let registry = Registry(Arc::new(Inner {
             #[cfg(feature = "fetch")]
             tracker: self
@@ -367,7 +367,7 @@ impl Registry {
     /// # Errors
     /// [`Error::Store`]
     pub fn position(&self, follower: &str) -> Result<Option<Position>> {
-        self.0.store.position(follower)
+        Ok(self.0.store.local().position(follower))
     }
 
     /// Keeps the cursor of a follower.
@@ -375,7 +375,7 @@ impl Registry {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn set_position(&self, follower: &str, cursor: Position) -> Result<()> {
-        self.0.store.set_position(follower, cursor)
+        self.0.store.local().set_position(follower, cursor)
     }
 
     /// Forgets the cursor of a follower.
@@ -383,7 +383,7 @@ impl Registry {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn remove_position(&self, follower: &str) -> Result<()> {
-        self.0.store.remove_position(follower)
+        self.0.store.local().remove_position(follower)
     }
 
     /// The sessions of network followers that are kept here: name and what [`Registry::put_session`] was given.
@@ -391,7 +391,7 @@ impl Registry {
     /// # Errors
     /// [`Error::Store`]
     pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.0.store.sessions()
+        self.0.store.local().sessions()
     }
 
     /// Keeps a session; durable as a cursor is.
@@ -399,7 +399,7 @@ impl Registry {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
-        self.0.store.put_session(name, session)
+        self.0.store.local().put_session(name, session)
     }
 
     /// Forgets a session.
@@ -407,12 +407,12 @@ impl Registry {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn remove_session(&self, name: &str) -> Result<()> {
-        self.0.store.remove_session(name)
+        self.0.store.local().remove_session(name)
     }
 
     /// Whether the source of a Thing is followed.
     fn is_tracked(&self, id: &str) -> Result<bool> {
-        Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.note(id)?.is_some())
+        Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
     }
 
     /// How the registry is: the end of the log, the state of the search index, whether it takes writes.

@@ -22,6 +22,8 @@ pub struct Write {
     precondition: Option<Precondition>,
     dry_run: bool,
     actor: Option<String>,
+    /// Whether the thread that writes may block, and so commit itself.
+    may_block: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -85,9 +87,16 @@ impl Write {
     }
 }
 
+impl Write {
+    /// Writes on this thread, which may block.
+    fn block(self, registry: &Registry) -> Result<Written> {
+        pollster::block_on(registry.write(Write { may_block: true, ..self }))
+    }
+}
+
 impl From<Verb> for Write {
     fn from(verb: Verb) -> Write {
-        Write { verb, precondition: None, dry_run: false, actor: None }
+        Write { verb, precondition: None, dry_run: false, actor: None, may_block: false }
     }
 }
 
@@ -135,18 +144,20 @@ impl Registry {
     /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
     /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
-        let Write { verb, precondition, dry_run, actor } = write;
+        let Write { verb, precondition, dry_run, actor, may_block } = write;
         let prepared = match verb {
-            Verb::Patch { id, patch } => return self.patch_thing(&id, &patch, precondition, dry_run, actor).await,
+            Verb::Patch { id, patch } => {
+                let commit = Commit { dry_run, may_block };
+                return self.patch_thing(&id, &patch, precondition, commit, actor).await;
+            }
             Verb::Remove { id } => prepare_removal(&id)?,
             Verb::Create { json } => {
                 self.prepare(Document::parse(&json)?, Identity::Assigned(&new_id()), Precondition::Absent)?
             }
             Verb::Register { json } => {
                 let document = Document::parse(&json)?;
-                let new_id = new_id();
-                let has_id = document.value().get("id").is_some();
-                let identity = if has_id { Identity::Own } else { Identity::Assigned(&new_id) };
+                let new_id = document.value().get("id").is_none().then(new_id);
+                let identity = new_id.as_deref().map_or(Identity::Own, Identity::Assigned);
                 self.prepare(document, identity, Precondition::Absent)?
             }
             Verb::Put { id, json } => {
@@ -167,16 +178,17 @@ impl Registry {
             (_, expected) => expected.unwrap_or(unconditional),
         };
         let was_tracked = self.is_tracked(&id)?;
-        let (effect, seq) = self.commit(write, dry_run).await.map_err(|error| match (error, precondition) {
-            (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
-                Error::AlreadyExists { id }
-            }
-            (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
-                Error::Contended { id, attempts: 1 }
-            }
-            (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
-            (error, _) => error,
-        })?;
+        let (effect, seq) =
+            self.commit(write, Commit { dry_run, may_block }).await.map_err(|error| match (error, precondition) {
+                (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
+                    Error::AlreadyExists { id }
+                }
+                (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
+                    Error::Contended { id, attempts: 1 }
+                }
+                (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
+                (error, _) => error,
+            })?;
         #[cfg(feature = "fetch")]
         if was_tracked {
             self.reschedule(&id).await;
@@ -190,7 +202,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn register(&self, json: &str) -> Result<Written> {
-        pollster::block_on(self.write(Write::register(json)))
+        Write::register(json).block(self)
     }
 
     /// [`Write::put`], waiting until it is durable. Blocks.
@@ -198,7 +210,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn put(&self, json: &str) -> Result<Written> {
-        pollster::block_on(self.write(Write::put(json)))
+        Write::put(json).block(self)
     }
 
     /// Replaces a Thing that is there, waiting until that is durable. Blocks.
@@ -206,7 +218,7 @@ impl Registry {
     /// # Errors
     /// [`Error::NotFound`], else as [`Registry::write`].
     pub fn replace(&self, json: &str) -> Result<Written> {
-        pollster::block_on(self.write(Write::put(json).when(Precondition::Present))).map_err(|error| match error {
+        Write::put(json).when(Precondition::Present).block(self).map_err(|error| match error {
             Error::PreconditionFailed { id, .. } => Error::NotFound { id },
             error => error,
         })
@@ -217,7 +229,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn patch(&self, id: &str, patch: &str) -> Result<Written> {
-        pollster::block_on(self.write(Write::patch(id, patch)))
+        Write::patch(id, patch).block(self)
     }
 
     /// [`Write::remove`], waiting until it is durable. Blocks.
@@ -225,7 +237,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn remove(&self, id: &str) -> Result<Written> {
-        pollster::block_on(self.write(Write::remove(id)))
+        Write::remove(id).block(self)
     }
 
     fn prepare(&self, document: Document, identity: Identity<'_>, precondition: Precondition) -> Result<Prepared> {
@@ -257,7 +269,11 @@ impl Registry {
     fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
         let Prepared { write, warnings, has_own_members } = &mut prepared;
         let Operation::Put { text, .. } = &mut write.operation else { return Ok(prepared) };
-        let stored = self.0.store.find(&write.id)?.filter(|_| write.precondition != Precondition::Absent);
+        let stored = match write.precondition {
+            Precondition::Absent => None,
+            // Only what was imported can have such members.
+            _ => self.0.store.find_converted(&write.id)?,
+        };
         let stored = stored.filter(|stored| *has_own_members || own_members::may_be_in(&stored.text));
         if let Some(stored) = &stored
             && td::merge_patch::diff(&stored.text, text).is_none()
@@ -321,7 +337,7 @@ impl Registry {
         id: &str,
         patch: &[u8],
         precondition: Option<Precondition>,
-        dry_run: bool,
+        commit: Commit,
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?;
@@ -342,7 +358,7 @@ impl Registry {
             let Prepared { mut write, mut warnings, .. } = prepared;
             write.actor = actor.clone();
             let was_tracked = self.is_tracked(&id)?;
-            match self.commit(write, dry_run).await {
+            match self.commit(write, commit).await {
                 Ok((effect, seq)) => {
                     #[cfg(feature = "fetch")]
                     if was_tracked {
@@ -372,10 +388,14 @@ impl Registry {
         Ok(self.prepare_put(admission, before, unchanged))
     }
 
-    async fn commit(&self, write: store::Write, dry_run: bool) -> Result<(Effect, Seq)> {
+    async fn commit(&self, write: store::Write, commit: Commit) -> Result<(Effect, Seq)> {
+        if commit.dry_run {
+            return self.foresee(&write);
+        }
         let id = write.id.clone();
-        let written = self.commit_all(vec![write], dry_run).await?;
-        written.first().copied().ok_or(Error::NotFound { id })
+        let ticket = self.0.store.submit(vec![write]);
+        let outcomes = if commit.may_block { ticket.wait()? } else { ticket.await? };
+        effects(&outcomes).first().copied().ok_or(Error::NotFound { id })
     }
 
     /// Writes all of it or nothing; one effect a write, in their order.
@@ -383,15 +403,7 @@ impl Registry {
         if dry_run {
             return writes.iter().map(|write| self.foresee(write)).collect();
         }
-        let outcomes = self.0.store.submit(writes).await?;
-        let effect = |outcome: &Outcome| match outcome {
-            Outcome::Created(seq) => Some((Effect::Created, *seq)),
-            Outcome::Updated(seq) => Some((Effect::Updated, *seq)),
-            Outcome::Renewed(seq) => Some((Effect::Unchanged, *seq)),
-            Outcome::Removed(seq) => Some((Effect::Removed, *seq)),
-            Outcome::NotDue => None,
-        };
-        Ok(outcomes.iter().filter_map(effect).collect())
+        Ok(effects(&self.0.store.submit(writes).await?))
     }
 
     /// What a write would do now.
@@ -408,11 +420,29 @@ impl Registry {
                     _ => Effect::Updated,
                 }
             }
-            (Operation::Renew { .. } | Operation::Note(_), _) => Effect::Unchanged,
+            (Operation::Renew { .. } | Operation::Metadata(_), _) => Effect::Unchanged,
             (Operation::Remove(_) | Operation::Purge, _) => Effect::Removed,
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))
     }
+}
+
+/// How a write is committed.
+#[derive(Debug, Clone, Copy)]
+struct Commit {
+    dry_run: bool,
+    may_block: bool,
+}
+
+fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
+    let effect = |outcome: &Outcome| match outcome {
+        Outcome::Created(seq) => Some((Effect::Created, *seq)),
+        Outcome::Updated(seq) => Some((Effect::Updated, *seq)),
+        Outcome::Renewed(seq) => Some((Effect::Unchanged, *seq)),
+        Outcome::Removed(seq) => Some((Effect::Removed, *seq)),
+        Outcome::NotDue => None,
+    };
+    outcomes.iter().filter_map(effect).collect()
 }
 
 /// The warning where another time to live is given than was asked for.

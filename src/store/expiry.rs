@@ -2,20 +2,34 @@
 //!
 //! When a store is opened, every expiry that has a ttl is extended to that ttl from then on, so that
 //! a registry that was down doesn't purge everybody who couldn't renew. Readers do that on the fly
-//! until the committer, in small steps between writes, has written it into the tree.
+//! until commits, in small steps between writes, have written it into the tree.
+//!
+//! What has expired and isn't purged yet is in memory, found by a scan that goes on where the last one
+//! ended: who asks pays for what has expired since somebody asked, at most for [`SCANNED_AT_ONCE`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use sled::IVec;
 
 use super::{
-    layout, value,
-    view::{View, reading},
+    layout,
+    tree::{Tree, reading},
+    value,
     write::Expiry,
 };
 use crate::{Result, change::Timestamp};
 
-/// Whether the grace after the start is still to be reckoned with.
+/// The most expiries that are looked through for one question.
+const SCANNED_AT_ONCE: usize = 1024;
+
+/// The grace after the start.
+#[derive(Debug)]
 pub(super) struct Grace {
     opened: Timestamp,
     granted: AtomicBool,
@@ -33,70 +47,106 @@ impl Grace {
         self.granted.store(true, Ordering::Release);
     }
 
-    /// Whether the tree has it.
-    pub fn is_granted(&self) -> bool {
-        self.granted.load(Ordering::Acquire)
-    }
-
-    /// What an expiry in the tree comes to.
-    pub fn extend(&self, expiry: Expiry) -> Expiry {
-        let (Some(ttl), Some(expires), false) = (expiry.ttl, expiry.expires, self.is_granted()) else { return expiry };
-        Expiry { expires: Some(expires.max(self.opened.plus_seconds(ttl))), ..expiry }
+    /// When the store was opened, as long as the tree doesn't have the grace yet.
+    pub fn pending(&self) -> Option<Timestamp> {
+        (!self.granted.load(Ordering::Acquire)).then_some(self.opened)
     }
 }
 
-impl View {
+/// What an expiry comes to with the grace of a store that was opened then.
+pub(super) fn extended(expiry: Expiry, opened: Option<Timestamp>) -> Expiry {
+    let (Some(ttl), Some(expires), Some(opened)) = (expiry.ttl, expiry.expires, opened) else { return expiry };
+    Expiry { expires: Some(expires.max(opened.plus_seconds(ttl))), ..expiry }
+}
+
+/// The expiries of records.
+pub(super) struct Expiries {
+    tree: Arc<Tree>,
+    pub grace: Grace,
+    expired: Mutex<Expired>,
+}
+
+/// What has expired, as far as the expiries were scanned.
+struct Expired {
+    /// Keys by moment and id.
+    keys: BTreeSet<IVec>,
+    /// The first key that wasn't scanned yet.
+    next: IVec,
+}
+
+impl Expiries {
+    pub fn new(tree: Arc<Tree>, grace: Grace) -> Expiries {
+        let expired = Expired { keys: BTreeSet::new(), next: IVec::from(layout::DUE) };
+        Expiries { tree, grace, expired: Mutex::new(expired) }
+    }
+
     /// The durable expiry of a record.
-    pub fn expiry(&self, id: &str) -> Result<Expiry> {
-        let Some(bytes) = self.get(&layout::expiry_key(id))? else { return Ok(Expiry::default()) };
-        value::decode_expiry(&bytes).map(|expiry| self.grace.extend(expiry))
+    pub fn of(&self, id: &str) -> Result<Expiry> {
+        let Some(bytes) = self.tree.get(&layout::expiry_key(id))? else { return Ok(Expiry::default()) };
+        value::decode_expiry(&bytes).map(|expiry| extended(expiry, self.grace.pending()))
     }
 
     /// See [`super::Store::expired`].
     pub fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<String>> {
-        let mut ids = Vec::new();
-        let exact = self.grace.is_granted();
-        for (key, _) in self.due(now, if exact { limit } else { usize::MAX })? {
-            if ids.len() == limit {
-                break;
-            }
-            let id = layout::id_of_due_key(&key)?;
-            if exact || self.expiry(id)?.is_due(now) {
-                ids.push(id.to_owned());
-            }
-        }
-        Ok(ids)
+        let mut expired = self.lock();
+        while expired.keys.len() < limit && self.scan_on(&mut expired, now)? {}
+        let keys = expired.keys.range(..layout::after_due(now)).take(limit);
+        keys.map(|key| layout::id_of_due_key(key).map(str::to_owned)).collect()
     }
 
-    /// Records that have not expired.
-    pub fn live_records(&self) -> Result<u64> {
-        loop {
-            let (generation, records) = (self.generation(), self.records());
-            let expired = self.expired(Timestamp::now(), usize::MAX)?.len();
-            // Else a purge may have been counted in one of the two.
-            if generation == self.generation() {
-                return Ok(records.saturating_sub(expired as u64));
+    /// How many have expired; fewer than there are where very many have just done so. `records` is read with it.
+    pub fn count(&self, now: Timestamp, records: impl FnOnce() -> u64) -> Result<(usize, u64)> {
+        let mut expired = self.lock();
+        self.scan_on(&mut expired, now)?;
+        let end = layout::after_due(now);
+        let is_all = expired.keys.last().is_none_or(|last| *last < end);
+        let count = if is_all { expired.keys.len() } else { expired.keys.range(..end).count() };
+        Ok((count, records()))
+    }
+
+    /// Takes over which expiries a durable batch has added (true) or removed; `show` shows the batch to readers.
+    pub fn publish(&self, moved: Vec<(IVec, bool)>, show: impl FnOnce()) {
+        let mut expired = self.lock();
+        show();
+        for (key, is_there) in moved {
+            if !is_there {
+                expired.keys.remove(&key);
+            } else if key < expired.next {
+                expired.keys.insert(key);
             }
         }
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<(IVec, IVec)>> {
-        let mut left = limit;
-        let (keys, _) = self.scan(layout::DUE, &layout::after_due(now), |_| {
-            left = left.saturating_sub(1);
+    /// Scans a step further; whether there may be more.
+    fn scan_on(&self, expired: &mut Expired, now: Timestamp) -> Result<bool> {
+        let end = layout::after_due(now);
+        if expired.next >= end {
+            return Ok(false);
+        }
+        let mut left = SCANNED_AT_ONCE;
+        let (pairs, stopped_at) = self.tree.scan(&expired.next, &end, |_| {
+            left -= 1;
             left == 0
         })?;
-        Ok(keys)
+        let pending = self.grace.pending();
+        for (key, _) in pairs {
+            // What has a grace moves to a later key once that is in the tree.
+            if pending.is_none() || self.of(layout::id_of_due_key(&key)?)?.is_due(now) {
+                expired.keys.insert(key);
+            }
+        }
+        expired.next = stopped_at.as_ref().map_or(end, |last| layout::key_after(last));
+        Ok(stopped_at.is_some())
     }
 
     /// The next expiries in the order of ids, at most `limit`: id and key.
-    pub fn expiries(&self, start: &IVec, limit: usize) -> Result<Vec<(String, IVec)>> {
-        let range = self.tree.range(start.clone()..IVec::from(layout::AFTER_EXPIRIES));
-        let id_of = |key: IVec| {
-            let id = key.get(layout::EXPIRIES.len()..).unwrap_or_default();
-            let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?.to_owned();
-            Ok((id, key))
-        };
-        range.keys().take(limit).map(|key| id_of(key.map_err(reading)?)).collect()
+    pub fn page(&self, start: &IVec, limit: usize) -> Result<Vec<(String, IVec)>> {
+        let range = self.tree.db.range(start.clone()..IVec::from(layout::AFTER_EXPIRIES));
+        let named = |key: IVec| Ok((layout::name_of(&key, layout::EXPIRIES)?, key));
+        range.keys().take(limit).map(|key| named(key.map_err(reading)?)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Expired> {
+        self.expired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,13 +8,13 @@
 //! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included |
 //! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings, text: rest | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation |
 //! | `o/<id>` | format: string, media type: string, document: rest | what the record was converted from |
-//! | `i/<id>` | as it was given | what is noted of a record with an original, until its text changes |
+//! | `i/<id>` | as it was given | metadata of a record with an original, until its text changes |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
 //! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
-//! | `c/<follower>` | epoch: u64, seq: u64 | the position of a follower |
-//! | `s/<name>` | as it was given | a session of a network follower |
+//! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
+//! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
@@ -43,16 +43,16 @@ pub(super) const RECORDS: &[u8] = b"r/";
 /// The first key after all records.
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
 pub(super) const ORIGINALS: &[u8] = b"o/";
-pub(super) const NOTES: &[u8] = b"i/";
-/// The first key after all notes.
-pub(super) const AFTER_NOTES: &[u8] = b"i0";
+pub(super) const METADATA: &[u8] = b"i/";
+/// The first key after all metadata.
+pub(super) const AFTER_METADATA: &[u8] = b"i0";
 pub(super) const EXPIRIES: &[u8] = b"e/";
 /// The first key after all expiries.
 pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const LOG: &[u8] = b"l/";
-pub(super) const POSITIONS: &[u8] = b"c/";
-pub(super) const SESSIONS: &[u8] = b"s/";
+pub(super) const POSITIONS: &[u8] = b"n/p/";
+pub(super) const SESSIONS: &[u8] = b"n/s/";
 
 pub(super) fn record_key(id: &str) -> IVec {
     join(&[RECORDS, id.as_bytes()])
@@ -62,8 +62,8 @@ pub(super) fn original_key(id: &str) -> IVec {
     join(&[ORIGINALS, id.as_bytes()])
 }
 
-pub(super) fn note_key(id: &str) -> IVec {
-    join(&[NOTES, id.as_bytes()])
+pub(super) fn metadata_key(id: &str) -> IVec {
+    join(&[METADATA, id.as_bytes()])
 }
 
 pub(super) fn expiry_key(id: &str) -> IVec {
@@ -103,6 +103,12 @@ pub(super) fn position_key(follower: &str) -> IVec {
 
 pub(super) fn session_key(name: &str) -> IVec {
     join(&[SESSIONS, name.as_bytes()])
+}
+
+/// The id or name in a key that begins with `prefix`.
+pub(super) fn name_of(key: &[u8], prefix: &[u8]) -> Result<String> {
+    let name = key.get(prefix.len()..).unwrap_or_default();
+    std::str::from_utf8(name).map(str::to_owned).map_err(|_| corrupt())
 }
 
 /// The smallest key after another.

@@ -1,19 +1,33 @@
-//! Reading the change log: the latest changes from memory, older ones from the tree.
+//! `Log`: the changes in order. Appending to it, reading it (the latest changes from memory, older ones
+//! from the tree), and retention.
+//!
+//! It knows of records only that a creation's description may be left to one; who reads says how that
+//! is had. Another log, such as a replicated one, has to offer the same.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use serde_json::value::RawValue;
+use sled::Batch;
+use tokio::sync::watch;
 
 use super::{
     layout,
-    recent::Loaded,
-    value::{Body, Entry, StoredRecord},
-    view::{View, read, reading},
+    recent::{Loaded, Recent, RecentChange},
+    tree::{Tree, read, reading, write},
+    value::{Body, Entry},
 };
 use crate::{
-    Result,
-    change::{Change, ChangeKind, Epoch, Renditions, Seq},
+    Error, Result,
+    change::{Change, Epoch, Seq, Timestamp},
 };
+
+/// How many changes retention drops at a time, so that writes don't wait long for it.
+const TRIMMED_AT_ONCE: usize = 256;
 
 /// A part of the log ends with the change that makes it so large.
 const PART_BYTES: usize = 16 * 1024 * 1024;
@@ -31,22 +45,77 @@ pub struct Changes {
     pub truncated: bool,
 }
 
-impl View {
+/// The description of a creation that the log leaves to the record of that id, as long as that has this seq.
+pub(super) trait Creations {
+    fn created_text(&self, seq: Seq, id: &str) -> Result<Option<String>>;
+    /// The seq of a record that is as it was created.
+    fn creation(&self, id: &str) -> Result<Option<Seq>>;
+}
+
+/// The change log in the tree.
+pub(super) struct Log {
+    tree: Arc<Tree>,
+    epoch: Epoch,
+    /// The durable end.
+    end: watch::Sender<Seq>,
+    oldest: AtomicU64,
+    recent: RwLock<Recent>,
+    /// Older changes that somebody has read.
+    loaded: Mutex<Loaded>,
+}
+
+impl Log {
+    pub fn new(tree: Arc<Tree>, epoch: Epoch, oldest: Seq, last: Seq) -> Log {
+        Log {
+            tree,
+            epoch,
+            end: watch::Sender::new(last),
+            oldest: AtomicU64::new(oldest.0),
+            recent: RwLock::new(Recent::new()),
+            loaded: Mutex::new(Loaded::new()),
+        }
+    }
+
+    /// The durable end.
+    pub fn last(&self) -> Seq {
+        *self.end.borrow()
+    }
+
+    /// The durable end, as it moves.
+    pub fn watch(&self) -> watch::Receiver<Seq> {
+        self.end.subscribe()
+    }
+
+    /// The oldest change that the log has.
+    pub fn oldest(&self) -> Seq {
+        Seq(self.oldest.load(Ordering::Acquire))
+    }
+
+    /// Takes changes into the cache that have become durable.
+    pub fn cache(&self, changes: Vec<RecentChange>) {
+        write(&self.recent).extend(changes);
+    }
+
+    /// Says that the log is durable up to `last`.
+    pub fn publish(&self, last: Seq) {
+        self.end.send_if_modified(|seq| std::mem::replace(seq, last) != last);
+    }
+
     /// See [`super::Store::changes`].
-    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
-        let last = *self.durable.borrow();
+    pub fn changes(&self, since: Seq, limit: usize, creations: &impl Creations) -> Result<Changes> {
+        let last = self.last();
         let mut part = Changes { changes: Vec::new(), last, oldest: self.oldest(), truncated: false };
         part.truncated = since > last || since.next() < part.oldest;
         if since >= last || part.truncated {
             return Ok(part);
         }
-        if let Some(cached) = self.cached_changes(since, last, limit) {
+        if let Some(cached) = self.cached(since, last, limit) {
             part.changes = cached;
             return Ok(part);
         }
         let (start, end) = (layout::log_key(since.next()), layout::log_key(last.next()));
         let (mut entries, mut bytes) = (0, 0);
-        let (pairs, _) = self.scan(&start, &end, |entry| {
+        let (pairs, _) = self.tree.scan(&start, &end, |entry| {
             entries += 1;
             bytes += entry.len();
             entries >= limit || bytes >= PART_BYTES
@@ -57,7 +126,7 @@ impl View {
             let seq = layout::seq_of_key(&key)?;
             let expected = Seq(since.0 + 1 + part.changes.len() as u64);
             // Trimmed while it was being read.
-            let Some(change) = self.change(seq, &value)?.filter(|_| seq == expected) else {
+            let Some(change) = self.change(seq, &value, creations)?.filter(|_| seq == expected) else {
                 part.oldest = self.oldest();
                 part.truncated = true;
                 part.changes.clear();
@@ -74,7 +143,7 @@ impl View {
     }
 
     /// At most `limit` changes after `since` from memory; none if the next one isn't there, or `since` lies beyond the end.
-    pub fn cached_changes(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+    pub fn cached(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
         if since >= last {
             return (since == last).then(Vec::new);
         }
@@ -93,36 +162,29 @@ impl View {
     }
 
     /// See [`super::Store::history`].
-    pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
-        let last = *self.durable.borrow();
+    pub fn history(&self, id: &str, since: Seq, limit: usize, creations: &impl Creations) -> Result<Vec<Change>> {
+        let last = self.last();
         // Before the list: what the record no longer tells is in the list by then.
-        let creation = self.creation(id)?.filter(|seq| *seq > since && *seq <= last);
+        let creation = creations.creation(id)?.filter(|seq| *seq > since && *seq <= last);
         let range = layout::history_key(id, since.next())..layout::history_key(id, last.next());
-        let listed = self.tree.range(range).keys().map(|key| layout::seq_of_key(&key.map_err(reading)?));
+        let listed = self.tree.db.range(range).keys().map(|key| layout::seq_of_key(&key.map_err(reading)?));
         let mut seqs: Vec<Seq> = listed.take(limit).collect::<Result<_>>()?;
         seqs.extend(creation.filter(|creation| !seqs.contains(creation)));
         seqs.truncate(limit);
         let mut changes = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            if let Some(entry) = self.get(&layout::log_key(seq))? {
-                changes.extend(self.change(seq, &entry)?);
+            if let Some(entry) = self.tree.get(&layout::log_key(seq))? {
+                changes.extend(self.change(seq, &entry, creations)?);
             }
         }
         Ok(changes)
     }
 
-    /// The seq of a record that is as it was created.
-    fn creation(&self, id: &str) -> Result<Option<Seq>> {
-        let Some(bytes) = self.get(&layout::record_key(id))? else { return Ok(None) };
-        let record = StoredRecord::decode(&bytes)?;
-        Ok(record.is_creation.then_some(record.seq))
-    }
-
     /// The change of a log entry; none if it was trimmed meanwhile.
-    fn change(&self, seq: Seq, entry: &[u8]) -> Result<Option<Change>> {
+    fn change(&self, seq: Seq, entry: &[u8], creations: &impl Creations) -> Result<Option<Change>> {
         let mut entry = Entry::decode(entry)?;
         if entry.body == Body::InRecord {
-            match self.created_text(seq, &entry.id)? {
+            match self.created_text(seq, &entry.id, creations)? {
                 Some(text) => entry.body = Body::Text(text),
                 None => return Ok(None),
             }
@@ -131,48 +193,44 @@ impl View {
     }
 
     /// The TD of a creation whose entry left it to the record.
-    fn created_text(&self, seq: Seq, id: &str) -> Result<Option<String>> {
-        if let Some(bytes) = self.get(&layout::record_key(id))? {
-            let record = StoredRecord::decode(&bytes)?;
-            if record.seq == seq {
-                return Ok(Some(record.text.to_owned()));
-            }
+    fn created_text(&self, seq: Seq, id: &str, creations: &impl Creations) -> Result<Option<String>> {
+        if let Some(text) = creations.created_text(seq, id)? {
+            return Ok(Some(text));
         }
         // The write that changed the record has moved the text into the entry, in the same batch.
-        let Some(bytes) = self.get(&layout::log_key(seq))? else { return Ok(None) };
+        let Some(bytes) = self.tree.get(&layout::log_key(seq))? else { return Ok(None) };
         match Entry::decode(&bytes)?.body {
             Body::Text(text) => Ok(Some(text)),
             Body::None | Body::InRecord => Err(layout::corrupt()),
         }
     }
-}
 
-impl Entry {
-    /// What readers get of an entry whose text is at hand.
-    pub fn into_change(self, epoch: Epoch, seq: Seq) -> Change {
-        let text = match self.body {
-            Body::Text(text) => raw(text, seq),
-            Body::None | Body::InRecord => None,
-        };
-        let (td, patch) = if self.kind == ChangeKind::Updated { (None, text) } else { (text, None) };
-        Change {
-            epoch,
-            seq,
-            kind: self.kind,
-            reason: self.reason,
-            id: self.id,
-            at: self.at,
-            actor: self.actor,
-            td,
-            patch,
-            capabilities_before: self.before,
-            capabilities_after: self.after,
-            renditions: Renditions::default(),
+    /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile. It
+    /// isn't flushed: what a crash brings back is dropped again.
+    pub fn trim_step(&self, now: Timestamp, retained_changes: u64, retained_for: Duration) -> Result<bool> {
+        let last = self.last();
+        let retained_for = i64::try_from(retained_for.as_millis()).unwrap_or(i64::MAX);
+        let too_old = Timestamp(now.0.saturating_sub(retained_for));
+        let beyond_count = Seq(last.0.saturating_sub(retained_changes));
+        let (mut batch, mut oldest, mut dropped) = (Batch::default(), self.oldest(), 0);
+        for pair in self.tree.db.range(layout::log_key(Seq::ZERO)..layout::log_key(last.next())).take(TRIMMED_AT_ONCE) {
+            let (key, value) = pair.map_err(reading)?;
+            let (seq, entry) = (layout::seq_of_key(&key)?, Entry::decode(&value)?);
+            if seq > beyond_count && entry.at >= too_old {
+                break;
+            }
+            batch.remove(layout::history_key(&entry.id, seq));
+            batch.remove(key);
+            (oldest, dropped) = (seq.next(), dropped + 1);
         }
+        if dropped > 0 {
+            // First, so that no reader takes the gap for the log.
+            self.oldest.store(oldest.0, Ordering::Release);
+            self.tree
+                .db
+                .apply_batch(batch)
+                .map_err(|source| Error::Store { doing: "trimming the log", source: source.into() })?;
+        }
+        Ok(dropped == TRIMMED_AT_ONCE)
     }
-}
-
-/// Descriptions are JSON before they come here. Should one not be, followers still get past its change.
-fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
-    RawValue::from_string(text).inspect_err(|error| tracing::error!(%seq, %error, "a change has no JSON")).ok()
 }

@@ -1,58 +1,55 @@
 //! The store: records, originals, the change log, expiry and positions in one sled tree.
 //!
 //! - `layout`, `value`: the keys of the tree, as a table, and the encoding of what is under them
-//! - `open`: the directory, the lock, the format version
-//! - `committer`, `group`, `overlay`: the one thread that writes; a batch and a flush for many transactions
-//! - `view`: what readers see, which is nothing that a crash could take back
-//! - `records`, `log`, `recent`, `trim`, `expiry`, `positions`, `sessions`: the parts
+//! - `open`, `sync`: the directory, the lock, the format version; what sled leaves out of a flush
+//! - `tree`: what readers see, which is nothing that a crash could take back
+//! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
+//! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
+//! - `log`, `recent`: the changes
+//! - `records`, `expiry`: reading them
+//! - `local`: what belongs to this node and not to the log
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
 
-mod committer;
+mod applier;
+mod commit;
 mod expiry;
-mod group;
 mod layout;
+mod local;
 mod log;
 mod open;
 mod options;
 mod overlay;
-mod positions;
+mod queue;
 mod recent;
 mod records;
-mod sessions;
+mod reply;
 mod sync;
-mod ticket;
-mod trim;
+mod tree;
 mod value;
 mod view;
 mod write;
 
 use std::{
     path::Path,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{self, Sender},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
 };
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
-use self::{
-    committer::{Committer, Message, Transaction},
-    view::View,
-};
+use self::{commit::Committer, local::Local, view::View};
 use crate::{
     Error, Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
 pub use self::{
+    commit::Ticket,
     log::Changes,
     options::Options,
     records::{Record, Records},
-    ticket::Ticket,
     write::{Expiry, Operation, Original, Outcome, Write},
 };
 
@@ -63,12 +60,12 @@ pub use self::options::FlushHook;
 #[derive(Clone)]
 pub struct Store {
     view: Arc<View>,
-    committer: Arc<Handle>,
+    handle: Arc<Handle>,
 }
 
-/// The committer as seen from outside.
+/// The committer, and the thread of its own.
 struct Handle {
-    messages: Sender<Message>,
+    committer: Arc<Committer>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -77,8 +74,8 @@ impl Handle {
     fn close(&self) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
-            // It has ended already if nobody receives, and a panic in it was dealt with there.
-            let _ = self.messages.send(Message::Close);
+            self.committer.close();
+            // A panic in it was dealt with there.
             let _ = thread.join();
         }
     }
@@ -100,17 +97,17 @@ impl Store {
     pub fn open(directory: &Path, options: Options) -> Result<Store> {
         let (view, file, state) = open::open(directory, options)?;
         let view = Arc::new(view);
-        let (messages, received) = mpsc::channel();
-        let committer = Committer::new(view.clone(), file, received, state);
-        let thread = thread::Builder::new().name("committer".into()).spawn(move || committer.run());
+        let committer = Arc::new(Committer::new(view.clone(), file, state));
+        let running = committer.clone();
+        let thread = thread::Builder::new().name("committer".into()).spawn(move || running.run());
         let thread = thread.map_err(|source| Error::Io { doing: "starting the committer".into(), source })?;
-        Ok(Store { view, committer: Arc::new(Handle { messages, thread: Mutex::new(Some(thread)) }) })
+        Ok(Store { view, handle: Arc::new(Handle { committer, thread: Mutex::new(Some(thread)) }) })
     }
 
     /// Finishes what was submitted, then takes no more writes ([`crate::Error::ShuttingDown`]). Blocks.
     /// Reading goes on. The directory is free for another process once all clones and iterators are gone.
     pub fn close(&self) {
-        self.committer.close();
+        self.handle.close();
     }
 
     /// The life of this store.
@@ -125,16 +122,13 @@ impl Store {
 
     /// The durable end of the log, as it moves.
     pub fn durable(&self) -> watch::Receiver<Seq> {
-        self.view.durable.subscribe()
+        self.view.log.watch()
     }
 
-    /// Hands a transaction to the committer: all of its writes or none, one outcome a write.
-    /// The ticket is fulfilled once it is durable.
+    /// Submits a transaction: all of its writes or none, one outcome a write. It is committed once its
+    /// ticket is waited for, polled or dropped, if not earlier with another; in the order of submission.
     pub fn submit(&self, transaction: Vec<Write>) -> Ticket {
-        let (reply, ticket) = Ticket::new();
-        // Nobody receives after `close`: the reply is dropped, which is what the ticket then tells.
-        let _ = self.committer.messages.send(Message::Transaction(Transaction { writes: transaction, reply }));
-        ticket
+        self.handle.committer.submit(transaction)
     }
 
     /// The record of that id, unless it has expired.
@@ -154,6 +148,15 @@ impl Store {
         self.view.find_unpurged(id)
     }
 
+    /// The record of that id if it was converted from another format and has not expired; where it wasn't,
+    /// that is known without reading it in full.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn find_converted(&self, id: &str) -> Result<Option<Record>> {
+        self.view.find_converted(id)
+    }
+
     /// What a record was converted from.
     ///
     /// # Errors
@@ -162,20 +165,20 @@ impl Store {
         self.view.original(id)
     }
 
-    /// What is noted of a record by [`Operation::Note`].
+    /// The metadata of a record, as set by [`Operation::Metadata`].
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub fn note(&self, id: &str) -> Result<Option<Vec<u8>>> {
-        self.view.note(id)
+    pub fn metadata(&self, id: &str) -> Result<Option<Vec<u8>>> {
+        self.view.metadata(id)
     }
 
-    /// All notes with the ids of their records, those that have expired and aren't purged yet included.
+    /// All metadata with the ids of their records, those that have expired and aren't purged yet included.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub fn notes(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.view.notes()
+    pub fn all_metadata(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.view.all_metadata()
     }
 
     /// The unexpired records in ascending order of id (by code points), from `start` (inclusive) on.
@@ -189,10 +192,10 @@ impl Store {
         Records::new(self.view.clone(), start, true)
     }
 
-    /// How many unexpired records there are.
+    /// How many unexpired records there are. Where thousands expire at once, some of them still count for
+    /// a moment.
     pub fn len(&self) -> u64 {
-        // Where reading fails, the records that were counted are the best answer there is.
-        self.view.live_records().unwrap_or_else(|_| self.view.records())
+        self.view.live_records()
     }
 
     /// Whether there is none.
@@ -205,7 +208,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Store`]
     pub fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<String>> {
-        self.view.expired(now, limit)
+        self.view.expiries.expired(now, limit)
     }
 
     /// At most `limit` changes after `since`, none beyond the durable end; fewer where they are large.
@@ -213,12 +216,12 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Store`]
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
-        self.view.changes(since, limit)
+        self.view.log.changes(since, limit, &*self.view)
     }
 
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
     pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
-        self.view.cached_changes(since, *self.view.durable.borrow(), limit)
+        self.view.log.cached(since, self.view.log.last(), limit)
     }
 
     /// The retained changes of one Thing, oldest first, after `since`, at most `limit`.
@@ -226,71 +229,12 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Store`]
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
-        self.view.history(id, since, limit)
+        self.view.log.history(id, since, limit, &*self.view)
     }
 
-    /// The position that a follower keeps here.
-    ///
-    /// # Errors
-    /// None today; a store elsewhere may have some.
-    pub fn position(&self, follower: &str) -> Result<Option<Position>> {
-        Ok(self.view.position(follower))
-    }
-
-    /// Keeps the position of a follower; durable with the next commit or after a second, whichever is first.
-    ///
-    /// # Errors
-    /// [`crate::Error::WritesClosed`]
-    pub fn set_position(&self, follower: &str, position: Position) -> Result<()> {
-        self.move_position(follower, Some(position))
-    }
-
-    /// Forgets the position of a follower.
-    ///
-    /// # Errors
-    /// [`crate::Error::WritesClosed`]
-    pub fn remove_position(&self, follower: &str) -> Result<()> {
-        self.move_position(follower, None)
-    }
-
-    fn move_position(&self, follower: &str, position: Option<Position>) -> Result<()> {
-        self.view.check_open_to_writes()?;
-        if self.view.move_position(follower, position) {
-            self.committer.messages.send(Message::LocalStateMoved).map_err(|_| Error::ShuttingDown)?;
-        }
-        Ok(())
-    }
-
-    /// The sessions that network followers keep here, by name.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.view.read_sessions()
-    }
-
-    /// Keeps a session; durable as a position is.
-    ///
-    /// # Errors
-    /// [`crate::Error::WritesClosed`]
-    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
-        self.move_session(name, Some(session))
-    }
-
-    /// Forgets a session.
-    ///
-    /// # Errors
-    /// [`crate::Error::WritesClosed`]
-    pub fn remove_session(&self, name: &str) -> Result<()> {
-        self.move_session(name, None)
-    }
-
-    fn move_session(&self, name: &str, session: Option<Vec<u8>>) -> Result<()> {
-        self.view.check_open_to_writes()?;
-        if self.view.move_session(name, session) {
-            self.committer.messages.send(Message::LocalStateMoved).map_err(|_| Error::ShuttingDown)?;
-        }
-        Ok(())
+    /// What belongs to this node and not to the log.
+    pub fn local(&self) -> LocalState<'_> {
+        LocalState { store: self }
     }
 
     /// Why the store takes no writes, if it takes none.
@@ -303,8 +247,66 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Store`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].
     pub fn trim_log(&self, now: Timestamp) -> Result<()> {
-        let (done, trimmed) = oneshot::channel();
-        self.committer.messages.send(Message::Trim { now, done }).map_err(|_| Error::ShuttingDown)?;
-        pollster::block_on(trimmed).unwrap_or(Err(Error::ShuttingDown))
+        self.handle.committer.trim_log(now)
+    }
+}
+
+/// The positions of followers and the sessions of network followers: what belongs to this node and not to
+/// the log. What is set is durable with the next write of local state, half a second later; after a
+/// crash it may be what it was before.
+#[derive(Clone, Copy)]
+pub struct LocalState<'a> {
+    store: &'a Store,
+}
+
+impl LocalState<'_> {
+    /// The position that a follower has stored. All positions are in memory.
+    pub fn position(&self, follower: &str) -> Option<Position> {
+        self.store.view.local.position(follower)
+    }
+
+    /// Stores the position of a follower. Cheap: however often it moves, it is written twice a second.
+    ///
+    /// # Errors
+    /// [`crate::Error::LimitExceeded`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].
+    pub fn set_position(&self, follower: &str, position: Position) -> Result<()> {
+        self.moves(|local| local.move_position(follower, Some(position)))
+    }
+
+    /// Removes the position of a follower.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn remove_position(&self, follower: &str) -> Result<()> {
+        self.moves(|local| local.move_position(follower, None))
+    }
+
+    /// The sessions, by name.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.store.view.local.sessions()
+    }
+
+    /// Stores a session.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
+        self.moves(|local| local.move_session(name, Some(session)))
+    }
+
+    /// Removes a session.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn remove_session(&self, name: &str) -> Result<()> {
+        self.moves(|local| local.move_session(name, None))
+    }
+
+    fn moves(&self, change: impl FnOnce(&Local) -> Result<bool>) -> Result<()> {
+        self.store.view.check_open_to_writes()?;
+        if change(&self.store.view.local)? { self.store.handle.committer.write_local_soon() } else { Ok(()) }
     }
 }

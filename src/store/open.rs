@@ -4,6 +4,7 @@ use std::{
     fs::{self, DirBuilder},
     io,
     path::Path,
+    sync::{Arc, OnceLock, atomic::AtomicU64},
     thread,
     time::{Duration, Instant},
 };
@@ -12,13 +13,15 @@ use sled::Batch;
 use uuid::Uuid;
 
 use super::{
-    expiry::Grace,
+    expiry::{Expiries, Grace},
     layout::{self, FORMAT_VERSION},
+    local::Local,
+    log::Log,
     options::Options,
-    positions::Positions,
     sync::DataFiles,
+    tree::{Tree, reading},
     value::State,
-    view::{View, reading},
+    view::View,
 };
 use crate::{
     Error, Result,
@@ -53,11 +56,23 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         Some(key) => layout::seq_of_key(&key.map_err(reading)?)?,
         None => state.last.next(),
     };
-    let positions = Positions::load(&tree)?;
+    let local = Local::load(&tree)?;
     let grace = Grace::new(&tree, Timestamp::now());
     let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join("store")));
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
-    Ok((View::new(tree, (epoch, registry_id), options, state, oldest, positions, grace), files, state))
+    let tree = Arc::new(Tree::new(tree));
+    let view = View {
+        log: Log::new(tree.clone(), epoch, oldest, state.last),
+        expiries: Expiries::new(tree.clone(), grace),
+        tree,
+        epoch,
+        registry_id,
+        options,
+        local,
+        closed: OnceLock::new(),
+        records: AtomicU64::new(state.records),
+    };
+    Ok((view, files, state))
 }
 
 fn create_directory(directory: &Path) -> Result<()> {

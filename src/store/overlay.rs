@@ -1,17 +1,17 @@
-//! `Overlay`: the keys that a group is going to write, over what the tree has.
+//! `Overlay`: the keys that a commit is going to write, over what the tree has.
 
 use std::collections::HashMap;
 
 use sled::{Batch, IVec};
 
-use super::view::{Before, View, reading};
+use super::tree::{Before, reading};
 use crate::Result;
 
 /// Keys and values that are staged; none: removed.
 pub(super) struct Overlay<'a> {
-    view: &'a View,
+    tree: &'a sled::Tree,
     staged: HashMap<IVec, Option<IVec>>,
-    /// What the tree has under the records, originals, notes and expiries that are about to be overwritten, and
+    /// What the tree has under the records, originals, metadata and expiries that are about to be overwritten, and
     /// those that were read for it.
     before: HashMap<IVec, Option<IVec>>,
     /// What has been replaced in `staged` since the last [`Overlay::begin`].
@@ -19,15 +19,15 @@ pub(super) struct Overlay<'a> {
 }
 
 impl<'a> Overlay<'a> {
-    pub fn new(view: &'a View) -> Overlay<'a> {
-        Overlay { view, staged: HashMap::new(), before: HashMap::new(), undo: Vec::new() }
+    pub fn new(tree: &'a sled::Tree) -> Overlay<'a> {
+        Overlay { tree, staged: HashMap::new(), before: HashMap::new(), undo: Vec::new() }
     }
 
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty()
     }
 
-    /// What is under the key of a record, original, note or expiry.
+    /// What is under the key of a record, original, metadata or expiry.
     pub fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
         if let Some(staged) = self.staged.get(key) {
             return Ok(staged.clone());
@@ -35,7 +35,7 @@ impl<'a> Overlay<'a> {
         if let Some(before) = self.before.get(key) {
             return Ok(before.clone());
         }
-        let held = self.view.tree.get(key).map_err(reading)?;
+        let held = self.tree.get(key).map_err(reading)?;
         self.before.insert(key.clone(), held.clone());
         Ok(held)
     }
@@ -44,7 +44,7 @@ impl<'a> Overlay<'a> {
     pub fn get_open(&self, key: &IVec) -> Result<Option<IVec>> {
         match self.staged.get(key) {
             Some(staged) => Ok(staged.clone()),
-            None => self.view.tree.get(key).map_err(reading),
+            None => self.tree.get(key).map_err(reading),
         }
     }
 

@@ -8,8 +8,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use serde_json::value::RawValue;
+
 use super::value::{Body, Entry};
-use crate::change::{Budget, Change, Epoch, Seq};
+use crate::change::{Budget, Change, ChangeKind, Epoch, Renditions, Seq};
 
 /// The end of the log as it is durable, within bounds of count and size.
 #[derive(Debug)]
@@ -103,6 +105,36 @@ impl RecentChange {
     }
 }
 
+impl Entry {
+    /// What readers get of an entry whose text is at hand.
+    pub fn into_change(self, epoch: Epoch, seq: Seq) -> Change {
+        let text = match self.body {
+            Body::Text(text) => raw(text, seq),
+            Body::None | Body::InRecord => None,
+        };
+        let (td, patch) = if self.kind == ChangeKind::Updated { (None, text) } else { (text, None) };
+        Change {
+            epoch,
+            seq,
+            kind: self.kind,
+            reason: self.reason,
+            id: self.id,
+            at: self.at,
+            actor: self.actor,
+            td,
+            patch,
+            capabilities_before: self.before,
+            capabilities_after: self.after,
+            renditions: Renditions::default(),
+        }
+    }
+}
+
+/// Descriptions are JSON before they come here. Should one not be, followers still get past its change.
+fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
+    RawValue::from_string(text).inspect_err(|error| tracing::error!(%seq, %error, "a change has no JSON")).ok()
+}
+
 /// Changes that were loaded from the log, in the order they were loaded in.
 #[derive(Debug)]
 pub(super) struct Loaded {
@@ -151,7 +183,7 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::{ChangeKind, Slot, Timestamp};
+    use crate::change::{Slot, Timestamp};
 
     const SLOT: Slot<String> = Slot::numbered(0);
 

@@ -64,18 +64,24 @@ impl View {
     pub fn find_unpurged(&self, id: &str) -> Result<Option<Record>> {
         let key = layout::record_key(id);
         loop {
-            let generation = self.generation();
-            let Some(bytes) = self.get(&key)? else { return Ok(None) };
+            let generation = self.tree.generation();
+            let Some(bytes) = self.tree.get(&key)? else { return Ok(None) };
             let stored = StoredRecord::decode(&bytes)?;
             if !stored.has_expiry {
                 return Ok(Some(Record::new(id, &stored, Expiry::default())));
             }
-            let expiry = self.expiry(id)?;
+            let expiry = self.expiries.of(id)?;
             // Else the expiry may be that of another record than the text.
-            if generation == self.generation() {
+            if generation == self.tree.generation() {
                 return Ok(Some(Record::new(id, &stored, expiry)));
             }
         }
+    }
+
+    /// The record of that id if it was converted from another format, and hasn't expired. Cheap where it wasn't.
+    pub fn find_converted(&self, id: &str) -> Result<Option<Record>> {
+        let Some(bytes) = self.tree.get(&layout::record_key(id))? else { return Ok(None) };
+        if StoredRecord::decode(&bytes)?.has_original { self.find(id) } else { Ok(None) }
     }
 
     /// See [`super::Store::original`].
@@ -83,28 +89,22 @@ impl View {
         if self.find(id)?.is_none() {
             return Ok(None);
         }
-        self.get(&layout::original_key(id))?.map(|bytes| value::decode_original(&bytes)).transpose()
+        self.tree.get(&layout::original_key(id))?.map(|bytes| value::decode_original(&bytes)).transpose()
     }
-}
 
-impl View {
-    /// See [`super::Store::note`].
-    pub fn note(&self, id: &str) -> Result<Option<Vec<u8>>> {
+    /// See [`super::Store::metadata`].
+    pub fn metadata(&self, id: &str) -> Result<Option<Vec<u8>>> {
         if self.find(id)?.is_none() {
             return Ok(None);
         }
-        Ok(self.get(&layout::note_key(id))?.map(|note| note.to_vec()))
+        Ok(self.tree.get(&layout::metadata_key(id))?.map(|metadata| metadata.to_vec()))
     }
 
-    /// See [`super::Store::notes`].
-    pub fn notes(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        let (pairs, _) = self.scan(layout::NOTES, layout::AFTER_NOTES, |_| false)?;
-        let note = |(key, note): (IVec, IVec)| {
-            let id = key.get(layout::NOTES.len()..).unwrap_or_default();
-            let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
-            Ok((id.to_owned(), note.to_vec()))
-        };
-        pairs.into_iter().map(note).collect()
+    /// See [`super::Store::all_metadata`].
+    pub fn all_metadata(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        let (pairs, _) = self.tree.scan(layout::METADATA, layout::AFTER_METADATA, |_| false)?;
+        let named = |(key, metadata): (IVec, IVec)| Ok((layout::name_of(&key, layout::METADATA)?, metadata.to_vec()));
+        pairs.into_iter().map(named).collect()
     }
 }
 
@@ -128,9 +128,9 @@ impl Records {
     }
 
     fn read_chunk(&mut self, start: &[u8]) -> Result<()> {
-        let generation = self.view.generation();
+        let generation = self.view.tree.generation();
         let (mut records, mut bytes) = (0, 0);
-        let (pairs, stopped_at) = self.view.scan(start, layout::AFTER_RECORDS, |value| {
+        let (pairs, stopped_at) = self.view.tree.scan(start, layout::AFTER_RECORDS, |value| {
             records += 1;
             bytes += value.len();
             records >= Self::CHUNK_RECORDS || bytes >= Self::CHUNK_BYTES
@@ -140,8 +140,8 @@ impl Records {
             let id = key.get(layout::RECORDS.len()..).unwrap_or_default();
             let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
             let stored = StoredRecord::decode(&value)?;
-            let expiry = if stored.has_expiry { self.view.expiry(id)? } else { Expiry::default() };
-            let record = if stored.has_expiry && generation != self.view.generation() {
+            let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { Expiry::default() };
+            let record = if stored.has_expiry && generation != self.view.tree.generation() {
                 // The expiry may be that of another record than the text.
                 self.view.find_unpurged(id)?
             } else {

@@ -23,9 +23,9 @@ pub enum Operation {
         /// The new expiry.
         expiry: Expiry,
     },
-    /// Notes something about a record that has an original, or forgets what was noted; no `Change`. A
-    /// note is gone once the stored form changes, unless it is made anew in the same transaction.
-    Note(Option<Vec<u8>>),
+    /// Sets or removes the metadata of a record that has an original; no `Change`. Metadata is gone once the
+    /// stored form changes, unless it is set again in the same transaction.
+    Metadata(Option<Vec<u8>>),
     /// Removes, for the reason that the change gives.
     Remove(DeletionReason),
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
@@ -62,7 +62,7 @@ pub struct Original {
 
 /// One write to one record.
 ///
-/// A record that has expired counts as absent. [`Operation::Renew`], [`Operation::Note`] and
+/// A record that has expired counts as absent. [`Operation::Renew`], [`Operation::Metadata`] and
 /// [`Operation::Remove`] ask for [`Precondition::Present`] where they come with [`Precondition::Any`].
 #[derive(Debug, Clone)]
 pub struct Write {
@@ -83,7 +83,7 @@ pub enum Outcome {
     Created(Seq),
     /// The record was replaced.
     Updated(Seq),
-    /// The stored form is what it was; at most the expiry moved, or the original or its note is another.
+    /// The stored form is what it was; at most the expiry moved, or the original or its metadata is another.
     /// The seq is that of its last change.
     Renewed(Seq),
     /// The record is gone.

@@ -47,9 +47,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("src/search/writer.rs", "src/search/index.rs"),
     ("src/signature/checking.rs", "src/signature.rs"),
     ("src/signature/uncovered.rs", "src/signature/form.rs"),
-    ("src/store/view.rs", "src/store/cursors.rs"),
-    ("src/store/view.rs", "src/store/expiry.rs"),
-    ("src/store/view.rs", "src/store/sessions.rs"),
     ("src/td/semantics/mod.rs", "src/td/semantics/languages.rs"),
 ];
 

@@ -22,6 +22,44 @@ fn expired_record_is_not_found() {
 }
 
 #[test]
+fn what_expires_is_counted_as_time_goes_on() {
+    let store = TestStore::open();
+    let moment = |seconds| Expiry { ttl: None, expires: Some(Timestamp::now().plus_seconds(seconds)) };
+    for (id, seconds) in [("urn:a", 1000), ("urn:b", 2000), ("urn:c", 3000)] {
+        store.write(write(id, Precondition::Any, put_expiring("{}", moment(seconds)))).expect("it succeeds");
+    }
+    let expired = |seconds| store.expired(Timestamp::now().plus_seconds(seconds), 10).expect("reading succeeds");
+    assert_eq!(expired(2500), ["urn:a", "urn:b"]);
+    // Known by now, and still not due by the clock.
+    assert_eq!((expired(0), store.len()), (vec![], 3));
+    // What is renewed, removed or new among what was scanned already counts at once.
+    let renewal = write("urn:a", Precondition::Any, Operation::Renew { expiry: moment(9000) });
+    store.write(renewal).expect("it is there");
+    store.write(write("urn:d", Precondition::Any, put_expiring("{}", moment(500)))).expect("it succeeds");
+    assert_eq!(expired(2500), ["urn:d", "urn:b"]);
+    let removal = write("urn:b", Precondition::Any, Operation::Remove(DeletionReason::Removed));
+    store.write(removal).expect("it is there");
+    assert_eq!(expired(5000), ["urn:d", "urn:c"]);
+    assert_eq!(expired(9999), ["urn:d", "urn:c", "urn:a"]);
+}
+
+#[test]
+fn many_that_expire_at_once_are_found_in_steps() {
+    let store = TestStore::open();
+    let ids: Vec<String> = (0..5000).map(|index| format!("urn:{index:04}")).collect();
+    let expiry = past(None);
+    let writes = ids.iter().map(|id| write(id, Precondition::Any, put_expiring("{}", expiry)));
+    store.submit(writes.collect()).wait().expect("it succeeds");
+    let counted: Vec<u64> = (0..6).map(|_| store.len()).collect();
+    assert!(counted[0] > 0, "one question looks through a bounded number of them");
+    assert!(counted.is_sorted_by(|before, after| before >= after) && counted[5] == 0, "{counted:?}");
+    assert_eq!(store.expired(Timestamp::now(), usize::MAX).expect("reading succeeds"), ids);
+    let purges = ids.iter().map(|id| write(id, Precondition::Any, Operation::Purge));
+    store.submit(purges.collect()).wait().expect("it succeeds");
+    assert!(expired_ids(&store).is_empty() && store.is_empty());
+}
+
+#[test]
 fn expired_record_counts_as_absent() {
     let store = TestStore::open();
     let expired = || write("urn:a", Precondition::Any, put_expiring("{}", past(None)));

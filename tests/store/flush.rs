@@ -102,7 +102,8 @@ fn concurrent_writers_share_flushes() {
     for ticket in tickets {
         ticket.wait().expect("it succeeds");
     }
-    assert!(flushes.load(Ordering::SeqCst) < 1000);
+    // Three full groups of 256, and one of 232.
+    assert_eq!(flushes.load(Ordering::SeqCst), 4);
 }
 
 /// A store whose flushes, once armed, tell that they have begun and wait to be let go.
@@ -131,10 +132,11 @@ impl HeldUp {
         HeldUp { go_on, in_flush, armed, store }
     }
 
-    /// Submits a transaction and returns when it is applied, but not flushed.
-    fn submit(&self, writes: Vec<Write>) -> Ticket {
+    /// Lets another thread commit a transaction and returns when it is applied, but not flushed.
+    fn submit(&self, writes: Vec<Write>) -> Committing {
         self.armed.store(true, Ordering::SeqCst);
         let ticket = self.store.submit(writes);
+        let ticket = Committing(thread::spawn(|| ticket.wait()));
         self.in_flush.recv().expect("the committer flushes");
         self.armed.store(false, Ordering::SeqCst);
         ticket
@@ -143,6 +145,83 @@ impl HeldUp {
     fn let_go(&self) {
         self.go_on.send(()).expect("the hook listens");
     }
+}
+
+/// A thread that commits.
+struct Committing(thread::JoinHandle<agentdex::Result<Vec<Outcome>>>);
+
+impl Committing {
+    fn wait(self) -> agentdex::Result<Vec<Outcome>> {
+        self.0.join().expect("a commit doesn't panic")
+    }
+}
+
+#[test]
+fn writers_that_come_during_a_flush_share_the_next_one() {
+    let held_up = HeldUp::open();
+    let store = &held_up.store;
+    let first = held_up.submit(vec![write("urn:first", Precondition::Any, put("{}"))]);
+    let submit = |index| store.submit(vec![write(&format!("urn:{index}"), Precondition::Any, put("{}"))]);
+    // Two full groups of eight, and one of four.
+    let tickets: Vec<Ticket> = (0..20).map(submit).collect();
+    held_up.armed.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let writers: Vec<_> = tickets.into_iter().map(|ticket| scope.spawn(|| ticket.wait())).collect();
+        held_up.let_go();
+        for _ in 0..3 {
+            held_up.in_flush.recv().expect("a group is flushed");
+            held_up.let_go();
+        }
+        for writer in writers {
+            writer.join().expect("a writer doesn't panic").expect("it succeeds");
+        }
+    });
+    first.wait().expect("it succeeds");
+    assert!(held_up.in_flush.try_recv().is_err(), "a fourth flush for three groups");
+    assert_eq!(store.len(), 21);
+}
+
+#[test]
+fn a_transaction_is_committed_however_it_is_waited_for() {
+    let store = TestStore::open();
+    let submit = |id: &str| store.submit(vec![write(id, Precondition::Any, put("{}"))]);
+    let durable = || *store.durable().borrow();
+    drop(submit("urn:dropped"));
+    submit("urn:waited").wait().expect("it succeeds");
+    assert_eq!(durable(), Seq(2), "in the order of submission");
+    pollster::block_on(submit("urn:polled")).expect("it succeeds");
+    assert_eq!(durable(), Seq(3));
+    let mut end = store.durable();
+    drop(submit("urn:dropped alone"));
+    pollster::block_on(end.wait_for(|seq| *seq == Seq(4))).expect("the store is open");
+    let left = submit("urn:left");
+    store.close();
+    assert!(left.wait().is_ok(), "what was submitted before the store closed is committed");
+    assert!(matches!(submit("urn:late").wait(), Err(Error::ShuttingDown)));
+}
+
+#[test]
+fn a_panic_in_a_commit_leaves_nobody_waiting() {
+    let panicking = Arc::new(AtomicBool::new(false));
+    let armed = panicking.clone();
+    let store = with_hook(4, move || match armed.load(Ordering::SeqCst) {
+        true => panic!("an invariant of sled is broken"),
+        false => Ok(()),
+    });
+    store.put("urn:before", "{}");
+    panicking.store(true, Ordering::SeqCst);
+    let tickets: Vec<Ticket> =
+        (0..20).map(|index| store.submit(vec![write(&format!("urn:{index}"), Precondition::Any, put("{}"))])).collect();
+    thread::scope(|scope| {
+        for (index, ticket) in tickets.into_iter().enumerate() {
+            scope.spawn(move || {
+                let outcome = if index % 2 == 0 { ticket.wait() } else { pollster::block_on(ticket) };
+                assert!(matches!(outcome, Err(Error::WritesClosed { .. })), "{outcome:?}");
+            });
+        }
+    });
+    assert_eq!(store.closed_to_writes().as_deref(), Some("a commit panicked"));
+    assert_eq!(store.ids(), ["urn:before"]);
 }
 
 #[test]

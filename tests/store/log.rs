@@ -176,16 +176,16 @@ fn log_is_trimmed_by_age() {
 }
 
 #[test]
-fn cursor_outlives_the_process() {
+fn position_outlives_the_process() {
     let mut store = TestStore::open();
-    let cursor = |seq| Position { epoch: Epoch(7), seq: Seq(seq) };
-    store.set_position("mqtt", cursor(1)).expect("it succeeds");
-    store.set_position("mqtt", cursor(2)).expect("it succeeds");
-    store.set_position("gone", cursor(3)).expect("it succeeds");
-    store.remove_position("gone").expect("it succeeds");
+    let position = |seq| Position { epoch: Epoch(7), seq: Seq(seq) };
+    store.local().set_position("mqtt", position(1)).expect("it succeeds");
+    store.local().set_position("mqtt", position(2)).expect("it succeeds");
+    store.local().set_position("gone", position(3)).expect("it succeeds");
+    store.local().remove_position("gone").expect("it succeeds");
     for _ in 0..2 {
-        assert_eq!(store.position("mqtt").expect("reading succeeds"), Some(cursor(2)));
-        assert_eq!(store.position("gone").expect("reading succeeds"), None);
+        assert_eq!(store.local().position("mqtt"), Some(position(2)));
+        assert_eq!(store.local().position("gone"), None);
         store.reopen();
     }
 }
@@ -195,16 +195,16 @@ fn session_outlives_the_process() {
     let mut store = TestStore::open();
     let kept = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
     for (name, bytes) in [("one", b"1".as_slice()), ("gone", b"2"), ("one", b"3"), ("two", b"")] {
-        store.put_session(name, bytes.to_vec()).expect("it succeeds");
+        store.local().put_session(name, bytes.to_vec()).expect("it succeeds");
     }
-    store.remove_session("gone").expect("it succeeds");
+    store.local().remove_session("gone").expect("it succeeds");
     for _ in 0..2 {
-        assert_eq!(store.sessions().expect("reading succeeds"), [kept("one", b"3"), kept("two", b"")]);
+        assert_eq!(store.local().sessions().expect("reading succeeds"), [kept("one", b"3"), kept("two", b"")]);
         store.reopen();
     }
-    store.remove_session("one").expect("it succeeds");
+    store.local().remove_session("one").expect("it succeeds");
     store.reopen();
-    assert_eq!(store.sessions().expect("reading succeeds"), [kept("two", b"")]);
+    assert_eq!(store.local().sessions().expect("reading succeeds"), [kept("two", b"")]);
 }
 
 #[test]

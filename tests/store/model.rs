@@ -163,10 +163,11 @@ impl Model {
             prop_assert_eq!(record.expiry.expires.is_some(), thing.expiry == When::Future);
             let original = store.original(IDS[id]).expect("reading succeeds");
             prop_assert_eq!(original.map(|original| original.bytes), thing.original.map(|value| vec![value]));
-            let note = store.note(IDS[id]).expect("reading succeeds");
+            let note = store.metadata(IDS[id]).expect("reading succeeds");
             prop_assert_eq!(note, thing.note.map(|note| vec![note]));
         }
-        let noted: Vec<String> = store.notes().expect("reading succeeds").into_iter().map(|(id, _)| id).collect();
+        let noted: Vec<String> =
+            store.all_metadata().expect("reading succeeds").into_iter().map(|(id, _)| id).collect();
         let expected = self.things.iter().filter(|(_, thing)| thing.note.is_some()).map(|(&id, _)| IDS[id].to_owned());
         prop_assert_eq!(noted, expected.collect::<Vec<_>>());
         for (index, id) in IDS.iter().enumerate() {
@@ -202,7 +203,7 @@ fn operation(step: Step) -> Operation {
             }),
         },
         Step::Renew(when) => Operation::Renew { expiry: expiry(when) },
-        Step::Note(note) => Operation::Note(note.map(|note| vec![note])),
+        Step::Note(note) => Operation::Metadata(note.map(|note| vec![note])),
         Step::Remove => Operation::Remove(DeletionReason::Removed),
         Step::Purge => Operation::Purge,
     }

@@ -166,10 +166,11 @@ fn note_goes_when_the_description_changes() {
         write("urn:a", Precondition::Any, operation)
     };
     let noting = |note: Option<&str>| {
-        write("urn:a", Precondition::Any, Operation::Note(note.map(|note| note.as_bytes().to_vec())))
+        write("urn:a", Precondition::Any, Operation::Metadata(note.map(|note| note.as_bytes().to_vec())))
     };
-    let note =
-        |store: &TestStore| store.note("urn:a").expect("reading succeeds").map(|note| String::from_utf8(note).unwrap());
+    let note = |store: &TestStore| {
+        store.metadata("urn:a").expect("reading succeeds").map(|note| String::from_utf8(note).unwrap())
+    };
     assert!(matches!(store.write(noting(Some("x"))), Err(Error::PreconditionFailed { .. })));
     store.write(put("{}", Some(b"one"))).expect("it succeeds");
     assert_eq!(store.write(noting(Some("yes"))).expect("there is an original"), Outcome::Renewed(Seq(1)));
@@ -178,11 +179,11 @@ fn note_goes_when_the_description_changes() {
     store.write(put("{}", None)).expect("it succeeds");
     store.reopen();
     assert_eq!(note(&store).as_deref(), Some("yes"));
-    assert_eq!(store.notes().expect("reading succeeds"), [("urn:a".to_owned(), b"yes".to_vec())]);
+    assert_eq!(store.all_metadata().expect("reading succeeds"), [("urn:a".to_owned(), b"yes".to_vec())]);
     store.submit(vec![put(r#"{"a":1}"#, Some(b"two")), noting(Some("anew"))]).wait().expect("it succeeds");
     assert_eq!(note(&store).as_deref(), Some("anew"));
     store.write(put(r#"{"a":2}"#, Some(b"three"))).expect("it succeeds");
-    assert_eq!((note(&store), store.notes().expect("reading succeeds")), (None, vec![]));
+    assert_eq!((note(&store), store.all_metadata().expect("reading succeeds")), (None, vec![]));
 
     store.write(put(r#"{"a":3}"#, None)).expect("it succeeds");
     store.write(noting(Some("nothing to note"))).expect("it changes nothing");

@@ -134,7 +134,7 @@ fn note_that_cannot_be_read_hides_no_other_and_can_be_removed() {
     }
     drop(registry);
     let store = store::Store::open(directory.path(), store::Options::default()).unwrap();
-    let (precondition, operation) = (Precondition::Present, store::Operation::Note(Some(b"{".to_vec())));
+    let (precondition, operation) = (Precondition::Present, store::Operation::Metadata(Some(b"{".to_vec())));
     block_on(store.submit(vec![store::Write { id: "urn:card:a".into(), precondition, operation, actor: None }]))
         .unwrap();
     store.close();

@@ -35,7 +35,7 @@ impl Registry {
     /// A tracked source and its Thing; none if it isn't tracked.
     pub(super) fn load_tracked_source(&self, id: &str) -> Result<Option<Loaded>> {
         let store = &self.0.store;
-        let (metadata, record, original) = (store.note(id)?, store.find(id)?, store.original(id)?);
+        let (metadata, record, original) = (store.metadata(id)?, store.find(id)?, store.original(id)?);
         let (Some(metadata), Some(record), Some(original)) = (metadata, record, original) else { return Ok(None) };
         Ok(Some(Loaded { source: TrackedSource::from_metadata(&metadata)?, record, original }))
     }
@@ -80,7 +80,7 @@ impl Registry {
     /// Removes the state of a source, and with it whether it is stale.
     pub(super) async fn end_tracking(&self, id: &str) -> Result<()> {
         for _ in 0..ATTEMPTS {
-            if self.0.store.note(id)?.is_none() {
+            if self.0.store.metadata(id)?.is_none() {
                 return Err(Error::NotTracked { id: id.into() });
             }
             let clear = |loaded: Loaded| self.writes_for_patch(&loaded, loaded.status_patch(SourceStatus::Current));
@@ -89,7 +89,7 @@ impl Registry {
                 tracing::warn!(id, %error, "the status of a stale source stays in the description");
                 Vec::new()
             });
-            let (precondition, operation) = (Precondition::Present, Operation::Note(None));
+            let (precondition, operation) = (Precondition::Present, Operation::Metadata(None));
             writes.push(Write { id: id.into(), precondition, operation, actor: None });
             match self.commit_all(writes, false).await {
                 Err(Error::PreconditionFailed { .. }) => continue,
@@ -233,7 +233,7 @@ impl Loaded {
     /// The write of the source's state. Alone it must ensure that nobody changed the Thing in the meantime.
     fn write_of_source(&self, is_alone: bool) -> Result<Write> {
         let precondition = if is_alone { Precondition::Seq(self.record.seq) } else { Precondition::Present };
-        let operation = Operation::Note(Some(self.source.to_metadata()?));
+        let operation = Operation::Metadata(Some(self.source.to_metadata()?));
         Ok(Write { id: self.source.id.clone(), precondition, operation, actor: None })
     }
 }

@@ -40,7 +40,7 @@ impl Registry {
         let mut url_before = None;
         let metadata = |id: &str| {
             tracker.schedule.check_room(id)?;
-            let before = self.0.store.note(id)?.and_then(|metadata| read_metadata(id, &metadata));
+            let before = self.0.store.metadata(id)?.and_then(|metadata| read_metadata(id, &metadata));
             url_before = before.map(|before| before.source).filter(|before| *before != url);
             if request.dry_run {
                 return Ok(None);
@@ -65,7 +65,7 @@ impl Registry {
     /// [`Registry::track`]; [`Error::Contended`].
     pub async fn refresh_source(&self, id: &str) -> Result<Refreshed> {
         let id = td::normalize_id(id)?;
-        let metadata = self.0.store.note(&id)?.ok_or_else(|| Error::NotTracked { id: id.to_string() })?;
+        let metadata = self.0.store.metadata(&id)?.ok_or_else(|| Error::NotTracked { id: id.to_string() })?;
         let url = || TrackedSource::from_metadata(&metadata).map(|source| source.source);
         let Some(tracker) = self.0.tracker.as_ref() else { return Err(no_fetcher(&url()?)) };
         due::poll_source(&std::sync::Arc::downgrade(&self.0), &tracker.poller, &id, Timestamp::now()).await
@@ -115,7 +115,7 @@ impl Registry {
     /// # Errors
     /// [`Error::Store`]
     pub fn tracked_sources(&self) -> Result<Vec<TrackedSource>> {
-        Ok(self.0.store.notes()?.iter().filter_map(|(id, metadata)| read_metadata(id, metadata)).collect())
+        Ok(self.0.store.all_metadata()?.iter().filter_map(|(id, metadata)| read_metadata(id, metadata)).collect())
     }
 
     /// The tracked source of a Thing; none if it has none.
@@ -123,7 +123,7 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn find_tracked_source(&self, id: &str) -> Result<Option<TrackedSource>> {
-        let metadata = self.0.store.note(&td::normalize_id(id)?)?;
+        let metadata = self.0.store.metadata(&td::normalize_id(id)?)?;
         metadata.map(|metadata| TrackedSource::from_metadata(&metadata)).transpose()
     }
 
@@ -163,7 +163,7 @@ impl Registry {
         let interval = tracker.poller.tracking.interval;
         let outlook = Outlook { interval, failures: 0, max_age: document.max_age, retry_after: None };
         source.next_try = next_try(id, now, outlook);
-        if let Some(before) = self.0.store.note(id)?.and_then(|metadata| read_metadata(id, &metadata))
+        if let Some(before) = self.0.store.metadata(id)?.and_then(|metadata| read_metadata(id, &metadata))
             && before.source == url
         {
             source.continue_from(before, &document.hash, now);

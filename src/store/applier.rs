@@ -1,16 +1,19 @@
-//! `Group`: the transactions that share a batch and a flush, applied in memory one after the other.
+//! `Applier`: commands in, records and changes out; the same ones wherever the same commands are applied
+//! to the same tree. It reads no clock and draws nothing at random: moments come with the command.
 //!
-//! Each write sees what the writes before it have staged, so preconditions hold in log order; a
-//! transaction that fails takes back what it has staged.
+//! The commands of a commit are applied in memory one after the other. Each write sees what the writes
+//! before it have staged, so preconditions hold in log order; a command that fails takes back what it
+//! has staged.
 
 use sled::{Batch, IVec};
 
 use super::{
+    expiry::extended,
     layout,
     overlay::Overlay,
     recent::RecentChange,
+    tree::Before,
     value::{self, Body, Entry, State, StoredRecord},
-    view::{Before, View},
     write::{Expiry, Operation, Original, Outcome, Write},
 };
 use crate::{
@@ -19,12 +22,32 @@ use crate::{
     td::merge_patch,
 };
 
-/// What a group is going to write.
-pub(super) struct Group<'a> {
-    view: &'a View,
-    now: Timestamp,
+/// Writes that are applied together or not at all.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub writes: Vec<Write>,
+    pub moment: Moment,
+}
+
+/// What a command knows of time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// The time of the log, which doesn't go back.
+    pub at: Timestamp,
+    /// The clock that expiry is tested by, as readers ask: the time of the log stays ahead of a clock that was
+    /// set back.
+    pub clock: Timestamp,
+    /// When the store was opened, as long as not every expiry has its grace in the tree.
+    pub opened: Option<Timestamp>,
+}
+
+/// Applies the commands of one commit.
+pub(super) struct Applier<'a> {
+    moment: Moment,
     state: State,
     changes: Vec<RecentChange>,
+    /// The expiries that are added or removed.
+    moved: Vec<(IVec, bool)>,
     overlay: Overlay<'a>,
 }
 
@@ -41,36 +64,39 @@ struct Particulars<'a> {
     original: Option<&'a Original>,
 }
 
-/// A group that is ready to be applied.
+/// A commit that is ready to be written.
 pub(super) struct Staged {
     pub batch: Batch,
     pub before: Before,
     pub changes: Vec<RecentChange>,
+    pub moved: Vec<(IVec, bool)>,
     pub state: State,
 }
 
-impl<'a> Group<'a> {
-    pub fn new(view: &'a View, state: State, now: Timestamp) -> Group<'a> {
-        Group { view, now, state, changes: Vec::new(), overlay: Overlay::new(view) }
+impl<'a> Applier<'a> {
+    pub fn new(tree: &'a sled::Tree, state: State, moment: Moment) -> Applier<'a> {
+        Applier { moment, state, changes: Vec::new(), moved: Vec::new(), overlay: Overlay::new(tree) }
     }
 
-    /// Stages all writes of a transaction, or none.
-    pub fn apply(&mut self, transaction: Vec<Write>) -> Result<Vec<Outcome>> {
-        let (state, changes) = (self.state, self.changes.len());
+    /// Stages all writes of a command, or none.
+    pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
+        let (state, changes, moved) = (self.state, self.changes.len(), self.moved.len());
+        self.moment = command.moment;
         self.overlay.begin();
-        let outcomes: Result<Vec<Outcome>> = transaction.into_iter().map(|write| self.write(write)).collect();
+        let outcomes: Result<Vec<Outcome>> = command.writes.into_iter().map(|write| self.write(write)).collect();
         if outcomes.is_err() {
             self.overlay.take_back();
             self.state = state;
             self.changes.truncate(changes);
+            self.moved.truncate(moved);
         }
         outcomes
     }
 
     /// Writes the grace after a start into the tree.
     pub fn grant_grace(&mut self, id: &str) -> Result<()> {
-        let extended = self.expiry(id).map(|expiry| self.view.grace.extend(expiry))?;
-        self.move_expiry(id, true, extended)
+        let granted = extended(self.expiry(id)?, self.moment.opened);
+        self.move_expiry(id, true, granted)
     }
 
     /// Stages something that is no write to a record.
@@ -87,7 +113,7 @@ impl<'a> Group<'a> {
             self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
         }
         let (batch, before) = self.overlay.finish();
-        Some(Staged { batch, before, changes: self.changes, state: self.state })
+        Some(Staged { batch, before, changes: self.changes, moved: self.moved, state: self.state })
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {
@@ -98,8 +124,7 @@ impl<'a> Group<'a> {
         let bytes = self.overlay.get(&layout::record_key(&id))?;
         let found = bytes.as_deref().map(|bytes| self.found(&id, bytes)).transpose()?;
         let (live, expired) = match found {
-            // By the clock, as readers ask: the time of the log stays ahead of a clock that was set back.
-            Some(found) if found.expiry.is_due(Timestamp::now()) => (None, Some(found)),
+            Some(found) if found.expiry.is_due(self.moment.clock) => (None, Some(found)),
             found => (found, None),
         };
         if let Operation::Purge = operation {
@@ -123,10 +148,10 @@ impl<'a> Group<'a> {
             (Operation::Renew { expiry }, Some(live)) => {
                 self.renew(Particulars { id: &id, expiry, original: None }, &live)
             }
-            (Operation::Note(note), Some(live)) => self.note(&id, note, &live.record),
+            (Operation::Metadata(metadata), Some(live)) => self.set_metadata(&id, metadata, &live.record),
             (Operation::Remove(reason), Some(live)) => self.delete(&id, &live, reason, actor).map(Outcome::Removed),
             // `check` lets nothing but a put through where there is no record.
-            (Operation::Renew { .. } | Operation::Note(_) | Operation::Remove(_) | Operation::Purge, _) => {
+            (Operation::Renew { .. } | Operation::Metadata(_) | Operation::Remove(_) | Operation::Purge, _) => {
                 Ok(Outcome::NotDue)
             }
         }
@@ -145,8 +170,8 @@ impl<'a> Group<'a> {
             has_original: false,
             is_creation: true,
             seq,
-            created: self.now,
-            modified: self.now,
+            created: self.moment.at,
+            modified: self.moment.at,
             format: None,
             capabilities: &value::block_of(&capabilities),
             text: &text,
@@ -154,7 +179,7 @@ impl<'a> Group<'a> {
         self.attach(&particulars, &mut record)?;
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         self.state.records += 1;
-        let (id, at, after) = (particulars.id.to_owned(), self.now, capabilities);
+        let (id, at, after) = (particulars.id.to_owned(), self.moment.at, capabilities);
         let body = Body::Text(text);
         self.log(Entry { kind: ChangeKind::Created, reason: None, at, id, actor, before: Vec::new(), after, body });
         Ok(Outcome::Created(seq))
@@ -175,15 +200,15 @@ impl<'a> Group<'a> {
         let Some(patch) = patch.or_else(|| has_other_format.then(|| "{}".to_owned())) else {
             return self.renew(particulars, live);
         };
-        self.keep_creation(particulars.id, live)?;
+        self.complete_creation(particulars.id, live)?;
         if old.has_original {
-            self.overwrite(layout::note_key(particulars.id), None)?;
+            self.overwrite(layout::metadata_key(particulars.id), None)?;
         }
         let seq = self.state.last.next();
         let mut record = StoredRecord {
             is_creation: false,
             seq,
-            modified: self.now,
+            modified: self.moment.at,
             capabilities: &value::block_of(&capabilities),
             text: &text,
             ..*old
@@ -194,7 +219,7 @@ impl<'a> Group<'a> {
         }
         self.attach(&particulars, &mut record)?;
         self.set(layout::record_key(particulars.id), Some(record.encode()));
-        let (id, at, before, after) = (particulars.id.to_owned(), self.now, old.capability_keys()?, capabilities);
+        let (id, at, before, after) = (particulars.id.to_owned(), self.moment.at, old.capability_keys()?, capabilities);
         self.log(Entry {
             kind: ChangeKind::Updated,
             reason: None,
@@ -218,22 +243,22 @@ impl<'a> Group<'a> {
     }
 
     fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
-        self.keep_creation(id, found)?;
+        self.complete_creation(id, found)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original {
             self.overwrite(layout::original_key(id), None)?;
-            self.overwrite(layout::note_key(id), None)?;
+            self.overwrite(layout::metadata_key(id), None)?;
         }
         self.set(layout::record_key(id), None);
         self.state.records = self.state.records.saturating_sub(1);
-        let (id, at, before) = (id.to_owned(), self.now, found.record.capability_keys()?);
+        let (id, at, before) = (id.to_owned(), self.moment.at, found.record.capability_keys()?);
         let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
         Ok(self.log(Entry { kind, reason: Some(reason), at, id, actor, before, after, body }))
     }
 
-    fn note(&mut self, id: &str, note: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
+    fn set_metadata(&mut self, id: &str, metadata: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
         if record.has_original {
-            self.overwrite(layout::note_key(id), note.map(IVec::from))?;
+            self.overwrite(layout::metadata_key(id), metadata.map(IVec::from))?;
         }
         Ok(Outcome::Renewed(record.seq))
     }
@@ -255,23 +280,29 @@ impl<'a> Group<'a> {
             return Ok(());
         }
         if let Some(moment) = old.expires {
-            self.overlay.set_known(layout::due_key(moment, id), true, false);
+            self.move_due(layout::due_key(moment, id), false);
         }
         if let Some(moment) = expiry.expires {
-            self.overlay.set_known(layout::due_key(moment, id), false, true);
+            self.move_due(layout::due_key(moment, id), true);
         }
         let value = (expiry != Expiry::default()).then(|| value::encode_expiry(&expiry));
         self.overwrite(layout::expiry_key(id), value)
     }
 
+    fn move_due(&mut self, key: IVec, shall_be_there: bool) {
+        self.overlay.set_known(key.clone(), !shall_be_there, shall_be_there);
+        self.moved.push((key, shall_be_there));
+    }
+
     /// Moves what the log and the history have left to a record that was only created, and that is
     /// about to change.
-    fn keep_creation(&mut self, id: &str, found: &Found<'_>) -> Result<()> {
+    fn complete_creation(&mut self, id: &str, found: &Found<'_>) -> Result<()> {
         let record = &found.record;
-        if !record.is_creation || record.seq < self.view.oldest() {
+        if !record.is_creation {
             return Ok(());
         }
         let key = layout::log_key(record.seq);
+        // None: retention has dropped it.
         if let Some(entry) = self.overlay.get_open(&key)? {
             let entry = Entry { body: Body::Text(record.text.to_owned()), ..Entry::decode(&entry)? };
             self.set(key, Some(entry.encode()));
@@ -299,7 +330,7 @@ impl<'a> Group<'a> {
     fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
         let record = StoredRecord::decode(bytes)?;
         let expiry = if record.has_expiry { self.expiry(id)? } else { Expiry::default() };
-        Ok(Found { record, expiry: self.view.grace.extend(expiry) })
+        Ok(Found { record, expiry: extended(expiry, self.moment.opened) })
     }
 
     /// What the tree, or what is staged, says of an expiry.
@@ -318,7 +349,7 @@ impl<'a> Group<'a> {
 
 fn check(id: &str, precondition: Precondition, operation: &Operation, found: Option<Seq>) -> Result<()> {
     let expected = match (precondition, operation) {
-        (Precondition::Any, Operation::Renew { .. } | Operation::Note(_) | Operation::Remove(_)) => {
+        (Precondition::Any, Operation::Renew { .. } | Operation::Metadata(_) | Operation::Remove(_)) => {
             Precondition::Present
         }
         (precondition, _) => precondition,

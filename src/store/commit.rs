@@ -1,0 +1,368 @@
+//! `Committer`: assigns seqs, applies, flushes, and only then acknowledges. One commit at a time.
+//!
+//! A thread that waits for its transaction commits it itself if nobody else is committing, and with it
+//! what others have submitted meanwhile; it then hands over to the next who waits. Who waits in
+//! asynchronous code must not commit, and for them a thread of the committer's own does.
+//!
+//! A flush that fails fails its whole round and closes the store to writes: what the disk holds from
+//! then on is known only to the next open. So does a panic.
+
+use std::{
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use sled::IVec;
+
+use super::{
+    applier::{Applier, Command, Moment, Staged},
+    layout,
+    local::WRITE_AFTER,
+    queue::{Queue, Round, Signal},
+    reply::Reply,
+    sync::DataFiles,
+    value::State,
+    view::View,
+    write::{Outcome, Write},
+};
+use crate::{Error, Result, change::Timestamp};
+
+/// How many rounds a thread commits before it hands over.
+const ROUNDS_LED: usize = 8;
+
+/// The expiries that get their grace at a time, so that writes don't wait long for it.
+const GRACE_STEP: usize = 256;
+
+/// Commits transactions.
+pub(super) struct Committer {
+    view: Arc<View>,
+    queue: Mutex<Queue>,
+    /// Wakes the committer's own thread. Goes with the lock of the queue.
+    background: std::sync::Condvar,
+    /// Held during a commit, or what else must not happen meanwhile.
+    work: Mutex<Work>,
+}
+
+/// What only one thread at a time has.
+struct Work {
+    files: DataFiles,
+    state: State,
+    /// Time as the log knows it: it doesn't go back.
+    at: Timestamp,
+    /// The first expiry that may still need the grace after the start; none: none does.
+    next_grace: Option<IVec>,
+}
+
+impl Committer {
+    pub fn new(view: Arc<View>, files: DataFiles, state: State) -> Committer {
+        let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
+        let work = Mutex::new(Work { files, state, at: Timestamp(0), next_grace });
+        Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work }
+    }
+
+    /// Takes a transaction, which is committed once its ticket is waited for, polled or dropped, or with another.
+    pub fn submit(self: &Arc<Self>, writes: Vec<Write>) -> Ticket {
+        let reply = Arc::new(Reply::default());
+        let mut queue = self.queue();
+        let signal = if queue.is_closing {
+            let signal = Arc::new(Signal::default());
+            reply.fill(Err(Error::ShuttingDown));
+            signal.set_done();
+            signal
+        } else {
+            queue.push(writes, reply.clone(), self.view.options.group_size)
+        };
+        drop(queue);
+        Ticket { committer: self.clone(), reply, signal, is_attended: false }
+    }
+
+    /// Says that local state has moved that is to be written soon.
+    pub fn write_local_soon(&self) -> Result<()> {
+        let mut queue = self.queue();
+        if queue.is_closing {
+            return Err(Error::ShuttingDown);
+        }
+        queue.local_due.get_or_insert(Instant::now() + WRITE_AFTER);
+        drop(queue);
+        self.background.notify_one();
+        Ok(())
+    }
+
+    /// Takes no more transactions; the committer's own thread commits what it was given and ends.
+    pub fn close(&self) {
+        self.queue().is_closing = true;
+        self.background.notify_one();
+    }
+
+    /// Drops what the log needs no longer, in steps between commits.
+    pub fn trim_log(&self, now: Timestamp) -> Result<()> {
+        let options = &self.view.options;
+        loop {
+            self.view.check_open_to_writes()?;
+            if self.queue().is_closing {
+                return Err(Error::ShuttingDown);
+            }
+            let _work = self.work();
+            if !self.view.log.trim_step(now, options.retained_changes, options.retained_for)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What the committer's own thread does: commits for those who can't, and what is to be done now and then.
+    pub fn run(&self) {
+        while let Some(errand) = self.next_errand() {
+            let done = catch_unwind(AssertUnwindSafe(|| match errand {
+                Errand::Lead => self.lead(None),
+                Errand::WriteLocal => self.work().write_local(self),
+                Errand::GrantGrace => self.work().grant_grace(&self.view),
+            }));
+            if done.is_err() {
+                self.view.close("the committer panicked".into());
+            }
+        }
+    }
+
+    /// Waits for something to do; none: the store is closed and all is done.
+    fn next_errand(&self) -> Option<Errand> {
+        let mut queue = self.queue();
+        loop {
+            if !queue.is_led && !queue.rounds.is_empty() && (queue.is_unattended || queue.is_closing) {
+                (queue.is_led, queue.is_unattended) = (true, false);
+                return Some(Errand::Lead);
+            }
+            let now = Instant::now();
+            if queue.local_due.is_some_and(|due| due <= now || (queue.is_closing && !queue.is_led)) {
+                queue.local_due = None;
+                return Some(Errand::WriteLocal);
+            }
+            if queue.is_closing && !queue.is_led {
+                return None;
+            }
+            if !queue.is_closing && self.view.expiries.grace.pending().is_some() && self.view.closed.get().is_none() {
+                return Some(Errand::GrantGrace);
+            }
+            queue = match queue.local_due {
+                Some(due) => {
+                    let (queue, _) =
+                        self.background.wait_timeout(queue, due - now).unwrap_or_else(PoisonError::into_inner);
+                    queue
+                }
+                None => self.background.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Waits for a round on this thread, and commits if nobody else does.
+    fn wait(&self, signal: &Signal) {
+        let mut queue = self.queue();
+        while !signal.is_done() {
+            if queue.is_led {
+                signal.count_waiting(true);
+                queue = signal.condvar.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                signal.count_waiting(false);
+                continue;
+            }
+            queue.is_led = true;
+            drop(queue);
+            self.lead(Some(signal));
+            queue = self.queue();
+        }
+    }
+
+    /// Commits round after round up to one's own, then hands over. Whoever calls it has set `is_led`.
+    fn lead(&self, own: Option<&Signal>) {
+        for _ in 0..ROUNDS_LED {
+            let Some(round) = self.queue().rounds.pop_front() else { break };
+            self.commit_round(round);
+            if own.is_some_and(Signal::is_done) {
+                break;
+            }
+        }
+        let mut queue = self.queue();
+        queue.is_led = false;
+        match queue.rounds.front() {
+            Some(round) if round.signal.has_waiting() => round.signal.condvar.notify_one(),
+            None if !queue.is_closing => {}
+            _ => {
+                queue.is_unattended = true;
+                self.background.notify_one();
+            }
+        }
+    }
+
+    /// Commits a round and tells all who wait for it; nobody is left waiting, whatever happens.
+    fn commit_round(&self, round: Round) {
+        let Round { signal, transactions, .. } = round;
+        let (writes, replies): (Vec<_>, Vec<_>) = transactions.into_iter().unzip();
+        // sled panics where it finds its own invariants broken.
+        let outcomes = catch_unwind(AssertUnwindSafe(|| self.work().commit(&self.view, writes)));
+        let mut outcomes = outcomes.unwrap_or_else(|_| {
+            self.view.close("a commit panicked".into());
+            Vec::new()
+        });
+        outcomes.resize_with(replies.len(), || self.view.check_open_to_writes().map(|()| Vec::new()));
+        let wakers: Vec<_> = replies.iter().zip(outcomes).filter_map(|(reply, outcome)| reply.fill(outcome)).collect();
+        let queue = self.queue();
+        signal.set_done();
+        drop(queue);
+        signal.condvar.notify_all();
+        wakers.into_iter().for_each(std::task::Waker::wake);
+    }
+
+    /// Sees to it that somebody commits for who waits without a thread.
+    fn attend(&self) {
+        let mut queue = self.queue();
+        queue.is_unattended = true;
+        let is_led = queue.is_led;
+        drop(queue);
+        if !is_led {
+            self.background.notify_one();
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Errand {
+    Lead,
+    WriteLocal,
+    GrantGrace,
+}
+
+impl Work {
+    /// One outcome a transaction.
+    fn commit(&mut self, view: &View, transactions: Vec<Vec<Write>>) -> Vec<Result<Vec<Outcome>>> {
+        let refused = |reason: &str| Err(Error::WritesClosed { reason: reason.to_owned() });
+        if let Some(reason) = view.closed.get() {
+            return transactions.iter().map(|_| refused(reason)).collect();
+        }
+        let moment = self.moment(view);
+        let mut applier = Applier::new(&view.tree.db, self.state, moment);
+        // Failures too are told only once all is durable: they may rest on writes of the same round.
+        let apply = |writes| applier.apply(Command { writes, moment });
+        let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
+        match self.make_durable(view, applier.finish()) {
+            Ok(()) => outcomes,
+            Err(reason) => {
+                view.close(reason.clone());
+                outcomes.iter().map(|_| refused(&reason)).collect()
+            }
+        }
+    }
+
+    fn moment(&mut self, view: &View) -> Moment {
+        let clock = Timestamp::now();
+        self.at = self.at.max(clock);
+        Moment { at: self.at, clock, opened: view.expiries.grace.pending() }
+    }
+
+    fn make_durable(&mut self, view: &View, staged: Option<Staged>) -> std::result::Result<(), String> {
+        let Some(Staged { batch, before, changes, moved, state }) = staged else { return Ok(()) };
+        view.tree.hide(before);
+        view.tree.db.apply_batch(batch).map_err(|error| format!("applying a batch: {error}"))?;
+        if let Some(hook) = &view.options.before_flush {
+            hook.call().map_err(|error| error.to_string())?;
+        }
+        view.tree.db.flush().map_err(|error| error.to_string())?;
+        self.files.sync().map_err(|error| error.to_string())?;
+        self.state = state;
+        view.log.cache(changes);
+        view.publish(state, moved);
+        Ok(())
+    }
+
+    /// Writes local state that has moved.
+    fn write_local(&mut self, committer: &Committer) {
+        let view = &committer.view;
+        let (moved, is_all) = view.local.take_moved();
+        let mut applier = Applier::new(&view.tree.db, self.state, self.moment(view));
+        moved.into_iter().for_each(|(key, value)| applier.set(key, value));
+        if view.closed.get().is_some() {
+            return;
+        }
+        if let Err(reason) = self.make_durable(view, applier.finish()) {
+            return view.close(reason);
+        }
+        if !is_all {
+            committer.queue().local_due = Some(Instant::now());
+        }
+    }
+
+    /// Writes the grace after the start into some expiries.
+    fn grant_grace(&mut self, view: &View) {
+        let Some(start) = self.next_grace.take() else { return view.expiries.grace.grant() };
+        let mut applier = Applier::new(&view.tree.db, self.state, self.moment(view));
+        let staged = view.expiries.page(&start, GRACE_STEP).and_then(|expiries| {
+            expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
+            Ok(expiries)
+        });
+        let written = staged.map_err(|error| error.to_string()).and_then(|expiries| {
+            self.make_durable(view, applier.finish())?;
+            Ok(expiries)
+        });
+        match written {
+            Ok(expiries) if expiries.len() == GRACE_STEP => {
+                self.next_grace = expiries.last().map(|(_, last)| layout::key_after(last));
+            }
+            Ok(_) => view.expiries.grace.grant(),
+            Err(reason) => view.close(reason),
+        }
+    }
+}
+
+/// Waits for a transaction to become durable: as a future, or by [`Ticket::wait`].
+#[must_use = "a write is acknowledged by its ticket"]
+pub struct Ticket {
+    committer: Arc<Committer>,
+    reply: Arc<Reply>,
+    signal: Arc<Signal>,
+    /// Whether somebody will commit it without this thread.
+    is_attended: bool,
+}
+
+impl Ticket {
+    /// Blocks until the transaction is durable; also inside an asynchronous runtime.
+    ///
+    /// # Errors
+    /// [`crate::Error::PreconditionFailed`] of the first write that failed (then none was applied),
+    /// [`crate::Error::InvalidId`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`],
+    /// [`crate::Error::Store`].
+    pub fn wait(mut self) -> Result<Vec<Outcome>> {
+        self.is_attended = true;
+        self.committer.wait(&self.signal);
+        self.reply.take()
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<Vec<Outcome>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.reply.poll(context.waker());
+        if polled.is_pending() && !self.is_attended {
+            self.is_attended = true;
+            self.committer.attend();
+        }
+        polled
+    }
+}
+
+impl Drop for Ticket {
+    /// A transaction is committed whether or not anybody waits for it.
+    fn drop(&mut self) {
+        if !self.is_attended && !self.signal.is_done() {
+            self.committer.attend();
+        }
+    }
+}
