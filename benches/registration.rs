@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, registry::IndexStatus, search::Request};
+use agentdex::{Registry, search::Request};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -147,8 +147,7 @@ fn register(registry: &Registry, documents: &[(String, String)], writers: usize)
 /// How long the search index needs to reach the end of the log.
 fn catch_up(registry: &Registry) -> Duration {
     let started = Instant::now();
-    let reached = |status: IndexStatus| matches!(status, IndexStatus::Ready { seq } if seq >= registry.last_seq());
-    while !reached(registry.status().index) {
+    while registry.status().searchable().is_none_or(|seq| seq < registry.last_seq()) {
         thread::sleep(Duration::from_millis(1));
     }
     started.elapsed()

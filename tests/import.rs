@@ -50,7 +50,7 @@ impl Imports {
     /// The ids that the search filter `format` finds.
     fn of_format(&self, format: &str) -> Vec<String> {
         let filters = Filters { format: vec![format.into()], ..Filters::default() };
-        self.registry.ids_matching(None, &filters, true).unwrap()
+        self.registry.ids_matching(None, &filters, true).unwrap().ids
     }
 }
 

@@ -5,6 +5,7 @@ mod agent_spec;
 mod cli;
 mod crash;
 mod fetch;
+mod followers;
 mod http;
 mod import;
 mod layers;

@@ -25,7 +25,7 @@ use crate::{
     config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
     fetch::{self, AllowList, Fetcher},
     http, mqtt,
-    registry::{self, IndexStatus, tracked_sources::Tracking},
+    registry::{self, FollowerState, tracked_sources::Tracking},
     signature::TrustedKeys,
 };
 
@@ -296,11 +296,10 @@ fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<O
 /// goes on while everything else is served.
 async fn settle(registry: Registry) -> anyhow::Result<()> {
     let deadline = Instant::now() + SHORT_REBUILD;
-    while matches!(registry.status().index, IndexStatus::Rebuilding { .. }) && Instant::now() < deadline {
+    while registry.status().searchable().is_none() && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let refreshed = tokio::task::spawn_blocking(move || registry.refresh()).await?;
-    match refreshed {
+    match registry.refreshed().await {
         Ok(_) | Err(Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -309,7 +308,13 @@ async fn settle(registry: Registry) -> anyhow::Result<()> {
 /// A progress bar on a terminal while the search index is rebuilt; elsewhere the log tells.
 async fn show_rebuilding(registry: Registry) {
     let mut bar: Option<ProgressBar> = None;
-    while let IndexStatus::Rebuilding { done, total } = registry.status().index {
+    let rebuilding = || {
+        registry.status().followers.into_iter().find_map(|follower| match follower.state {
+            FollowerState::Rebuilding { done, total } => Some((done, total)),
+            _ => None,
+        })
+    };
+    while let Some((done, total)) = rebuilding() {
         let bar = bar.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("rebuilding the search index {bar:40} {pos}/{len} {eta} left");
             ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

@@ -8,7 +8,6 @@ use actix_web::{
 use serde_json::json;
 
 use super::{Context, parameters::Parameters, problem::Problem};
-use crate::registry::IndexStatus;
 
 /// `GET /health/live`
 #[utoipa::path(
@@ -39,18 +38,16 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let status = context.registry.status();
-    if status.closed_to_writes.is_some() {
-        return Err(not_ready("the registry takes no writes until it is restarted"));
+    if let Some(reason) = status.not_ready() {
+        return Err(not_ready(&reason));
     }
-    match status.index {
-        IndexStatus::Rebuilding { done, total } => Err(not_ready(&format!("rebuilding {done} of {total}"))),
-        IndexStatus::Ready { seq } => Ok(HttpResponse::Ok().json(json!({
-            "status": "ready",
-            "things": status.things,
-            "cursor": status.cursor,
-            "indexed": seq,
-        }))),
-    }
+    Ok(HttpResponse::Ok().json(json!({
+        "status": "ready",
+        "things": status.things,
+        "cursor": status.cursor,
+        "indexed": status.searchable(),
+        "followers": status.followers,
+    })))
 }
 
 fn not_ready(detail: &str) -> Problem {

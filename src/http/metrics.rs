@@ -13,7 +13,7 @@ use actix_web::{
 };
 
 use super::{Context, parameters::Parameters, problem::Problem};
-use crate::registry::IndexStatus;
+use crate::registry::FollowerStatus;
 
 /// The paths that are counted apart; everything else is counted under the last.
 const PATHS: [&str; 29] = [
@@ -181,14 +181,9 @@ pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> 
     let mut text = String::new();
     let status = context.registry.status();
     let last = context.registry.last_seq().0;
-    let (indexed, ready) = match status.index {
-        IndexStatus::Ready { seq } => (seq.0, 1),
-        IndexStatus::Rebuilding { .. } => (0, 0),
-    };
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
-    gauge(&mut text, "agentdex_index_lag", "Changes that the search index lacks.", last.saturating_sub(indexed));
-    gauge(&mut text, "agentdex_index_ready", "Whether search answers.", ready);
+    write_followers(&mut text, last, &status.followers);
     gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
     let open = |counter: &AtomicI64| u64::try_from(counter.load(Relaxed)).unwrap_or_default();
     gauge(&mut text, "agentdex_event_streams", "Event streams that are open.", open(&context.metrics.event_streams));
@@ -196,6 +191,28 @@ pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> 
     context.metrics.write_requests(&mut text);
     context.metrics.write_latencies(&mut text);
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
+}
+
+fn write_followers(text: &mut String, last: u64, followers: &[FollowerStatus]) {
+    let shown = |follower: &FollowerStatus| follower.seq.map_or(0, |seq| seq.0);
+    let mut write = |name: &str, kind: &str, help: &str, value: &dyn Fn(&FollowerStatus) -> u64| {
+        head(text, name, kind, help);
+        for follower in followers {
+            let _ = writeln!(text, "{name}{{follower=\"{}\"}} {}", follower.name, value(follower));
+        }
+    };
+    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log lacks.", &|follower| {
+        last.saturating_sub(shown(follower))
+    });
+    write("agentdex_follower_ready", "gauge", "Whether a follower answers and keeps up with the log.", &|follower| {
+        u64::from(follower.is_ready())
+    });
+    write("agentdex_follower_failures_total", "counter", "Failures of a follower since the start.", &|follower| {
+        follower.failures
+    });
+    write("agentdex_follower_rebuilds_total", "counter", "Rebuilds of a follower since the start.", &|follower| {
+        follower.rebuilds
+    });
 }
 
 fn gauge(text: &mut String, name: &str, help: &str, value: u64) {

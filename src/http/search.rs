@@ -93,7 +93,8 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     let asked = read(&parameters)?;
     let (limit, offset) = (asked.limit, asked.offset);
     let registry = context.registry.clone();
-    let search = move || registry.search(&asked, consistent);
+    registry.ready_to_search(consistent).await?;
+    let search = move || registry.search_as_indexed(&asked);
     let Answer { response, seq } = blocking(search).await?;
 
     let base = base_path(&request, &context.options, "/search");

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{Context, blocking::blocking, parameters::Parameters, problem::Problem, things::collection_tag};
 use crate::{
     Error, Registry, Seq, Timestamp,
-    registry::{IndexStatus, Thing},
+    registry::{Matching, Thing},
     search::{Filters, MAX_DEPTH, MAX_LIMIT},
 };
 
@@ -107,6 +107,9 @@ impl Selection {
             let (seq, total) = (registry.last_seq(), count(&registry));
             return Ok(Found { seq, total, things: self.by_id(context, tag) });
         }
+        if self.is_filtered() {
+            registry.ready_to_search(self.consistent).await?;
+        }
         blocking(move || self.find_by_looking(&registry)).await
     }
 
@@ -138,14 +141,7 @@ impl Selection {
         if !self.is_filtered() {
             return self.page(registry, registry.last_seq(), count(registry), registry.list());
         }
-        if self.consistent {
-            registry.refresh()?;
-        }
-        let seq = match registry.status().index {
-            IndexStatus::Ready { seq } => seq,
-            IndexStatus::Rebuilding { .. } => Seq::ZERO,
-        };
-        let ids = registry.ids_matching(self.query.as_deref(), &self.filters, false)?;
+        let Matching { ids, seq } = registry.ids_as_indexed(self.query.as_deref(), &self.filters)?;
         let total = ids.len();
         self.page(registry, seq, total, by_ids(registry, ids))
     }

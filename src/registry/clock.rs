@@ -1,15 +1,15 @@
-//! The follower of the clock: purges what has expired, trims the log.
+//! What time brings: expired Things are purged, the log is trimmed, waits end that took too long.
 
 use std::{
     sync::{
-        Mutex,
+        Arc, Mutex,
         mpsc::{RecvTimeoutError, Sender, channel},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-use super::thread::spawn;
+use super::{followers::Followers, thread::spawn};
 use crate::{
     Result,
     change::{Precondition, Timestamp},
@@ -26,11 +26,12 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn start(store: Store) -> Result<Clock> {
+    pub(super) fn start(store: Store, followers: Arc<Followers>) -> Result<Clock> {
         let (stop, stopped) = channel();
         let thread = spawn("agentdex-clock", move || {
             let (mut trimmed, mut pause) = (Instant::now(), TICK);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                followers.expire_waits();
                 // While there are more to purge there is no pause: every search has to leave them out.
                 pause = match purge(&store) {
                     Ok(PURGE_AT_ONCE) => Duration::ZERO,

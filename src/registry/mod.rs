@@ -1,11 +1,11 @@
 //! `Registry`: what an embedder holds, and the only place that joins descriptions, store and search.
 //!
-//! It owns the followers that need no network: the search follower ([`follower`]) and the clock
+//! It owns the followers of the log that need no network ([`followers`]: the search index) and the clock
 //! that purges and trims ([`clock`]). What takes descriptions in is in [`write`], and in [`import`]
 //! what was converted from other formats.
 
 mod clock;
-mod follower;
+mod followers;
 mod import;
 mod own_members;
 mod thing;
@@ -26,16 +26,19 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
-use self::{clock::Clock, follower::SearchFollower};
+use self::{
+    clock::Clock,
+    followers::{Followers, Search, SearchFollower, Shared, View, Waited},
+};
 pub use self::{
-    follower::IndexStatus,
+    followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     thing::{Thing, Things},
     write::{Effect, Write, Written},
 };
 use crate::{
-    Result,
-    change::{Change, ChangeKind, Epoch, Position, Seq, Timestamp},
+    Error, Result,
+    change::{Change, Epoch, Position, Seq, Timestamp},
     search::{self, Filters},
     store::{self, Changes, Original, Store},
     td::{self, Document, Report, Strictness},
@@ -44,8 +47,10 @@ use crate::{
 /// How long a search with `consistent` waits for the index.
 const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The most changes beyond the index that a search looks through for removals.
-const MAX_UNSEEN_CHANGES: usize = 4096;
+/// How long a search without `consistent` waits for writes that it should find.
+const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
+/// An index that lacks more changes than this won't have them soon: searches don't wait for it.
+const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 
 /// How a registry treats what it is given. The default suits a directory on one machine.
 #[derive(Debug, Clone)]
@@ -58,7 +63,7 @@ pub struct Options {
     pub min_ttl: Option<u64>,
     /// The longest time to live in seconds; a longer one is lowered, with a warning.
     pub max_ttl: Option<u64>,
-    /// How often the search index takes in what changed.
+    /// How old a write may be that a search doesn't find yet.
     pub refresh_interval: Duration,
     /// How the store is opened.
     pub store: store::Options,
@@ -114,8 +119,12 @@ impl Builder {
     /// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
     pub fn open(self) -> Result<Registry> {
         let store = Store::open(&self.directory, self.options.store.clone())?;
-        let search = SearchFollower::start(&self.directory, store.clone(), self.options.refresh_interval)?;
-        let clock = Clock::start(store.clone())?;
+        let mut followers = Followers::new();
+        let search = Search::new(store.clone());
+        let index = SearchFollower::new(self.directory.join("search"), store.clone(), search.clone());
+        let indexing = followers.start(index, &store)?;
+        let followers = Arc::new(followers);
+        let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
         let registry = Registry(Arc::new(Inner {
             #[cfg(feature = "fetch")]
@@ -124,8 +133,10 @@ impl Builder {
                 .map(|tracking| tracked_sources::Tracker::open(tracking, &store, &notes))
                 .transpose()?,
             has_tracked_sources: AtomicBool::new(!notes.is_empty()),
-            search,
             clock,
+            followers,
+            search,
+            indexing,
             store,
             options: self.options,
         }));
@@ -168,8 +179,12 @@ struct Inner {
     tracker: Option<tracked_sources::Tracker>,
     /// Whether an import was ever followed: most registries never have to ask.
     has_tracked_sources: AtomicBool,
-    search: SearchFollower,
     clock: Clock,
+    followers: Arc<Followers>,
+    /// What searches see.
+    search: Arc<Search>,
+    /// The follower that keeps it at the end of the log.
+    indexing: Arc<Shared>,
     store: Store,
     options: Options,
 }
@@ -184,6 +199,15 @@ pub struct Answer {
     pub seq: Seq,
 }
 
+/// The Things that pass filters, and the log position that this shows.
+#[derive(Debug, Clone)]
+pub struct Matching {
+    /// Their ids, ascending.
+    pub ids: Vec<String>,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
+}
+
 /// How the registry is.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
@@ -191,11 +215,26 @@ pub struct Status {
     pub cursor: String,
     /// How many Things there are.
     pub things: u64,
-    /// Whether search answers.
-    pub index: IndexStatus,
+    /// How each follower of the log is; `search` is the one that searches need.
+    pub followers: Vec<FollowerStatus>,
     /// Why writes are refused, if they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_to_writes: Option<String>,
+}
+
+impl Status {
+    /// Why the registry isn't ready: writes are refused, or a follower doesn't answer or keep up. None where
+    /// it is.
+    pub fn not_ready(&self) -> Option<String> {
+        let closed =
+            self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
+        closed.or_else(|| self.followers.iter().find_map(FollowerStatus::reason))
+    }
+
+    /// The last change that searches show; none where they aren't answered.
+    pub fn searchable(&self) -> Option<Seq> {
+        self.followers.iter().find(|follower| follower.name == "search")?.seq
+    }
 }
 
 impl Registry {
@@ -263,53 +302,111 @@ impl Registry {
         self.len() == 0
     }
 
-    /// Searches. A write is seen once it was acknowledged longer than [`Options::refresh_interval`]
-    /// ago, or at once where `consistent` is set: then this waits for one index commit, shared with
-    /// all who wait. Blocks.
+    /// Searches. Every write is found that was acknowledged longer than [`Options::refresh_interval`] ago,
+    /// or before the call where `consistent` is set. Blocks while the index takes them in: see
+    /// [`Registry::ready_to_search`].
     ///
     /// # Errors
     /// [`Error::InvalidQuery`], [`Error::LimitExceeded`], [`Error::IndexRebuilding`],
     /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::Index`].
     pub fn search(&self, request: &search::Request, consistent: bool) -> Result<Answer> {
-        if consistent {
-            self.refresh()?;
-        }
-        let index = self.0.search.index()?;
-        let seq = index.cursor().map_or(Seq::ZERO, |cursor| cursor.seq);
-        Ok(Answer { response: index.search(request, &self.gone_since(seq)?)?, seq })
+        pollster::block_on(self.ready_to_search(consistent))?;
+        self.search_as_indexed(request)
     }
 
-    /// The ids of all Things that pass the filters and match the query, ascending. Blocks.
+    /// Searches what is indexed, without waiting for what isn't. Blocks while it reads.
     ///
     /// # Errors
     /// As [`Registry::search`].
-    pub fn ids_matching(&self, query: Option<&str>, filters: &Filters, consistent: bool) -> Result<Vec<String>> {
+    pub fn search_as_indexed(&self, request: &search::Request) -> Result<Answer> {
+        let (view, excluded) = self.view()?;
+        Ok(Answer { response: view.snapshot.search(request, &excluded)?, seq: view.seq })
+    }
+
+    /// The ids of all Things that pass the filters and match the query, ascending. Blocks as
+    /// [`Registry::search`] does.
+    ///
+    /// # Errors
+    /// As [`Registry::search`].
+    pub fn ids_matching(&self, query: Option<&str>, filters: &Filters, consistent: bool) -> Result<Matching> {
+        pollster::block_on(self.ready_to_search(consistent))?;
+        self.ids_as_indexed(query, filters)
+    }
+
+    /// The ids of all Things that are indexed and pass the filters and match the query, without waiting for
+    /// what isn't. Blocks while it reads.
+    ///
+    /// # Errors
+    /// As [`Registry::search`].
+    pub fn ids_as_indexed(&self, query: Option<&str>, filters: &Filters) -> Result<Matching> {
+        let (view, excluded) = self.view()?;
+        Ok(Matching { ids: view.snapshot.ids(query, filters, &excluded)?, seq: view.seq })
+    }
+
+    /// What can be searched, and what it still has and nobody may find: Things that have expired or were
+    /// removed since. Usually none.
+    fn view(&self) -> Result<(View, Arc<[String]>)> {
+        let view = self.0.search.view(self.0.options.refresh_interval)?.ok_or_else(|| self.rebuilding())?;
+        let expired = self.expired()?;
+        if expired.is_empty() {
+            let deleted = view.deleted.clone();
+            return Ok((view, deleted));
+        }
+        let excluded = view.deleted.iter().cloned().chain(expired).collect();
+        Ok((view, excluded))
+    }
+
+    fn rebuilding(&self) -> Error {
+        match self.0.indexing.status().state {
+            FollowerState::Rebuilding { done, total } => Error::IndexRebuilding { done, total },
+            _ => Error::IndexRebuilding { done: 0, total: self.len() },
+        }
+    }
+
+    /// Waits until a search finds what it should: every write that was acknowledged longer than
+    /// [`Options::refresh_interval`] ago, or, where `consistent` is set, before the call. Without it, an
+    /// index that is more than some thousand changes behind, or fails, isn't waited for: the position in
+    /// the [`Answer`] tells. Takes no thread while it waits.
+    ///
+    /// # Errors
+    /// With `consistent` as [`Registry::refreshed`], otherwise [`Error::Store`].
+    pub async fn ready_to_search(&self, consistent: bool) -> Result<()> {
         if consistent {
-            self.refresh()?;
+            return self.refreshed().await.map(drop);
         }
-        let index = self.0.search.index()?;
-        let seq = index.cursor().map_or(Seq::ZERO, |cursor| cursor.seq);
-        index.ids(query, filters, &self.gone_since(seq)?)
+        let Some(view) = self.0.search.view(self.0.options.refresh_interval)? else { return Ok(()) };
+        let is_near = self.last_seq().0.saturating_sub(view.seq.0) <= MAX_CHANGES_TO_WAIT_FOR;
+        if let Some(target) = view.overdue.filter(|_| is_near && self.0.indexing.status().is_ready()) {
+            self.0.indexing.wait(target, FRESHNESS_TIMEOUT).await;
+        }
+        Ok(())
     }
 
-    /// What the index still has and nobody may find: Things that have expired, or were removed
-    /// after `seq`. Usually none.
-    fn gone_since(&self, seq: Seq) -> Result<Vec<String>> {
-        let mut gone = self.expired()?;
-        if self.last_seq() > seq {
-            let changes = self.0.store.changes(seq, MAX_UNSEEN_CHANGES)?.changes;
-            let removed = changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
-            gone.extend(removed.map(|change| change.id.clone()));
-        }
-        Ok(gone)
-    }
-
-    /// Waits until everything acknowledged so far can be searched. Blocks.
+    /// Waits until everything acknowledged so far can be searched, and says up to which change that is.
+    /// The commit that this takes is shared with all who wait. Takes no thread while it waits.
     ///
     /// # Errors
     /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
+    pub async fn refreshed(&self) -> Result<Seq> {
+        let target = self.last_seq();
+        let view = self.0.search.view(Duration::ZERO)?.ok_or_else(|| self.rebuilding())?;
+        if view.seq >= target {
+            return Ok(view.seq);
+        }
+        drop(view);
+        match self.0.indexing.wait(target, CONSISTENCY_TIMEOUT).await {
+            Waited::Reached(seq) => Ok(seq),
+            Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: CONSISTENCY_TIMEOUT.as_secs() }),
+            Waited::Stopped => Err(Error::ShuttingDown),
+        }
+    }
+
+    /// As [`Registry::refreshed`], for threads that may block.
+    ///
+    /// # Errors
+    /// As [`Registry::refreshed`].
     pub fn refresh(&self) -> Result<Seq> {
-        self.0.search.refresh(self.last_seq(), CONSISTENCY_TIMEOUT)
+        pollster::block_on(self.refreshed())
     }
 
     /// At most `limit` changes after `since`.
@@ -415,12 +512,12 @@ impl Registry {
         Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
     }
 
-    /// How the registry is: the end of the log, the state of the search index, whether it takes writes.
+    /// How the registry is: the end of the log, its followers, whether it takes writes.
     pub fn status(&self) -> Status {
         Status {
             cursor: Position { epoch: self.epoch(), seq: self.last_seq() }.to_string(),
             things: self.len(),
-            index: self.0.search.status(),
+            followers: self.0.followers.status(),
             closed_to_writes: self.0.store.closed_to_writes(),
         }
     }
@@ -433,7 +530,7 @@ impl Registry {
             tracker.stop();
         }
         self.0.clock.stop();
-        self.0.search.stop();
+        self.0.followers.stop();
         self.0.store.close();
     }
 }

@@ -9,7 +9,7 @@ use tantivy::{
 };
 
 use super::{
-    kept::Kept,
+    cached::Cached,
     query::Compiled,
     rank::{Candidate, Ranking, TermWeights},
     union::Union,
@@ -37,23 +37,28 @@ impl Page {
 }
 
 /// A page of the best documents, and the exact number of all.
-pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, page: Page) -> tantivy::Result<Matches> {
+pub(super) fn collect(
+    searcher: &Searcher,
+    cached: &Cached,
+    compiled: &Compiled,
+    page: Page,
+) -> tantivy::Result<Matches> {
     let depth = page.depth();
     if let Some(versions) = &compiled.versions {
-        return by_version(searcher, kept, compiled, versions, page);
+        return by_version(searcher, cached, compiled, versions, page);
     }
     let (total, candidates) = match &compiled.union {
         Some(terms) => {
             let union = Union::new(searcher, terms)?;
             let best = if depth > 0 { best(searcher, compiled, union.scoring(), depth)?.1 } else { Vec::new() };
-            (union.count(kept)?, best)
+            (union.count(cached)?, best)
         }
         None if compiled.is_scored && depth > 0 => {
             best(searcher, compiled, EnableScoring::enabled_from_searcher(searcher), depth)?
         }
         None => first(searcher, compiled.query.as_ref(), depth)?,
     };
-    let ordered = order(searcher, kept, candidates, depth)?;
+    let ordered = order(searcher, cached, candidates, depth)?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
     Ok(Matches { total, top })
@@ -62,7 +67,7 @@ pub(super) fn collect(searcher: &Searcher, kept: &Kept, compiled: &Compiled, pag
 /// Every match is looked at, since the order of versions goes before that of scores.
 fn by_version(
     searcher: &Searcher,
-    kept: &Kept,
+    cached: &Cached,
     compiled: &Compiled,
     versions: &Versions,
     page: Page,
@@ -94,7 +99,7 @@ fn by_version(
         if left == 0 {
             break;
         }
-        ordered.extend(order(searcher, kept, candidates, left)?);
+        ordered.extend(order(searcher, cached, candidates, left)?);
     }
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
@@ -183,7 +188,7 @@ fn first(searcher: &Searcher, query: &dyn Query, wanted: usize) -> tantivy::Resu
 /// The first `wanted` candidates by score; ids decide between segments where scores are equal.
 fn order(
     searcher: &Searcher,
-    kept: &Kept,
+    cached: &Cached,
     mut candidates: Vec<Candidate>,
     wanted: usize,
 ) -> tantivy::Result<Vec<Candidate>> {
@@ -197,7 +202,7 @@ fn order(
         if is_in_order {
             ordered.extend_from_slice(tied);
         } else {
-            ordered.extend(first_by_id(searcher, kept, tied, wanted - ordered.len())?);
+            ordered.extend(first_by_id(searcher, cached, tied, wanted - ordered.len())?);
         }
     }
     ordered.truncate(wanted);
@@ -206,11 +211,16 @@ fn order(
 
 /// The first candidates by id out of sorted ones of several segments. Within a segment they are in
 /// order, so that few ids have to be looked at.
-fn first_by_id(searcher: &Searcher, kept: &Kept, tied: &[Candidate], wanted: usize) -> tantivy::Result<Vec<Candidate>> {
+fn first_by_id(
+    searcher: &Searcher,
+    cached: &Cached,
+    tied: &[Candidate],
+    wanted: usize,
+) -> tantivy::Result<Vec<Candidate>> {
     let mut heads: BTreeMap<(String, u32), Head<'_>> = BTreeMap::new();
     for rest in tied.chunk_by(|one, other| one.segment == other.segment) {
         let Some(first) = rest.first() else { continue };
-        let column = kept.ids(searcher.segment_reader(first.segment))?;
+        let column = cached.ids(searcher.segment_reader(first.segment))?;
         let head = Head { column, rest };
         heads.insert((head.id()?, first.segment), head);
     }
@@ -250,12 +260,12 @@ impl Head<'_> {
 /// The ids of documents of a segment, both ascending.
 fn ids_of(
     searcher: &Searcher,
-    kept: &Kept,
+    cached: &Cached,
     ord: u32,
     docs: impl Iterator<Item = DocId>,
 ) -> tantivy::Result<Vec<String>> {
     let mut ids = Vec::new();
-    if let Some(column) = kept.ids(searcher.segment_reader(ord))? {
+    if let Some(column) = cached.ids(searcher.segment_reader(ord))? {
         let ords: Vec<u64> = docs.filter_map(|doc| column.term_ords(doc).next()).collect();
         ids.reserve(ords.len());
         column.dictionary().sorted_ords_to_term_cb(&ords, |id| ids.push(String::from_utf8_lossy(id).into_owned()))?;
@@ -264,7 +274,7 @@ fn ids_of(
 }
 
 /// The ids of all matching documents, ascending.
-pub(super) fn ids(searcher: &Searcher, kept: &Kept, query: &dyn Query) -> tantivy::Result<Vec<String>> {
+pub(super) fn ids(searcher: &Searcher, cached: &Cached, query: &dyn Query) -> tantivy::Result<Vec<String>> {
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     let mut ids = Vec::new();
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
@@ -272,7 +282,7 @@ pub(super) fn ids(searcher: &Searcher, kept: &Kept, query: &dyn Query) -> tantiv
         weight.for_each_no_score(segment, &mut |found| {
             docs.extend(found.iter().copied().filter(|&doc| !segment.is_deleted(doc)));
         })?;
-        let of_segment = ids_of(searcher, kept, ord, docs.into_iter())?;
+        let of_segment = ids_of(searcher, cached, ord, docs.into_iter())?;
         if ids.is_empty() {
             ids = of_segment;
         } else {

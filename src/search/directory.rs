@@ -47,16 +47,16 @@ pub(super) fn make_current(home: &Path, directory: &Path) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&draft, home.join(CURRENT))?;
     sync_directory(home)?;
-    remove_leftovers(home, directory);
+    remove_leftovers(home, Some(directory));
     Ok(())
 }
 
-/// Removes all index directories but one. What can't be removed is tried again at the next start.
-pub(super) fn remove_leftovers(home: &Path, keep: &Path) {
+/// Removes all index directories but one. What can't be removed is tried again the next time.
+pub(super) fn remove_leftovers(home: &Path, keep: Option<&Path>) {
     let Ok(names) = entries(home) else { return };
     for name in names.filter(|name| number(name).is_some()) {
         let directory = home.join(name);
-        if directory != keep
+        if Some(directory.as_path()) != keep
             && let Err(error) = fs::remove_dir_all(&directory)
         {
             tracing::warn!(directory = %directory.display(), %error, "an old search index can't be removed");

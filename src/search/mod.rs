@@ -8,28 +8,31 @@
 //!   Capabilities (by id or name) and types are compared to the letter, all others regardless of
 //!   case. Filters and facets don't change scores; but where a capability is asked for in a range of
 //!   versions (`name@range`), those that have it in the highest come first (`versions`).
-//! - **Totals and facets** are exact, and leave out what has expired (`kept` says why that is cheap).
+//! - **Totals and facets** are exact, and leave out what has expired (`cached` says why that is cheap).
 //! - **Nothing found**: words that are spelled alike are tried, and said to be so (`suggest`).
-//! - **On disk**: see `directory`. The cursor of the log is in each commit; what can't be read is
-//!   built anew.
+//! - **On disk**: see `directory` and `files`. The position in the log is in each commit; what can't be
+//!   read is built again.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod cached;
 mod collect;
 mod directory;
 mod entry;
 mod facets;
+mod failure;
+mod files;
 mod forms;
 mod index;
-mod kept;
 #[doc(hidden)]
 pub mod measure;
 mod query;
 mod queue;
 mod rank;
 mod schema;
+mod snapshot;
 mod snippet;
 mod suggest;
 mod summary;
@@ -40,6 +43,7 @@ mod versions;
 mod writer;
 
 pub use index::Index;
+pub use snapshot::Snapshot;
 pub use writer::IndexWriter;
 
 /// What is looked for.

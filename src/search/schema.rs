@@ -20,7 +20,7 @@ use tantivy::{
 use super::{FacetField, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
-/// is built anew.
+/// is built again.
 pub(super) const VERSION: u32 = 3;
 
 /// The fields that hold exact values, beside `id`.

@@ -7,7 +7,7 @@ use tantivy::{
     schema::Field,
 };
 
-use super::kept::Kept;
+use super::cached::Cached;
 
 /// The terms of a union, and where each segment has them.
 pub(super) struct Union<'a> {
@@ -30,11 +30,11 @@ impl<'a> Union<'a> {
     }
 
     /// How many documents have one of the terms.
-    pub fn count(&self, kept: &Kept) -> tantivy::Result<u64> {
+    pub fn count(&self, cached: &Cached) -> tantivy::Result<u64> {
         let mut total = 0;
         for (segment, found) in self.searcher.segment_readers().iter().zip(&self.found) {
             let present = self.terms.iter().zip(found).filter_map(|((term, _), info)| Some((term, info.as_ref()?)));
-            total += kept.count(segment, present)?;
+            total += cached.count(segment, present)?;
         }
         Ok(total)
     }

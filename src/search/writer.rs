@@ -1,8 +1,10 @@
-//! The writer's side: adds, deletes, and makes both durable and visible.
+//! The writer's side: adds, deletes, and makes both visible, and now and then durable.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
+    thread::JoinHandle,
 };
 
 use tantivy::{
@@ -12,35 +14,60 @@ use tantivy::{
 
 use super::{
     Entry, directory, entry,
-    index::index_error,
+    failure::index_error,
+    files::Files,
     queue::{Queue, Queued},
     schema::Fields,
+    snapshot::Snapshot,
 };
 use crate::{Result, change::Position};
 
 /// What is gathered in memory before a segment is written.
-const MEMORY_BYTES: usize = 24 * 1024 * 1024;
+const MEMORY_BYTES: usize = 48 * 1024 * 1024;
+
+/// Where a commit becomes visible.
+pub(super) struct Publisher {
+    pub reader: IndexReader,
+    pub current: Arc<RwLock<Snapshot>>,
+}
+
+impl Publisher {
+    fn position(&self) -> Option<Position> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).position()
+    }
+
+    fn publish(&self, position: Position) -> tantivy::Result<()> {
+        self.reader.reload()?;
+        let searcher = self.reader.searcher();
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = current.succeeded_by(searcher, position);
+        Ok(())
+    }
+}
 
 /// The one writer of an index.
 pub struct IndexWriter {
     writer: tantivy::IndexWriter<Queued>,
     queue: Queue,
-    reader: IndexReader,
+    files: Files,
+    publisher: Publisher,
     fields: Fields,
     home: PathBuf,
     directory: PathBuf,
     is_current: bool,
-    cursor: Arc<RwLock<Option<Position>>>,
+    /// Whether anything was written since the last commit.
+    is_changed: bool,
+    syncing: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl IndexWriter {
     pub(super) fn new(
         index: &tantivy::Index,
-        reader: IndexReader,
+        files: Files,
+        publisher: Publisher,
         fields: Fields,
         home: &Path,
         directory: &Path,
-        cursor: Arc<RwLock<Option<Position>>>,
     ) -> tantivy::Result<IndexWriter> {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
@@ -49,17 +76,24 @@ impl IndexWriter {
             .build();
         let writer: tantivy::IndexWriter<Queued> = index.writer_with_options(options)?;
         writer.set_merge_policy(Box::new(merge_policy()));
-        let is_current = cursor.read().unwrap_or_else(PoisonError::into_inner).is_some();
+        let is_current = publisher.position().is_some();
         Ok(IndexWriter {
             writer,
             queue: Queue::default(),
-            reader,
+            files,
+            publisher,
             fields,
             home: home.into(),
             directory: directory.into(),
             is_current,
-            cursor,
+            is_changed: false,
+            syncing: None,
         })
+    }
+
+    /// The last change that is committed; none before the first commit of a new index.
+    pub fn position(&self) -> Option<Position> {
+        self.publisher.position()
     }
 
     /// Adds a Thing, in place of what has its id.
@@ -78,26 +112,64 @@ impl IndexWriter {
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn delete(&mut self, id: &str) -> Result<()> {
+        self.is_changed = true;
         self.writer.delete_term(Term::from_field_text(self.fields.id, id));
         Ok(())
     }
 
-    /// Makes everything since the last commit durable and visible, the cursor with it.
+    /// Makes everything since the last commit visible, the position with it. It survives the end of the
+    /// process; a crash of the system may damage what wasn't synced, which [`super::Index::open`] notices.
+    /// The first commit of a new index is durable, since it takes the place of another one.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    pub fn commit(&mut self, cursor: Position) -> Result<()> {
+    pub fn commit(&mut self, position: Position) -> Result<()> {
+        if self.is_current && !self.is_changed && self.position() == Some(position) {
+            return Ok(());
+        }
         let mut prepared = self.writer.prepare_commit().map_err(index_error("committing"))?;
-        prepared.set_payload(&cursor.to_string());
+        prepared.set_payload(&position.to_string());
         prepared.commit().map_err(index_error("committing"))?;
+        self.is_changed = false;
         if !self.is_current {
+            self.files.sync().map_err(index_error("syncing a new index"))?;
             directory::make_current(&self.home, &self.directory)
                 .map_err(index_error("putting a new index in place"))?;
             self.is_current = true;
         }
-        self.reader.reload().map_err(index_error("loading a commit"))?;
-        *self.cursor.write().unwrap_or_else(PoisonError::into_inner) = Some(cursor);
+        self.publisher.publish(position).map_err(index_error("loading a commit"))
+    }
+
+    /// Makes what was committed durable, and waits for it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn sync(&mut self) -> Result<()> {
+        self.finish_syncing()?;
+        self.files.sync().map_err(index_error("syncing"))
+    }
+
+    /// Makes what was committed durable in the background, unless that still goes on.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`] where it can't be started, or where it failed the last time.
+    pub fn start_syncing(&mut self) -> Result<()> {
+        if self.syncing.as_ref().is_some_and(|syncing| !syncing.is_finished()) {
+            return Ok(());
+        }
+        self.finish_syncing()?;
+        let files = self.files.clone();
+        let thread = std::thread::Builder::new().name("agentdex-index-sync".into()).spawn(move || files.sync());
+        self.syncing = Some(thread.map_err(index_error("starting to sync"))?);
         Ok(())
+    }
+
+    fn finish_syncing(&mut self) -> Result<()> {
+        match self.syncing.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome.map_err(index_error("syncing")),
+            Some(Err(_)) => Err(index_error("syncing")("the thread panicked")),
+            None => Ok(()),
+        }
     }
 }
 

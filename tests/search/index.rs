@@ -13,12 +13,12 @@ use super::{TestIndex, extended, ids, request, thing};
 #[test]
 fn nothing_is_found_before_a_commit() {
     let mut index = TestIndex::new();
-    assert!(index.index.cursor().is_none());
+    assert!(index.index.position().is_none());
     index.put(&thing("urn:a", "Weather", ""));
     assert_eq!(index.query("weather").total, 0);
     let cursor = index.commit();
     assert_eq!(index.query("weather").total, 1);
-    assert_eq!(index.index.cursor(), Some(cursor));
+    assert_eq!(index.index.position(), Some(cursor));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn an_index_is_opened_where_it_was_left() {
         index.put(&thing("urn:lost", "Weather", "Put, but never committed."));
         index
     };
-    let cursor = index.cursor();
+    let cursor = index.position();
     drop((writer, index));
     let (index, mut writer, found) = Index::open(home.path()).expect("opened").expect("an index");
     assert_eq!(Some(found), cursor);

@@ -164,7 +164,7 @@ impl Drop for TestRegistry {
 
 /// Waits until search answers.
 pub fn await_index(registry: &Registry) {
-    while !matches!(registry.status().index, registry::IndexStatus::Ready { .. }) {
+    while registry.status().not_ready().is_some() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }

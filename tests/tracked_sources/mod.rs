@@ -73,7 +73,7 @@ impl Fixture {
 
     /// What the search filters find.
     fn found(&self, filters: Filters) -> Vec<String> {
-        self.registry.ids_matching(None, &filters, true).unwrap()
+        self.registry.ids_matching(None, &filters, true).unwrap().ids
     }
 
     /// Kinds of all changes so far.

@@ -23,7 +23,7 @@ use crate::{
     Result,
     search::{
         FacetField, Filters,
-        index::index_error,
+        failure::index_error,
         schema::{ExactField, Fields},
         snippet::Highlights,
         versions::{ANY_TENANT, Ranged, Versions},

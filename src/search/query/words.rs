@@ -12,7 +12,7 @@ use tantivy::{
 use super::{Occur, Pattern};
 use crate::{
     Result,
-    search::{index::index_error, schema::Fields, snippet::Highlights, suggest, text},
+    search::{failure::index_error, schema::Fields, snippet::Highlights, suggest, text},
 };
 
 /// The most terms that a prefix is taken apart into, so that matches are ranked; beyond, they are alike.

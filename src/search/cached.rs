@@ -1,7 +1,7 @@
-//! What is kept of segments between searches, so that exact totals and orders cost little.
+//! What is cached of segments between searches, so that exact totals and orders cost little.
 //!
 //! Ranking skips most documents of frequent terms, so that counting them one by one would cost more
-//! than the search itself. Of frequent terms the documents are kept as bits, segment by segment
+//! than the search itself. Of frequent terms the documents are cached as bits, segment by segment
 //! (segments never change): a union of such terms is a few instructions for 64 documents. The columns
 //! of ids, which decide between equal scores, are kept open.
 
@@ -20,9 +20,9 @@ use tantivy::{
 
 use super::schema;
 
-/// How many bytes of bits are kept at most.
+/// The most bytes of bits that are cached.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// How many columns are kept at most; there are about as many segments.
+/// The most columns that are cached; there are about as many segments.
 const MOST_COLUMNS: usize = 64;
 /// A term is frequent if one of so many documents has it.
 const FREQUENT: u32 = 64;
@@ -30,9 +30,9 @@ const FREQUENT: u32 = 64;
 /// One bit a document.
 type Bits = Arc<[u64]>;
 
-/// What is kept of all segments.
+/// What is cached of all segments.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct Cached {
     documents: Mutex<Documents>,
     ids: Mutex<HashMap<SegmentId, Option<StrColumn>>>,
 }
@@ -54,7 +54,7 @@ enum Key {
     Alive(SegmentId, Option<u64>),
 }
 
-impl Kept {
+impl Cached {
     /// How many documents of a segment have one of the terms that it has.
     pub fn count<'t>(
         &self,
@@ -105,7 +105,7 @@ impl Kept {
             return Ok(bits);
         }
         let bits: Bits = make()?.into();
-        self.lock().keep(key, bits.clone());
+        self.lock().insert(key, bits.clone());
         Ok(bits)
     }
 
@@ -122,7 +122,7 @@ impl Documents {
         Some(bits.clone())
     }
 
-    fn keep(&mut self, key: Key, bits: Bits) {
+    fn insert(&mut self, key: Key, bits: Bits) {
         self.bytes += size_of_val(bits.as_ref());
         self.bits.insert(key, (bits, self.clock));
         if self.bytes > MOST_BYTES {
@@ -134,8 +134,8 @@ impl Documents {
     fn drop_older_half(&mut self) {
         let mut used: Vec<u64> = self.bits.values().map(|&(_, used)| used).collect();
         let middle = used.len() / 2;
-        let oldest_kept = *used.select_nth_unstable(middle).1;
-        self.bits.retain(|_, (_, used)| *used > oldest_kept);
+        let oldest = *used.select_nth_unstable(middle).1;
+        self.bits.retain(|_, (_, used)| *used > oldest);
         self.bytes = self.bits.values().map(|(bits, _)| size_of_val(bits.as_ref())).sum();
     }
 }
@@ -176,13 +176,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_stays_within_its_bound() {
-        let kept = Kept::default();
+    fn what_is_cached_stays_within_its_bound() {
+        let cached = Cached::default();
         let key = |number| Key::Alive(SegmentId::generate_random(), Some(number));
         for number in 0..300 {
-            assert!(kept.documents(key(number), || Ok(vec![1; 16 * 1024])).is_ok());
+            assert!(cached.documents(key(number), || Ok(vec![1; 16 * 1024])).is_ok());
         }
-        let documents = kept.lock();
+        let documents = cached.lock();
         assert!(documents.bytes <= MOST_BYTES && !documents.bits.is_empty());
         assert_eq!(documents.bytes, documents.bits.len() * 16 * 1024 * 8);
     }

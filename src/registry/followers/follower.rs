@@ -1,0 +1,112 @@
+//! What a follower is, and how it says how it is.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::{
+    Result,
+    change::{Change, Position, Seq},
+    store::Record,
+};
+
+/// Something that is derived from the log and can be rebuilt from the records.
+///
+/// It is driven by one thread, see `runner`. After an error or a panic it is asked for its position again
+/// and goes on from there: what was applied since the last commit is to be forgotten.
+pub(in crate::registry) trait Follower: Send {
+    /// The name that it has in logs, metrics and [`FollowerStatus`].
+    fn name(&self) -> &'static str;
+
+    /// The last change whose effect is committed; none where it has to be rebuilt.
+    ///
+    /// # Errors
+    /// Where that can't be said now.
+    fn position(&mut self) -> Result<Option<Position>>;
+
+    /// Takes in changes, oldest first. A change may come again.
+    ///
+    /// # Errors
+    /// Whatever keeps it from doing so; it is tried again later.
+    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()>;
+
+    /// Makes what was applied count, with the position that was reached.
+    ///
+    /// # Errors
+    /// As [`Follower::apply`].
+    fn commit(&mut self, position: Position, durability: Durability) -> Result<()>;
+
+    /// Builds everything again from the records, and commits it durably at `position`, which is that of
+    /// the log before the records were read.
+    ///
+    /// # Errors
+    /// As [`Follower::apply`], and those of the records: the first one ends it.
+    fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()>;
+}
+
+/// What a commit must survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::registry) enum Durability {
+    /// The end of the process.
+    Process,
+    /// A crash of the system, some time after the commit returns.
+    SystemLater,
+    /// A crash of the system.
+    System,
+}
+
+/// How a follower of the log is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FollowerStatus {
+    /// Which one: `search`.
+    pub name: &'static str,
+    /// What it does.
+    #[serde(flatten)]
+    pub state: FollowerState,
+    /// The last change whose effect it shows; none where it shows nothing.
+    pub seq: Option<Seq>,
+    /// How often it failed since the start.
+    pub failures: u64,
+    /// How often it was rebuilt since the start.
+    pub rebuilds: u64,
+}
+
+impl FollowerStatus {
+    /// Whether it answers and keeps up with the log.
+    pub fn is_ready(&self) -> bool {
+        self.state == FollowerState::Following && self.seq.is_some()
+    }
+
+    /// The reason why it isn't ready.
+    pub fn reason(&self) -> Option<String> {
+        match &self.state {
+            FollowerState::Following if self.seq.is_some() => None,
+            FollowerState::Following => Some(format!("{}: not yet started", self.name)),
+            FollowerState::Rebuilding { done, total } => Some(format!("{}: rebuilding {done} of {total}", self.name)),
+            FollowerState::Failing { error } => Some(format!("{}: {error}; it is tried again", self.name)),
+            FollowerState::Stopped => Some(format!("{}: stopped", self.name)),
+        }
+    }
+}
+
+/// What a follower does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum FollowerState {
+    /// It takes in what changes.
+    Following,
+    /// It is built from the records. Where it shows something meanwhile, that is what it was before.
+    Rebuilding {
+        /// Records taken in so far.
+        done: u64,
+        /// Records to take in, as counted at the start.
+        total: u64,
+    },
+    /// It failed, and tries again after a while. It shows what it showed before.
+    Failing {
+        /// What went wrong.
+        error: String,
+    },
+    /// It was stopped.
+    Stopped,
+}

@@ -1,0 +1,82 @@
+//! The followers of the log, each with a thread of its own that one loop ([`runner`]) runs in.
+//!
+//! A follower has a position in the log, can be deleted, and is then rebuilt from the records. To add one,
+//! implement [`Follower`] and start it where [`Followers::start`] is called.
+
+mod follower;
+mod runner;
+mod search;
+mod unseen;
+mod waiting;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::Instant,
+};
+
+pub use self::follower::{FollowerState, FollowerStatus};
+use self::{follower::Follower, runner::Runner};
+pub(super) use self::{
+    runner::Shared,
+    search::{Search, SearchFollower, View},
+    waiting::Waited,
+};
+use super::thread::spawn;
+use crate::{Result, store::Store};
+
+/// Followers that run.
+pub(super) struct Followers {
+    running: Vec<Running>,
+}
+
+struct Running {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Followers {
+    /// Starts with none.
+    pub(super) fn new() -> Followers {
+        Followers { running: Vec::new() }
+    }
+
+    /// Starts a follower. It has opened what it had when this returns; a rebuild goes on in its thread.
+    pub(super) fn start(&mut self, follower: impl Follower + 'static, store: &Store) -> Result<Arc<Shared>> {
+        let shared = Arc::new(Shared::new(follower.name()));
+        let thread = format!("agentdex-{}", follower.name());
+        let mut runner = Runner::new(Box::new(follower), store.clone(), shared.clone());
+        runner.prepare();
+        let thread = Mutex::new(Some(spawn(&thread, move || runner.run())?));
+        self.running.push(Running { shared: shared.clone(), thread });
+        Ok(shared)
+    }
+
+    /// How each of them is.
+    pub(super) fn status(&self) -> Vec<FollowerStatus> {
+        self.running.iter().map(|running| running.shared.status()).collect()
+    }
+
+    /// Ends waits that took too long, also where a follower is busy.
+    pub(super) fn expire_waits(&self) {
+        let now = Instant::now();
+        self.running.iter().for_each(|running| running.shared.waiting.expire(now));
+    }
+
+    /// Lets each take in what is left, commit durably, and end.
+    pub(super) fn stop(&self) {
+        self.running.iter().for_each(|running| running.shared.waiting.stop());
+        for running in &self.running {
+            let thread = running.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(thread) = thread {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Drop for Followers {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,468 @@
+//! The one loop that drives a follower: reads the log, applies, commits, rebuilds, and tries again after
+//! failures and panics, with longer and longer pauses.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{
+    follower::{Durability, Follower, FollowerState, FollowerStatus},
+    waiting::{Waited, Waiting},
+};
+use crate::{
+    Error, Result,
+    change::{Position, Seq},
+    store::{Record, Store},
+};
+
+/// The most changes that are applied before it looks who waits.
+const CHANGES_AT_ONCE: usize = 512;
+/// How often it looks for changes.
+const TICK: Duration = Duration::from_millis(50);
+/// A commit comes at the latest so long after the first change that it has...
+const COMMIT_AFTER: Duration = Duration::from_secs(1);
+/// ...or with so many changes.
+const CHANGES_IN_A_COMMIT: usize = 50_000;
+/// How often a commit is made to survive a crash of the system.
+const SYNC_EVERY: Duration = Duration::from_secs(10);
+/// The pause after the first failure; each further one doubles it.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Records between looks at the clock while it is rebuilt.
+const RECORDS_AT_ONCE: u64 = 256;
+/// Records between reports in the log.
+const RECORDS_IN_A_REPORT: u64 = 100_000;
+
+/// What the thread of a follower and everybody else share.
+pub(in crate::registry) struct Shared {
+    pub(super) waiting: Waiting,
+    status: Mutex<FollowerStatus>,
+}
+
+impl Shared {
+    pub(super) fn new(name: &'static str) -> Shared {
+        let status = FollowerStatus { name, state: FollowerState::Following, seq: None, failures: 0, rebuilds: 0 };
+        Shared { waiting: Waiting::default(), status: Mutex::new(status) }
+    }
+
+    pub(in crate::registry) fn status(&self) -> FollowerStatus {
+        self.lock().clone()
+    }
+
+    /// Waits until `target` is shown, for at most about `timeout`.
+    pub(in crate::registry) fn wait(
+        &self,
+        target: Seq,
+        timeout: Duration,
+    ) -> impl Future<Output = Waited> + Send + use<> {
+        self.waiting.wait(target, timeout)
+    }
+
+    fn set_state(&self, state: FollowerState) {
+        self.lock().state = state;
+    }
+
+    fn reached(&self, seq: Seq) {
+        {
+            let mut status = self.lock();
+            status.seq = Some(seq);
+            status.state = FollowerState::Following;
+        }
+        self.waiting.reached(seq);
+    }
+
+    fn failed(&self, error: String) {
+        let mut status = self.lock();
+        status.failures += 1;
+        status.state = FollowerState::Failing { error };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FollowerStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A follower and what drives it.
+pub(super) struct Runner {
+    follower: Box<dyn Follower>,
+    store: Store,
+    shared: Arc<Shared>,
+    pause: Duration,
+}
+
+/// How far a follower is.
+struct Progress {
+    committed: Position,
+    applied: Seq,
+    /// Since when there is something to commit, and how much.
+    uncommitted: Option<(Instant, usize)>,
+    synced: Instant,
+    is_synced: bool,
+}
+
+impl Runner {
+    pub fn new(follower: Box<dyn Follower>, store: Store, shared: Arc<Shared>) -> Runner {
+        Runner { follower, store, shared, pause: SHORTEST_PAUSE }
+    }
+
+    /// Says where the follower is, so that it answers at once. An empty store has nothing to rebuild from,
+    /// which takes no time either. What fails is left to [`Runner::run`].
+    pub fn prepare(&mut self) {
+        let prepared = catch_unwind(AssertUnwindSafe(|| match self.position()? {
+            Some(position) => {
+                self.shared.reached(position.seq);
+                Ok(())
+            }
+            None if self.store.is_empty() => self.rebuild().map(drop),
+            None => {
+                self.shared.set_state(FollowerState::Rebuilding { done: 0, total: self.store.len() });
+                Ok(())
+            }
+        }));
+        if let Some(error) = failure(prepared) {
+            self.shared.failed(error);
+        }
+    }
+
+    /// Follows until it is to stop.
+    pub fn run(mut self) {
+        loop {
+            let followed = catch_unwind(AssertUnwindSafe(|| self.follow()));
+            let Some(error) = failure(followed) else { break };
+            let name = self.follower.name();
+            tracing::error!(follower = name, error, again_in = ?self.pause, "a follower of the log failed");
+            self.shared.failed(error);
+            if self.shared.waiting.rest(self.pause) {
+                break;
+            }
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        }
+        self.shared.set_state(FollowerState::Stopped);
+        self.shared.waiting.end();
+    }
+
+    /// The position that the log can be followed from.
+    fn position(&mut self) -> Result<Option<Position>> {
+        let Some(position) = self.follower.position()? else { return Ok(None) };
+        let can_follow = position.epoch == self.store.epoch() && !self.store.changes(position.seq, 1)?.truncated;
+        Ok(can_follow.then_some(position))
+    }
+
+    fn follow(&mut self) -> Result<()> {
+        let position = match self.position()? {
+            Some(position) => position,
+            None => self.rebuild()?,
+        };
+        self.shared.reached(position.seq);
+        let mut progress = Progress::at(position);
+        let mut is_behind = true;
+        loop {
+            let pause = if is_behind { Duration::ZERO } else { TICK };
+            let is_stopping = self.shared.waiting.sleep(progress.applied, pause);
+            is_behind = self.take_in(&mut progress)?;
+            self.shared.waiting.expire(Instant::now());
+            if is_stopping && !is_behind {
+                return self.commit(&mut progress, Durability::System);
+            }
+        }
+    }
+
+    /// Applies what the log has next, and commits where that is due; says whether there is more.
+    fn take_in(&mut self, progress: &mut Progress) -> Result<bool> {
+        let target = self.shared.waiting.target(progress.committed.seq);
+        // Not beyond what somebody waits for: who came first is answered first.
+        let left = target.and_then(|target| usize::try_from(target.0.saturating_sub(progress.applied.0)).ok());
+        let at_once = left.filter(|&left| left > 0).map_or(CHANGES_AT_ONCE, |left| left.min(CHANGES_AT_ONCE));
+        let read = self.store.changes(progress.applied, at_once)?;
+        if read.truncated {
+            *progress = Progress::at(self.rebuild()?);
+            self.shared.reached(progress.committed.seq);
+            return Ok(true);
+        }
+        if let Some(last) = read.changes.last() {
+            self.follower.apply(&read.changes)?;
+            progress.applied = last.seq;
+            let (since, count) = progress.uncommitted.unwrap_or((Instant::now(), 0));
+            progress.uncommitted = Some((since, count + read.changes.len()));
+        }
+        let is_awaited = target.is_some_and(|target| target <= progress.applied);
+        if progress.is_due() || is_awaited {
+            let is_sync_due = progress.synced.elapsed() >= SYNC_EVERY;
+            self.commit(progress, if is_sync_due { Durability::SystemLater } else { Durability::Process })?;
+        } else if !progress.is_synced && progress.synced.elapsed() >= SYNC_EVERY && progress.uncommitted.is_none() {
+            self.commit(progress, Durability::SystemLater)?;
+        }
+        Ok(progress.applied < read.last)
+    }
+
+    fn commit(&mut self, progress: &mut Progress, durability: Durability) -> Result<()> {
+        let position = Position { seq: progress.applied, ..progress.committed };
+        self.follower.commit(position, durability)?;
+        progress.committed = position;
+        progress.uncommitted = None;
+        progress.is_synced = durability != Durability::Process;
+        if progress.is_synced {
+            progress.synced = Instant::now();
+        }
+        self.pause = SHORTEST_PAUSE;
+        self.shared.reached(position.seq);
+        Ok(())
+    }
+
+    /// The position is taken before the scan: what is written meanwhile is applied again, which is harmless.
+    fn rebuild(&mut self) -> Result<Position> {
+        let position = Position { epoch: self.store.epoch(), seq: *self.store.durable().borrow() };
+        let (name, total) = (self.follower.name(), self.store.len());
+        self.shared.set_state(FollowerState::Rebuilding { done: 0, total });
+        if total > 0 {
+            tracing::info!(follower = name, total, "rebuilding from the records");
+        }
+        let mut records = Counted { records: self.store.records_unpurged(None), shared: &self.shared, done: 0, total };
+        self.follower.rebuild(&mut records, position)?;
+        if total > 0 {
+            tracing::info!(follower = name, done = records.done, "rebuilt");
+        }
+        self.shared.lock().rebuilds += 1;
+        self.shared.reached(position.seq);
+        Ok(position)
+    }
+}
+
+impl Progress {
+    fn at(position: Position) -> Progress {
+        Progress {
+            committed: position,
+            applied: position.seq,
+            uncommitted: None,
+            synced: Instant::now(),
+            is_synced: true,
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.uncommitted.is_some_and(|(since, count)| since.elapsed() >= COMMIT_AFTER || count >= CHANGES_IN_A_COMMIT)
+    }
+}
+
+/// Records that are counted as they are read. Ends with an error where the follower is to stop.
+struct Counted<'a, R> {
+    records: R,
+    shared: &'a Shared,
+    done: u64,
+    total: u64,
+}
+
+impl<R: Iterator<Item = Result<Record>>> Iterator for Counted<'_, R> {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Result<Record>> {
+        if self.done.is_multiple_of(RECORDS_AT_ONCE) {
+            if self.shared.waiting.is_stopping() {
+                return Some(Err(Error::ShuttingDown));
+            }
+            self.shared.waiting.expire(Instant::now());
+            self.shared.set_state(FollowerState::Rebuilding { done: self.done, total: self.total });
+        }
+        let record = self.records.next()?;
+        self.done += 1;
+        if self.done.is_multiple_of(RECORDS_IN_A_REPORT) {
+            tracing::info!(done = self.done, total = self.total, "rebuilding from the records");
+        }
+        Some(record)
+    }
+}
+
+/// What went wrong, in words; none where nothing did, or where it was asked to stop.
+fn failure(outcome: std::result::Result<Result<()>, Box<dyn Any + Send>>) -> Option<String> {
+    match outcome {
+        Ok(Ok(()) | Err(Error::ShuttingDown)) => None,
+        Ok(Err(error)) => {
+            let mut text = error.to_string();
+            let mut cause = std::error::Error::source(&error);
+            while let Some(error) = cause {
+                text.push_str(": ");
+                text.push_str(&error.to_string());
+                cause = error.source();
+            }
+            Some(text)
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Some(format!("it panicked: {text}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+    use crate::{
+        change::{Change, Precondition},
+        registry::followers::Followers,
+        store::{Expiry, Operation, Write},
+    };
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// What the next call of `apply` does.
+    enum Next {
+        Apply,
+        Fail,
+        Panic,
+    }
+
+    /// Does with each call of `apply` what it is asked to.
+    struct Puppet {
+        position: Option<Position>,
+        applied: Sender<Vec<Seq>>,
+        next: Receiver<Next>,
+        commits: Arc<Mutex<Vec<(Seq, Durability)>>>,
+    }
+
+    impl Follower for Puppet {
+        fn name(&self) -> &'static str {
+            "puppet"
+        }
+
+        fn position(&mut self) -> Result<Option<Position>> {
+            Ok(self.position)
+        }
+
+        fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+            let _ = self.applied.send(changes.iter().map(|change| change.seq).collect());
+            match self.next.recv().unwrap_or(Next::Apply) {
+                Next::Apply => Ok(()),
+                Next::Fail => Err(Error::Index { doing: "writing", source: "the disk is full".into() }),
+                Next::Panic => panic!("a puppet has no strings"),
+            }
+        }
+
+        fn commit(&mut self, position: Position, durability: Durability) -> Result<()> {
+            self.position = Some(position);
+            self.commits.lock().unwrap().push((position.seq, durability));
+            Ok(())
+        }
+
+        fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
+            for record in records {
+                record?;
+            }
+            self.commit(position, Durability::System)
+        }
+    }
+
+    struct Stage {
+        store: Store,
+        followers: Followers,
+        puppet: Arc<Shared>,
+        applied: Receiver<Vec<Seq>>,
+        next: Sender<Next>,
+        commits: Arc<Mutex<Vec<(Seq, Durability)>>>,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Stage {
+        fn set() -> Stage {
+            let directory = tempfile::tempdir().unwrap();
+            let store = Store::open(directory.path(), crate::store::Options::default()).unwrap();
+            let (sender, applied) = channel();
+            let (next, receiver) = channel();
+            let commits = Arc::default();
+            let puppet = Puppet { position: None, applied: sender, next: receiver, commits: Arc::clone(&commits) };
+            let mut followers = Followers::new();
+            let puppet = followers.start(puppet, &store).unwrap();
+            Stage { store, followers, puppet, applied, next, commits, _directory: directory }
+        }
+
+        fn write(&self, count: u64) {
+            let from = self.store.durable().borrow().0;
+            let put = |number: u64| Write {
+                id: format!("urn:{}", from + number),
+                precondition: Precondition::Any,
+                operation: Operation::Put {
+                    text: "{}".into(),
+                    original: None,
+                    capabilities: Vec::new(),
+                    expiry: Expiry::default(),
+                },
+                actor: None,
+            };
+            self.store.submit((0..count).map(put).collect()).wait().unwrap();
+        }
+
+        fn applied(&self) -> Vec<Seq> {
+            self.applied.recv_timeout(LONG).unwrap()
+        }
+
+        fn go(&self, next: Next) {
+            self.next.send(next).unwrap();
+        }
+    }
+
+    #[test]
+    fn who_waits_is_answered_before_the_backlog_is_through() {
+        let stage = Stage::set();
+        stage.write(1);
+        assert_eq!(stage.applied(), [Seq(1)]);
+        stage.write(2_000);
+        let near = stage.puppet.wait(Seq(100), LONG);
+        let far = stage.puppet.wait(Seq(1_500), LONG);
+        (0..20).for_each(|_| stage.go(Next::Apply));
+        assert_eq!(pollster::block_on(near), Waited::Reached(Seq(100)));
+        assert_eq!(pollster::block_on(far), Waited::Reached(Seq(1_500)));
+    }
+
+    #[test]
+    fn failures_and_panics_are_reported_and_tried_again() {
+        let stage = Stage::set();
+        for (number, next) in [Next::Fail, Next::Panic].into_iter().enumerate() {
+            stage.write(1);
+            let first = stage.applied();
+            stage.go(next);
+            let again = stage.applied();
+            assert_eq!(again.first(), first.first(), "from where it was");
+            let status = stage.puppet.status();
+            assert_eq!(status.failures, number as u64 + 1);
+            let wait = stage.puppet.wait(*again.last().unwrap(), LONG);
+            stage.go(Next::Apply);
+            assert!(matches!(pollster::block_on(wait), Waited::Reached(_)));
+            assert!(stage.puppet.status().is_ready());
+        }
+    }
+
+    #[test]
+    fn while_it_fails_it_is_not_ready() {
+        let stage = Stage::set();
+        assert!(stage.puppet.status().is_ready());
+        stage.write(1);
+        stage.applied();
+        stage.go(Next::Panic);
+        stage.applied();
+        let status = stage.puppet.status();
+        assert_eq!((status.is_ready(), status.failures), (true, 1), "it tries again: {status:?}");
+        stage.go(Next::Fail);
+        let ended = Instant::now() + LONG;
+        while stage.puppet.status().is_ready() {
+            assert!(Instant::now() < ended);
+        }
+        let reason = stage.puppet.status().reason().unwrap();
+        assert!(reason.contains("the disk is full"), "{reason}");
+    }
+
+    #[test]
+    fn it_stops_with_everything_committed_durably() {
+        let stage = Stage::set();
+        stage.write(3);
+        (0..20).for_each(|_| stage.go(Next::Apply));
+        stage.followers.stop();
+        assert_eq!(stage.commits.lock().unwrap().last(), Some(&(Seq(3), Durability::System)));
+        assert_eq!(stage.puppet.status().state, FollowerState::Stopped);
+        assert_eq!(pollster::block_on(stage.puppet.wait(Seq(9), LONG)), Waited::Stopped);
+    }
+}

@@ -1,0 +1,195 @@
+//! The search index as a follower, and what searches see of it.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::{
+    follower::{Durability, Follower},
+    unseen::Unseen,
+};
+use crate::{
+    Error, Result,
+    change::{Change, Position, Seq, Timestamp},
+    search::{Entry, Index, IndexWriter, Snapshot},
+    store::{Record, Store},
+};
+
+/// Records between looks at the log while the index is rebuilt.
+const RECORDS_AT_ONCE: usize = 1024;
+
+/// What searches see: the last good state of the index, and what the log has beyond it.
+pub(in crate::registry) struct Search {
+    store: Store,
+    shown: Mutex<Shown>,
+}
+
+#[derive(Default)]
+struct Shown {
+    snapshot: Option<Snapshot>,
+    unseen: Unseen,
+}
+
+/// An index at one moment.
+pub(in crate::registry) struct View {
+    pub snapshot: Snapshot,
+    /// The last change that the index shows.
+    pub seq: Seq,
+    /// Ids that the index has and that were deleted since.
+    pub deleted: Arc<[String]>,
+    /// The last change that has been missing for longer than it may.
+    pub overdue: Option<Seq>,
+}
+
+impl Search {
+    pub(in crate::registry) fn new(store: Store) -> Arc<Search> {
+        Arc::new(Search { store, shown: Mutex::default() })
+    }
+
+    /// What can be searched, and what is missing there for longer than `age`; none where nothing can.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub(in crate::registry) fn view(&self, age: Duration) -> Result<Option<View>> {
+        let mut shown = self.lock();
+        shown.read_on(&self.store)?;
+        let Shown { snapshot: Some(snapshot), unseen } = &mut *shown else { return Ok(None) };
+        let seq = seq(snapshot);
+        let overdue = unseen.older_than(age, Timestamp::now());
+        Ok(Some(View { snapshot: snapshot.clone(), seq, deleted: unseen.deleted(), overdue }))
+    }
+
+    fn read_on(&self) -> Result<()> {
+        self.lock().read_on(&self.store)
+    }
+
+    /// From now on searches see this state. Together with the position the deletions beyond it change.
+    fn show(&self, snapshot: Snapshot) {
+        let position = seq(&snapshot);
+        let mut shown = self.lock();
+        let before = shown.snapshot.replace(snapshot).map(|before| seq(&before));
+        match before {
+            Some(before) if before <= position => shown.unseen.shown(position),
+            _ => shown.unseen = Unseen::after(position),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The last change that a state of the index shows.
+fn seq(snapshot: &Snapshot) -> Seq {
+    snapshot.position().map_or(Seq::ZERO, |position| position.seq)
+}
+
+impl Shown {
+    /// What the log can't tell any more can't be left out: then nothing is shown until the index is rebuilt.
+    fn read_on(&mut self, store: &Store) -> Result<()> {
+        if self.snapshot.is_some() && !self.unseen.read_on(store)? {
+            *self = Shown::default();
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the index in a directory at the end of the log.
+pub(in crate::registry) struct SearchFollower {
+    directory: PathBuf,
+    store: Store,
+    search: Arc<Search>,
+    /// None before it was opened, and after a failure: a writer that failed is of no use any more.
+    open: Option<(Index, IndexWriter)>,
+}
+
+impl SearchFollower {
+    pub(in crate::registry) fn new(directory: PathBuf, store: Store, search: Arc<Search>) -> SearchFollower {
+        SearchFollower { directory, store, search, open: None }
+    }
+
+    fn take_open(&mut self) -> Result<(Index, IndexWriter)> {
+        self.open.take().ok_or(Error::Index { doing: "writing", source: "it isn't open".into() })
+    }
+
+    fn build(
+        &self,
+        records: &mut dyn Iterator<Item = Result<Record>>,
+        position: Position,
+    ) -> Result<(Index, IndexWriter)> {
+        let (index, mut writer) = Index::create(&self.directory)?;
+        for (done, record) in records.enumerate() {
+            put(&mut writer, &record?)?;
+            if done.is_multiple_of(RECORDS_AT_ONCE) {
+                self.search.read_on()?;
+            }
+        }
+        writer.commit(position)?;
+        Ok((index, writer))
+    }
+}
+
+impl Follower for SearchFollower {
+    fn name(&self) -> &'static str {
+        "search"
+    }
+
+    fn position(&mut self) -> Result<Option<Position>> {
+        // What was applied and not committed goes with the writer.
+        self.open = None;
+        let Some((index, writer, position)) = Index::open(&self.directory)? else { return Ok(None) };
+        let can_follow = position.epoch == self.store.epoch() && !self.store.changes(position.seq, 1)?.truncated;
+        if !can_follow {
+            return Ok(None);
+        }
+        self.search.show(index.snapshot());
+        self.open = Some((index, writer));
+        Ok(Some(position))
+    }
+
+    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+        self.search.read_on()?;
+        let (index, mut writer) = self.take_open()?;
+        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            match self.store.find_unpurged(id)? {
+                Some(record) => put(&mut writer, &record)?,
+                None => writer.delete(id)?,
+            }
+        }
+        self.open = Some((index, writer));
+        Ok(())
+    }
+
+    fn commit(&mut self, position: Position, durability: Durability) -> Result<()> {
+        let (index, mut writer) = self.take_open()?;
+        writer.commit(position)?;
+        match durability {
+            Durability::Process => {}
+            Durability::SystemLater => writer.start_syncing()?,
+            Durability::System => writer.sync()?,
+        }
+        self.search.show(index.snapshot());
+        self.open = Some((index, writer));
+        Ok(())
+    }
+
+    fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
+        self.open = None;
+        let (index, writer) =
+            self.build(records, position).inspect_err(|_| Index::remove_leftovers(&self.directory))?;
+        self.search.show(index.snapshot());
+        self.open = Some((index, writer));
+        Ok(())
+    }
+}
+
+fn put(writer: &mut IndexWriter, record: &Record) -> Result<()> {
+    let thing = serde_json::from_str(&record.text)
+        .map_err(|error| Error::Index { doing: "reading a stored description", source: error.into() })?;
+    writer.put(Entry { id: &record.id, thing: &thing, format: record.format.as_deref() })
+}

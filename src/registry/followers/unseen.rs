@@ -1,0 +1,130 @@
+//! What the log has beyond the position of the index: which ids were deleted there, and since when it is
+//! there. Each change is read once, by whoever comes first: the follower or a search.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{
+    Result,
+    change::{Change, ChangeKind, Seq, Timestamp},
+    store::Store,
+};
+
+/// The most changes that are read at once.
+const CHANGES_AT_ONCE: usize = 4096;
+
+/// Changes that the index doesn't show.
+#[derive(Default)]
+pub(super) struct Unseen {
+    /// Up to where the log was read.
+    read: Seq,
+    /// Deleted ids with the last change that did it.
+    deleted: HashMap<String, Seq>,
+    /// The last change of what was read together, and when the first of it was made.
+    runs: VecDeque<(Seq, Timestamp)>,
+    /// The keys of `deleted`, as searches need them.
+    ids: Option<Arc<[String]>>,
+}
+
+impl Unseen {
+    /// Nothing is unseen beyond this position.
+    pub fn after(position: Seq) -> Unseen {
+        Unseen { read: position, ..Unseen::default() }
+    }
+
+    /// Reads the log up to its durable end. False where the log no longer has what lies between.
+    pub fn read_on(&mut self, store: &Store) -> Result<bool> {
+        let end = *store.durable().borrow();
+        while self.read < end {
+            let part = store.changes(self.read, CHANGES_AT_ONCE)?;
+            if part.truncated {
+                return Ok(false);
+            }
+            let (Some(first), Some(last)) = (part.changes.first(), part.changes.last()) else { break };
+            self.runs.push_back((last.seq, first.at));
+            self.read = last.seq;
+            part.changes.iter().for_each(|change| self.add(change));
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, change: &Change) {
+        if change.kind == ChangeKind::Deleted {
+            self.deleted.insert(change.id.clone(), change.seq);
+            self.ids = None;
+        }
+    }
+
+    /// The index shows everything up to `position`.
+    pub fn shown(&mut self, position: Seq) {
+        let before = self.deleted.len();
+        self.deleted.retain(|_, seq| *seq > position);
+        if self.deleted.len() < before {
+            self.ids = None;
+        }
+        while self.runs.front().is_some_and(|(last, _)| *last <= position) {
+            self.runs.pop_front();
+        }
+        self.read = self.read.max(position);
+    }
+
+    /// The ids that were deleted.
+    pub fn deleted(&mut self) -> Arc<[String]> {
+        let deleted = &self.deleted;
+        self.ids.get_or_insert_with(|| deleted.keys().cloned().collect()).clone()
+    }
+
+    /// The last change that is unseen for longer than `age`, or was made together with one.
+    pub fn older_than(&self, age: Duration, now: Timestamp) -> Option<Seq> {
+        let limit = now.0.saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+        self.runs.iter().take_while(|(_, at)| at.0 <= limit).last().map(|(seq, _)| *seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Epoch;
+
+    fn change(seq: u64, kind: ChangeKind, id: &str) -> Change {
+        Change {
+            epoch: Epoch(1),
+            seq: Seq(seq),
+            kind,
+            id: id.into(),
+            at: Timestamp(0),
+            actor: None,
+            td: None,
+            patch: None,
+            capabilities_before: Vec::new(),
+            capabilities_after: Vec::new(),
+            reason: None,
+            renditions: Default::default(),
+        }
+    }
+
+    #[test]
+    fn deleted_ids_stay_until_the_index_shows_their_last_deletion() {
+        let mut unseen = Unseen::after(Seq(1));
+        for (seq, kind) in [(2, ChangeKind::Deleted), (3, ChangeKind::Created), (4, ChangeKind::Deleted)] {
+            unseen.add(&change(seq, kind, "urn:a"));
+        }
+        unseen.shown(Seq(3));
+        assert_eq!(*unseen.deleted(), ["urn:a".to_owned()]);
+        unseen.shown(Seq(4));
+        assert!(unseen.deleted().is_empty());
+    }
+
+    #[test]
+    fn what_is_unseen_for_long_is_known() {
+        let mut unseen = Unseen::after(Seq(1));
+        unseen.runs.extend([(Seq(5), Timestamp(1_000)), (Seq(9), Timestamp(1_080))]);
+        let old = |unseen: &Unseen, now| unseen.older_than(Duration::from_millis(100), Timestamp(now));
+        assert_eq!((old(&unseen, 1_099), old(&unseen, 1_100), old(&unseen, 2_000)), (None, Some(Seq(5)), Some(Seq(9))));
+        unseen.shown(Seq(5));
+        assert_eq!(old(&unseen, 1_100), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! Who waits until a follower has taken in a change.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+use crate::change::Seq;
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::registry) enum Waited {
+    /// The follower shows every change up to this one.
+    Reached(Seq),
+    /// It took too long.
+    TooLong,
+    /// The follower has stopped.
+    Stopped,
+}
+
+/// Those who wait for a follower, and what wakes it.
+#[derive(Default)]
+pub(super) struct Waiting {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiters: Vec<Waiter>,
+    is_stopping: bool,
+    has_ended: bool,
+}
+
+struct Waiter {
+    target: Seq,
+    deadline: Instant,
+    reply: oneshot::Sender<Waited>,
+}
+
+impl Waiting {
+    /// Waits until `target` is shown, for at most about `timeout`: the end of a wait is noticed within
+    /// half a second.
+    pub fn wait(&self, target: Seq, timeout: Duration) -> impl Future<Output = Waited> + Send + use<> {
+        let (reply, answer) = oneshot::channel();
+        let mut queue = self.lock();
+        if !queue.has_ended {
+            queue.waiters.push(Waiter { target, deadline: Instant::now() + timeout, reply });
+            self.changed.notify_all();
+        }
+        drop(queue);
+        async { answer.await.unwrap_or(Waited::Stopped) }
+    }
+
+    /// Answers those whose target is reached.
+    pub fn reached(&self, seq: Seq) {
+        self.answer(|waiter| waiter.target <= seq, Waited::Reached(seq));
+    }
+
+    /// Ends waits that took too long.
+    pub fn expire(&self, now: Instant) {
+        self.answer(|waiter| waiter.deadline <= now, Waited::TooLong);
+    }
+
+    fn answer(&self, is_answered: impl Fn(&Waiter) -> bool, answer: Waited) {
+        let mut queue = self.lock();
+        let answered: Vec<Waiter> = queue.waiters.extract_if(.., |waiter| is_answered(waiter)).collect();
+        drop(queue);
+        for waiter in answered {
+            // Who has gone needs no answer.
+            let _ = waiter.reply.send(answer);
+        }
+    }
+
+    /// The nearest target that somebody waits for, beyond `position`.
+    pub fn target(&self, position: Seq) -> Option<Seq> {
+        let queue = self.lock();
+        let alive = queue.waiters.iter().filter(|waiter| !waiter.reply.is_closed());
+        alive.map(|waiter| waiter.target).filter(|target| *target > position).min()
+    }
+
+    /// Sleeps until something is to be done: somebody waits for more than `position`, the time is over, or
+    /// it is to stop, which is what it says.
+    pub fn sleep(&self, position: Seq, longest: Duration) -> bool {
+        let is_idle =
+            |queue: &mut Queue| !queue.is_stopping && !queue.waiters.iter().any(|waiter| waiter.target > position);
+        let (queue, _) =
+            self.changed.wait_timeout_while(self.lock(), longest, is_idle).unwrap_or_else(PoisonError::into_inner);
+        queue.is_stopping
+    }
+
+    /// Sleeps for that long, unless it is to stop, which is what it says.
+    pub fn rest(&self, time: Duration) -> bool {
+        let (queue, _) = self
+            .changed
+            .wait_timeout_while(self.lock(), time, |queue| !queue.is_stopping)
+            .unwrap_or_else(PoisonError::into_inner);
+        queue.is_stopping
+    }
+
+    /// Whether it is to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.lock().is_stopping
+    }
+
+    /// Asks it to stop.
+    pub fn stop(&self) {
+        self.lock().is_stopping = true;
+        self.changed.notify_all();
+    }
+
+    /// Nobody is answered any more.
+    pub fn end(&self) {
+        let mut queue = self.lock();
+        queue.has_ended = true;
+        queue.waiters.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn each_is_answered_as_soon_as_its_target_is_reached() {
+        let waiting = Waiting::default();
+        let near = waiting.wait(Seq(3), LONG);
+        let far = waiting.wait(Seq(9), LONG);
+        assert_eq!(waiting.target(Seq(1)), Some(Seq(3)));
+        waiting.reached(Seq(5));
+        assert_eq!(pollster::block_on(near), Waited::Reached(Seq(5)));
+        assert_eq!(waiting.target(Seq(5)), Some(Seq(9)));
+        waiting.expire(Instant::now() + LONG);
+        assert_eq!(pollster::block_on(far), Waited::TooLong);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_has_ended() {
+        let waiting = Waiting::default();
+        let before = waiting.wait(Seq(1), LONG);
+        waiting.end();
+        assert_eq!(pollster::block_on(before), Waited::Stopped);
+        assert_eq!(pollster::block_on(waiting.wait(Seq(1), LONG)), Waited::Stopped);
+    }
+
+    #[test]
+    fn who_no_longer_waits_is_no_target() {
+        let waiting = Waiting::default();
+        drop(waiting.wait(Seq(7), LONG));
+        assert_eq!(waiting.target(Seq(1)), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! One state of an index: what a search sees from its beginning to its end.
+
+use std::sync::Arc;
+
+use tantivy::{DocAddress, Score, Searcher, TantivyDocument, schema::Value};
+
+use super::{
+    Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Request, Response,
+    cached::Cached,
+    collect::{self, Matches, Page},
+    facets,
+    failure::index_error,
+    query::{self, Compiled, Spelling},
+    schema::Fields,
+    snippet::{self, Highlights},
+    suggest,
+    summary::Summary,
+};
+use crate::{Error, Result, change::Position};
+
+/// One state of an index. Cloning is cheap; its files stay readable for as long as it lives.
+#[derive(Clone)]
+pub struct Snapshot {
+    searcher: Searcher,
+    fields: Fields,
+    cached: Arc<Cached>,
+    position: Option<Position>,
+}
+
+impl Snapshot {
+    pub(super) fn new(searcher: Searcher, fields: Fields, cached: Arc<Cached>, position: Option<Position>) -> Snapshot {
+        Snapshot { searcher, fields, cached, position }
+    }
+
+    /// The state of the same index after a commit.
+    pub(super) fn succeeded_by(&self, searcher: Searcher, position: Position) -> Snapshot {
+        Snapshot { searcher, position: Some(position), ..self.clone() }
+    }
+
+    /// The last change whose effect it has; none before the first commit.
+    pub fn position(&self) -> Option<Position> {
+        self.position
+    }
+
+    pub(super) fn searcher(&self) -> &Searcher {
+        &self.searcher
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub(super) fn cached(&self) -> &Cached {
+        &self.cached
+    }
+
+    /// Searches; `excluded` are ids that the index still has and that must not be found.
+    ///
+    /// # Errors
+    /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond
+    /// [`MAX_DEPTH`], [`crate::Error::InvalidQuery`] for a range of versions that can't be read,
+    /// [`crate::Error::Index`].
+    pub fn search(&self, request: &Request, excluded: &[String]) -> Result<Response> {
+        let limit = request.limit.min(MAX_LIMIT);
+        check_query(request.query.as_deref())?;
+        if request.offset.saturating_add(limit) > MAX_DEPTH {
+            return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
+        }
+        let page = Page { offset: request.offset, limit };
+        Search { snapshot: self, request, page, excluded }.run()
+    }
+
+    /// The ids of all Things that pass the filters (and match the query), ascending.
+    ///
+    /// # Errors
+    /// As [`Snapshot::search`].
+    pub fn ids(&self, query: Option<&str>, filters: &Filters, excluded: &[String]) -> Result<Vec<String>> {
+        check_query(query)?;
+        let clauses = query::parse(query.unwrap_or_default());
+        let compiled = query::compile(&self.searcher, &self.fields, &clauses, filters, excluded, Spelling::Exact)?;
+        collect::ids(&self.searcher, &self.cached, compiled.query.as_ref()).map_err(index_error("listing ids"))
+    }
+}
+
+fn check_query(query: Option<&str>) -> Result<()> {
+    if query.is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
+        return Err(Error::LimitExceeded { what: "length of the query in bytes", maximum: MAX_QUERY_BYTES as u64 });
+    }
+    Ok(())
+}
+
+/// One search on one state of the index.
+struct Search<'a> {
+    snapshot: &'a Snapshot,
+    request: &'a Request,
+    page: Page,
+    excluded: &'a [String],
+}
+
+impl Search<'_> {
+    fn run(&self) -> Result<Response> {
+        let clauses = query::parse(self.request.query.as_deref().unwrap_or_default());
+        let exact = self.compile(&clauses, Spelling::Exact)?;
+        let matches = self.collect(&exact)?;
+        if matches.total > 0 || !exact.is_scored {
+            return self.respond(exact, matches, false);
+        }
+        let fuzzy = self.compile(&clauses, Spelling::Fuzzy)?;
+        let matches = self.collect(&fuzzy)?;
+        let is_fuzzy = matches.total > 0;
+        self.respond(fuzzy, matches, is_fuzzy)
+    }
+
+    fn compile(&self, clauses: &[query::Clause], spelling: Spelling) -> Result<Compiled> {
+        query::compile(
+            &self.snapshot.searcher,
+            &self.snapshot.fields,
+            clauses,
+            &self.request.filters,
+            self.excluded,
+            spelling,
+        )
+    }
+
+    fn collect(&self, compiled: &Compiled) -> Result<Matches> {
+        collect::collect(&self.snapshot.searcher, &self.snapshot.cached, compiled, self.page)
+            .map_err(index_error("searching"))
+    }
+
+    fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Response> {
+        let stored = matches.top.iter().map(|&(_, address)| self.stored(address)).collect::<Result<Vec<_>>>()?;
+        let mut summaries = Vec::with_capacity(stored.len());
+        for stored in &stored {
+            summaries.push(serde_json::from_slice::<Summary<'_>>(stored).map_err(index_error("reading a summary"))?);
+        }
+        let scores = matches.top.iter().map(|&(score, _)| score);
+        let mut analyzer = compiled.highlights.analyzer();
+        let hits = scores
+            .zip(&summaries)
+            .map(|(score, summary)| hit(&mut analyzer, score, summary, &compiled.highlights))
+            .collect();
+        let suggestions =
+            if fuzzy { suggest::suggestions(summaries.iter(), &compiled.corrections) } else { Vec::new() };
+        let counts = if self.request.facets.is_empty() {
+            Vec::new()
+        } else {
+            facets::count(&self.snapshot.searcher, compiled.query.as_ref(), &self.request.facets)
+                .map_err(index_error("counting facets"))?
+        };
+        let facets = self.request.facets.iter().copied().zip(counts).collect();
+        Ok(Response { total: matches.total, hits, facets, suggestions, fuzzy })
+    }
+
+    fn stored(&self, address: DocAddress) -> Result<Vec<u8>> {
+        let document: TantivyDocument = self.snapshot.searcher.doc(address).map_err(index_error("reading a hit"))?;
+        let summary =
+            document.get_first(self.snapshot.fields.summary).and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
+        summary.ok_or_else(|| index_error("reading a hit")("the entry has no summary"))
+    }
+}
+
+fn hit(
+    analyzer: &mut tantivy::tokenizer::TextAnalyzer,
+    score: Score,
+    summary: &Summary<'_>,
+    highlights: &Highlights,
+) -> Hit {
+    Hit {
+        id: summary.id.to_string(),
+        title: summary.title.as_deref().map(str::to_owned),
+        description: summary.description.as_deref().map(str::to_owned),
+        score,
+        capabilities: snippet::capability_hits(analyzer, &summary.capabilities, highlights),
+    }
+}

@@ -1,0 +1,201 @@
+//! The search index as a follower of the log: what searches see while it lags, fails and recovers.
+
+use std::{fs, path::Path};
+
+use agentdex::{
+    Registry, Seq,
+    registry::{FollowerState, FollowerStatus, Write},
+    search::Request,
+};
+use tempfile::TempDir;
+
+use crate::support::eventually;
+
+fn agent(id: &str, title: &str) -> String {
+    format!(
+        r#"{{"@context": "https://www.w3.org/2022/wot/td/v1.1", "@type": "lmos:Agent", "id": "{id}", "title": "{title}",
+            "securityDefinitions": {{"nosec_sc": {{"scheme": "nosec"}}}}, "security": "nosec_sc"}}"#
+    )
+}
+
+fn open(directory: &Path) -> Registry {
+    Registry::builder(directory).open().expect("the registry opens")
+}
+
+fn found(registry: &Registry, words: &str) -> Vec<String> {
+    let answer = registry.search(&Request::words(words), false).expect("search answers");
+    answer.response.hits.into_iter().map(|hit| hit.id).collect()
+}
+
+/// The search index.
+fn index(registry: &Registry) -> FollowerStatus {
+    registry.status().followers.into_iter().find(|follower| follower.name == "search").expect("the search follower")
+}
+
+fn is_failing(registry: &Registry) -> bool {
+    matches!(index(registry).state, FollowerState::Failing { .. })
+}
+
+/// Puts a file where the index of a running registry is, so that whatever is written fails.
+fn take_away(directory: &Path) {
+    fs::rename(directory.join("search"), directory.join("away")).expect("the index is moved");
+    fs::write(directory.join("search"), "").expect("a file in its place");
+}
+
+fn bring_back(directory: &Path) {
+    fs::remove_file(directory.join("search")).expect("the file is removed");
+    fs::rename(directory.join("away"), directory.join("search")).expect("the index is back");
+}
+
+#[test]
+fn an_index_that_cannot_be_written_answers_as_before_and_recovers() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(&agent("urn:before", "Weather")).unwrap();
+    registry.refresh().unwrap();
+    assert_eq!(registry.status().not_ready(), None);
+
+    take_away(directory.path());
+    registry.register(&agent("urn:after", "Weather")).unwrap();
+    eventually("the failure", || is_failing(&registry));
+    assert_eq!(found(&registry, "weather"), ["urn:before"]);
+    let status = registry.status();
+    assert_eq!(status.searchable(), Some(Seq(1)));
+    assert!(status.not_ready().is_some_and(|reason| reason.starts_with("search: ")), "{status:?}");
+    assert_eq!(index(&registry).rebuilds, 1, "it was built when it was new, and not again");
+
+    bring_back(directory.path());
+    eventually("the recovery", || registry.status().not_ready().is_none());
+    eventually("the change", || found(&registry, "weather") == ["urn:after", "urn:before"]);
+    assert_eq!(index(&registry).rebuilds, 1);
+}
+
+#[test]
+fn what_was_removed_is_never_found_however_far_the_index_is_behind() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(&agent("urn:stays", "Weather")).unwrap();
+    registry.register(&agent("urn:goes", "Weather")).unwrap();
+    registry.refresh().unwrap();
+
+    take_away(directory.path());
+    // More changes than are read at once, with the deletion after them.
+    std::thread::scope(|scope| {
+        for writer in 0..50 {
+            let registry = registry.clone();
+            scope.spawn(move || {
+                for number in 0..84 {
+                    registry.register(&agent(&format!("urn:{writer}:{number}"), "Tides")).unwrap();
+                }
+            });
+        }
+    });
+    registry.remove("urn:goes").unwrap();
+    assert!(registry.last_seq() > Seq(4096));
+    assert_eq!(found(&registry, "weather"), ["urn:stays"]);
+    bring_back(directory.path());
+}
+
+#[test]
+fn a_failed_rebuild_leaves_nothing_and_is_not_tried_in_a_hurry() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.close();
+    drop(registry);
+    // The index is gone, and a new one can't be put in its place.
+    fs::remove_dir_all(directory.path().join("search")).unwrap();
+    fs::create_dir_all(directory.path().join("search/CURRENT.new")).unwrap();
+
+    let registry = open(directory.path());
+    eventually("the failure", || is_failing(&registry));
+    let left: Vec<_> = fs::read_dir(directory.path().join("search"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name != "CURRENT.new")
+        .collect();
+    assert!(left.is_empty() || !is_failing(&registry), "{left:?}");
+    assert!(index(&registry).failures <= 3, "{:?}", index(&registry));
+    fs::remove_dir(directory.path().join("search/CURRENT.new")).unwrap();
+    eventually("the recovery", || registry.status().not_ready().is_none());
+    assert_eq!(found(&registry, "weather"), ["urn:a"]);
+}
+
+#[test]
+fn a_search_finds_what_was_acknowledged_longer_ago_than_the_refresh_interval() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    let interval = registry.options().refresh_interval;
+    for number in 0..5 {
+        registry.register(&agent(&format!("urn:{number}"), "Weather")).unwrap();
+        std::thread::sleep(interval);
+        assert_eq!(found(&registry, "weather").len(), number + 1);
+    }
+}
+
+#[test]
+fn waiting_for_the_index_takes_no_thread() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(&agent("urn:a", "Weather")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let seqs: Vec<Seq> = runtime.block_on(async {
+        let waits: Vec<_> = (0..100)
+            .map(|number: usize| {
+                let registry = registry.clone();
+                async move {
+                    registry.write(Write::put(agent(&format!("urn:{number}"), "Weather"))).await.unwrap();
+                    registry.refreshed().await.unwrap()
+                }
+            })
+            .map(|wait| tokio::spawn(wait))
+            .collect();
+        let mut seqs = Vec::new();
+        for wait in waits {
+            seqs.push(wait.await.unwrap());
+        }
+        seqs
+    });
+    assert_eq!(seqs.len(), 100);
+    assert_eq!(registry.search_as_indexed(&Request::words("weather")).unwrap().response.total, 101);
+}
+
+#[test]
+fn an_index_whose_unsynced_files_are_damaged_is_rebuilt() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.refresh().unwrap();
+    // As a crash of the system leaves it: the last files were never synced, and one has lost its content.
+    let copy = TempDir::new().unwrap();
+    copy_all(directory.path(), copy.path());
+    drop(registry);
+    let home = copy.path().join("search");
+    let index_directory = fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir());
+    let damaged = fs::read_dir(index_directory.unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "store"))
+        .expect("a document store");
+    let mut bytes = fs::read(&damaged).unwrap();
+    let middle = bytes.len() / 4;
+    bytes[middle] ^= 0xff;
+    fs::write(&damaged, bytes).unwrap();
+
+    let registry = open(copy.path());
+    eventually("the rebuild", || registry.status().not_ready().is_none());
+    assert_eq!(index(&registry).rebuilds, 1);
+    assert_eq!(found(&registry, "weather"), ["urn:a"]);
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            fs::create_dir_all(&target).unwrap();
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
