@@ -247,20 +247,77 @@ fn messages_that_the_broker_refuses_hold_up_no_others() {
     if !has_mosquitto() {
         return;
     }
-    let broker = Broker::start("allow_anonymous true\nmax_packet_size 200000", |_| {});
+    // The one is stated in CONNACK, the other by the reason code of the first message that is too large.
+    for limit in ["max_packet_size 200000", "message_size_limit 200000"] {
+        let broker = Broker::start(&format!("allow_anonymous true\n{limit}"), |_| {});
+        let (registry, _directory) = registry();
+        let publisher = publish(&broker, &registry);
+        settle(&broker, &registry);
+        registry.put(&agent("urn:before", "small", &[])).unwrap();
+        registry.put(&agent("urn:large", &"x".repeat(300_000), &["chat"])).unwrap();
+        registry.put(&agent("urn:after", "small", &["chat"])).unwrap();
+        settle(&broker, &registry);
+        assert_eq!(broker.retained(), ["agentdex/things/urn:after", "agentdex/things/urn:before"], "{limit}");
+        // Event, capability and description.
+        assert_eq!(publisher.quarantined(), 3, "{limit}");
+        // Also while everything is published again.
+        broker.publish_retained(&["agentdex/things/urn:gone".into()]);
+        publisher.resync();
+        eventually("the clearing", || broker.retained().len() == 2);
+        eventually("the end of the resync", || publisher.quarantined() == 4);
+    }
+}
+
+#[test]
+fn messages_that_are_not_allowed_hold_up_no_others() {
+    if !has_mosquitto() {
+        return;
+    }
+    let rules = "topic deny agentdex/events/#\ntopic readwrite agentdex/#\ntopic readwrite test/#\n";
+    let broker = Broker::start("allow_anonymous true\nacl_file DIR/acl", |directory| {
+        fs::write(directory.join("acl"), rules).unwrap();
+    });
     let (registry, _directory) = registry();
     let publisher = publish(&broker, &registry);
     settle(&broker, &registry);
-    registry.put(&agent("urn:before", "small", &[])).unwrap();
-    registry.put(&agent("urn:large", &"x".repeat(300_000), &["chat"])).unwrap();
-    registry.put(&agent("urn:after", "small", &["chat"])).unwrap();
+    put_many(&registry, 0..5);
     settle(&broker, &registry);
-    assert_eq!(broker.retained(), ["agentdex/things/urn:after", "agentdex/things/urn:before"]);
-    // Also while everything is published anew.
-    publisher.resync();
-    broker.publish_retained(&["agentdex/things/urn:gone".into()]);
-    publisher.resync();
-    eventually("the clearing", || broker.retained().len() == 2);
+    assert_eq!(publisher.quarantined(), 5);
+    assert_eq!(broker.retained().len(), 5);
+}
+
+#[test]
+fn messages_have_their_media_type() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    let arguments = ["-h", "127.0.0.1", "-p", &broker.port.to_string(), "-V", "mqttv5", "-W", "60", "-C", "2"];
+    let reader = Command::new("mosquitto_sub")
+        .args(arguments)
+        .args(["-t", "agentdex/events/#", "-t", "agentdex/things/#", "-F", "%C %t"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _publisher = publish(&broker, &registry);
+    settle(&broker, &registry);
+    // Published until the reader, of which nobody knows how long it takes to start, has its two messages.
+    let mut number = 0;
+    let lines = std::thread::scope(|scope| {
+        let output = scope.spawn(|| reader.wait_with_output().unwrap());
+        while !output.is_finished() {
+            number += 1;
+            registry.put(&agent("urn:a", &format!("A {number}"), &[])).unwrap();
+            settle(&broker, &registry);
+        }
+        String::from_utf8(output.join().unwrap().stdout).unwrap()
+    });
+    for line in lines.lines() {
+        let expected = if line.contains("/events/") { "application/cloudevents+json" } else { "application/td+json" };
+        assert!(line.starts_with(expected), "{line}");
+    }
+    assert_eq!(lines.lines().count(), 2);
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Where the broker is, and how it is talked to.
+//! Where the broker is, and how the publisher connects to it: with MQTT 5.
 
 use std::{sync::Arc, time::Duration};
 
 use fluent_uri::UriRef;
 use percent_encoding::percent_decode_str;
-use rumqttc::{MqttOptions, TlsConfiguration, Transport};
+use rumqttc::{NetworkOptions, TlsConfiguration, Transport, v5::MqttOptions};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -14,9 +14,9 @@ use rustls::{
 use super::super::PublisherOptions;
 use crate::{Error, Result};
 
-/// How long the broker may hear nothing of us.
+/// The longest time without a packet to the broker.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// What a packet may have besides the description.
+/// What a packet may have in addition to the description.
 const PACKET_OVERHEAD_BYTES: usize = 64 * 1024;
 
 /// A broker as its URL names it.
@@ -35,7 +35,7 @@ impl Broker {
             origin: "the URL of the MQTT broker".into(),
             message: format!("{message}; expected mqtt://host:1883 or mqtts://user:password@host:8883"),
         };
-        let uri = UriRef::parse(url).map_err(|_| invalid("is no URL"))?;
+        let uri = UriRef::parse(url).map_err(|_| invalid("is not a valid URL"))?;
         let scheme = uri.scheme().map(|scheme| scheme.as_str().to_ascii_lowercase());
         let (is_secured, default_port) = match scheme.as_deref() {
             Some("mqtt") => (false, 1883),
@@ -49,7 +49,7 @@ impl Broker {
             return Err(invalid("names no host"));
         }
         if !matches!(uri.path().as_str(), "" | "/") || uri.query().is_some() {
-            return Err(invalid("has a path or query, which mean nothing here"));
+            return Err(invalid("has a path or query, which have no meaning for a broker"));
         }
         let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from);
         let credentials = authority.userinfo().map(|userinfo| {
@@ -57,11 +57,11 @@ impl Broker {
             Ok((decode(user)?, decode(password)?))
         });
         let credentials =
-            credentials.transpose().map_err(|_: std::str::Utf8Error| invalid("has no UTF-8 credentials"))?;
+            credentials.transpose().map_err(|_: std::str::Utf8Error| invalid("has credentials that are not UTF-8"))?;
         Ok(Broker { host: host.into(), port, is_secured, credentials })
     }
 
-    /// Its address, without credentials: for logs, and for the name of its cursor.
+    /// Its address, without credentials: for logs, and for the name of its position.
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
@@ -69,8 +69,16 @@ impl Broker {
     /// How rumqttc connects to it.
     pub fn client_options(&self, client_id: &str, clean: bool, options: &PublisherOptions) -> Result<MqttOptions> {
         let mut client = MqttOptions::new(client_id, self.host.clone(), self.port);
-        let packet = options.max_body_bytes + PACKET_OVERHEAD_BYTES;
-        client.set_keep_alive(KEEP_ALIVE).set_clean_session(clean).set_max_packet_size(packet, packet);
+        // What comes from the broker are our own messages, read during a resync.
+        let packet = u32::try_from(options.max_body_bytes + PACKET_OVERHEAD_BYTES).unwrap_or(u32::MAX);
+        client.set_keep_alive(KEEP_ALIVE).set_clean_start(clean).set_max_packet_size(Some(packet));
+        let mut network = NetworkOptions::new();
+        network.set_tcp_nodelay(true);
+        client.set_network_options(network);
+        if !clean {
+            // Without an end: that it is gone says that the broker has lost its state.
+            client.set_session_expiry_interval(Some(u32::MAX));
+        }
         if let Some((user, password)) = &self.credentials {
             client.set_credentials(user, password);
         }
@@ -81,7 +89,7 @@ impl Broker {
     }
 }
 
-/// The ring provider is named, since nobody has installed one for the whole process.
+/// The ring provider is named, since none is installed for the whole process.
 fn tls(options: &PublisherOptions) -> Result<ClientConfig> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| Error::Broker {
         doing: "preparing TLS for the MQTT broker".into(),
@@ -120,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_broker_is_refused() {
+    fn url_of_something_else_is_refused() {
         for url in ["", "localhost:1883", "http://localhost", "mqtt://", "mqtt://host:99999", "mqtt://host/path"] {
             let error = Broker::parse(url).unwrap_err().to_string();
             assert!(error.contains("expected mqtt://host:1883"), "{url:?}: {error}");

@@ -1,29 +1,48 @@
-//! A connection to a broker: publishes at QoS 1 and knows what the broker has taken.
+//! A connection to a broker: publishes at QoS 1 and knows what the broker has acknowledged.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use rumqttc::{AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, Outgoing, Packet, Publish, QoS};
+use rumqttc::{
+    Outgoing,
+    v5::{
+        AsyncClient, ClientError, ConnectionError, Event, EventLoop, MqttOptions,
+        mqttbytes::{
+            QoS,
+            v5::{Packet, PubAckReason, Publish, PublishProperties},
+        },
+    },
+};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
     time::timeout,
 };
 
-use super::suspect::{Message, Suspicion};
+use super::{
+    super::feed::Family,
+    limits::{self, Limits, Verdict},
+};
 use crate::change::Seq;
 
 /// The most messages that wait for their PUBACK.
 const WINDOW: u16 = 100;
-/// What a packet has besides topic and payload, at most: its header, and the packet id.
-const HEADER_BYTES: usize = 16;
 
 /// Why a connection is over.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// The publisher is to stop.
     Stopped,
-    /// The broker is gone or has refused us.
+    /// The connection to the broker is lost, or it refuses us.
     Lost(Box<ConnectionError>),
+    /// The broker can't take messages at the moment.
+    Refused(PubAckReason),
     /// The registry can't be read.
     Failed(crate::Error),
 }
@@ -40,13 +59,26 @@ impl From<ConnectionError> for Ended {
     }
 }
 
-/// A message that the broker hasn't taken yet, or later than one before it.
-struct Flight {
-    message: Message,
+/// A message that the broker hasn't acknowledged yet, or later than one before it.
+struct InFlight {
+    topic: String,
+    /// The size of its packet.
+    bytes: usize,
     packet_id: Option<u16>,
     acknowledged: bool,
     /// Set on the last message of a change.
     completes: Option<Seq>,
+}
+
+/// A message to publish.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Message<'a> {
+    pub topic: &'a str,
+    pub payload: &'a [u8],
+    pub content_type: &'static str,
+    pub retain: bool,
+    /// The change that is published with it.
+    pub completes: Option<Seq>,
 }
 
 pub(super) struct Link {
@@ -54,10 +86,12 @@ pub(super) struct Link {
     events: mpsc::UnboundedReceiver<Result<Event, ConnectionError>>,
     polling: JoinHandle<()>,
     stop: watch::Receiver<bool>,
-    flights: VecDeque<Flight>,
-    taken: Option<Seq>,
-    max_packet_bytes: usize,
-    suspicion: Option<Suspicion>,
+    in_flight: VecDeque<InFlight>,
+    completed: Option<Seq>,
+    limits: Limits,
+    quarantined: Arc<AtomicU64>,
+    /// Why the broker can't take messages at the moment.
+    refused: Option<PubAckReason>,
     /// Messages that came from the broker.
     pub received: VecDeque<Publish>,
 }
@@ -69,89 +103,81 @@ impl Drop for Link {
 }
 
 impl Link {
-    /// Connects; the flag says whether the broker still has our session.
+    /// Connects; the flag says whether the broker still has our session. `learned_bytes` is the most that
+    /// is known to be accepted of a packet; `quarantined` counts the messages that are left out.
     pub async fn connect(
         mut options: MqttOptions,
-        suspicion: Option<Suspicion>,
+        learned_bytes: usize,
+        quarantined: Arc<AtomicU64>,
         stop: watch::Receiver<bool>,
     ) -> Result<(Link, bool), Ended> {
-        options.set_inflight(WINDOW);
-        // Both directions have the same limit.
-        let max_packet_bytes = options.max_packet_size();
-        // Room for all that is ever asked for at once: sending to the polling task never blocks.
+        options.set_outgoing_inflight_upper_limit(WINDOW);
+        // Room for all that is ever requested at once: sending to the polling task never blocks.
         let (client, event_loop) = AsyncClient::new(options, usize::from(WINDOW) + 16);
         let (sender, events) = mpsc::unbounded_channel();
         let polling = tokio::spawn(poll(event_loop, sender));
-        let (flights, received) = (VecDeque::new(), VecDeque::new());
-        let taken = None;
-        let mut link = Link { client, events, polling, stop, flights, taken, max_packet_bytes, suspicion, received };
+        let limits = Limits { packet_bytes: learned_bytes, receive_maximum: WINDOW.into(), has_retained: true };
+        let (in_flight, received) = (VecDeque::new(), VecDeque::new());
+        let (completed, refused) = (None, None);
+        let mut link =
+            Link { client, events, polling, stop, in_flight, completed, limits, quarantined, refused, received };
         loop {
             if let Event::Incoming(Packet::ConnAck(connack)) = link.next_event().await? {
+                link.limits = Limits::of(&connack, learned_bytes);
+                if !link.limits.has_retained {
+                    tracing::warn!("the MQTT broker retains nothing: late subscribers don't get the current state");
+                }
                 return Ok((link, connack.session_present));
             }
         }
     }
 
-    /// Publishes, once the window has room. `completes` is the change that is published with it.
-    ///
-    /// A message that the broker has refused again and again, or that is larger than any packet may
-    /// be, is left out: those after it are worth more.
-    pub async fn publish(
-        &mut self,
-        topic: &str,
-        payload: &[u8],
-        retain: bool,
-        completes: Option<Seq>,
-    ) -> Result<(), Ended> {
-        while self.flights.len() >= self.window() {
+    /// Publishes, once the window has room. A message that is larger than the broker accepts is quarantined.
+    pub async fn publish(&mut self, message: Message<'_>) -> Result<(), Ended> {
+        while self.in_flight.len() >= usize::from(WINDOW).min(self.limits.receive_maximum) {
             self.step().await?;
         }
-        let message = Message::new(topic, payload);
-        let is_too_large = message.bytes() + HEADER_BYTES > self.max_packet_bytes;
-        let is_refused = self.suspicion.as_mut().is_some_and(|suspicion| suspicion.convicts(&message));
-        let is_left_out = is_too_large || is_refused;
-        if is_left_out {
-            let (topic, bytes) = (message.topic(), message.bytes());
-            tracing::error!(topic, bytes, is_too_large, "a message that the MQTT broker won't take is left out");
+        let Message { topic, payload, content_type, retain, completes } = message;
+        let bytes = limits::packet_bytes(topic, payload, content_type);
+        let is_too_large = bytes > self.limits.packet_bytes;
+        if is_too_large {
+            self.quarantine(topic, bytes, "it is larger than the broker accepts");
         } else {
-            self.request(self.client.try_publish(topic, QoS::AtLeastOnce, retain, payload))?;
+            let retain = retain && self.limits.has_retained;
+            let properties = PublishProperties { content_type: Some(content_type.into()), ..Default::default() };
+            let payload = payload.to_vec();
+            self.request(self.client.try_publish_with_properties(
+                topic,
+                QoS::AtLeastOnce,
+                retain,
+                payload,
+                properties,
+            ))?;
         }
-        self.flights.push_back(Flight { message, packet_id: None, acknowledged: is_left_out, completes });
-        self.note_taken();
+        let topic = topic.to_owned();
+        self.in_flight.push_back(InFlight { topic, bytes, packet_id: None, acknowledged: is_too_large, completes });
+        self.note_completed();
         Ok(())
     }
 
-    /// After a loss: what the broker may have refused, the oldest that it hasn't taken.
-    pub fn into_suspicion(mut self) -> Option<Suspicion> {
-        let before = self.suspicion.take();
-        match self.flights.pop_front() {
-            Some(flight) => Some(Suspicion::after_loss(before, flight.message)),
-            None => before,
+    /// After the end of the connection: how large packets may be, if that was the reason.
+    pub fn learned_bytes(&self, error: &ConnectionError) -> Option<usize> {
+        let largest = self.in_flight.iter().filter(|message| !message.acknowledged).map(|message| message.bytes).max();
+        largest.filter(|_| limits::is_too_large(error)).map(|bytes| bytes.saturating_sub(1))
+    }
+
+    fn quarantine(&self, topic: &str, bytes: usize, reason: &str) {
+        self.quarantined.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(topic, bytes, reason, "a message that the MQTT broker refuses is not published");
+    }
+
+    fn note_completed(&mut self) {
+        while let Some(message) = self.in_flight.pop_front_if(|message| message.acknowledged) {
+            self.completed = message.completes.or(self.completed);
         }
     }
 
-    /// Notes that nothing was refused, if nothing is in flight any more.
-    pub fn trust(&mut self) {
-        if self.flights.is_empty() {
-            self.suspicion = None;
-        }
-    }
-
-    fn window(&self) -> usize {
-        let is_careful = self.suspicion.as_ref().is_some_and(Suspicion::is_careful);
-        if is_careful { 1 } else { usize::from(WINDOW) }
-    }
-
-    fn note_taken(&mut self) {
-        while let Some(flight) = self.flights.pop_front_if(|flight| flight.acknowledged) {
-            self.taken = flight.completes.or(self.taken);
-            if let Some(suspicion) = &mut self.suspicion {
-                suspicion.acquit(&flight.message);
-            }
-        }
-    }
-
-    /// Subscribes and waits until the broker has taken that.
+    /// Subscribes and waits for the acknowledgement.
     pub async fn subscribe(&mut self, filters: &[&str]) -> Result<(), Ended> {
         for filter in filters {
             self.request(self.client.try_subscribe(*filter, QoS::AtMostOnce))?;
@@ -168,39 +194,44 @@ impl Link {
         Ok(())
     }
 
-    /// Waits for the broker's next move.
+    /// Waits for the next event.
     pub async fn step(&mut self) -> Result<Event, Ended> {
         let event = self.next_event().await?;
         self.apply(&event);
+        self.check_refused()?;
         Ok(event)
     }
 
-    /// Takes in what the broker has said, without waiting.
+    /// Applies the events that are there, without waiting.
     pub fn catch_up(&mut self) -> Result<(), Ended> {
         while let Ok(event) = self.events.try_recv() {
             self.apply(&event?);
         }
-        Ok(())
+        self.check_refused()
     }
 
-    /// Waits until the broker has taken everything.
-    pub async fn settle(&mut self) -> Result<(), Ended> {
-        while !self.flights.is_empty() {
+    fn check_refused(&self) -> Result<(), Ended> {
+        self.refused.map_or(Ok(()), |reason| Err(Ended::Refused(reason)))
+    }
+
+    /// Waits until the broker has acknowledged everything.
+    pub async fn drain(&mut self) -> Result<(), Ended> {
+        while !self.in_flight.is_empty() {
             self.step().await?;
         }
         Ok(())
     }
 
-    /// The last change that the broker has taken completely since this was last asked.
-    pub fn take_taken(&mut self) -> Option<Seq> {
-        self.taken.take()
+    /// The last change whose messages are all acknowledged, if there is one since the last call.
+    pub fn take_completed(&mut self) -> Option<Seq> {
+        self.completed.take()
     }
 
-    /// Waits for the broker to take what is in flight, says goodbye, and doesn't wait long.
+    /// Waits for what is in flight and disconnects, for no longer than `patience`.
     pub async fn close(&mut self, patience: Duration) {
         let _ = timeout(patience, async {
             // It has stopped: that must not end this wait.
-            while let (false, Some(Ok(event))) = (self.flights.is_empty(), self.events.recv().await) {
+            while let (false, Some(Ok(event))) = (self.in_flight.is_empty(), self.events.recv().await) {
                 self.apply(&event);
             }
             if self.client.disconnect().await.is_ok() {
@@ -214,7 +245,7 @@ impl Link {
         .await;
     }
 
-    fn request(&self, requested: Result<(), rumqttc::ClientError>) -> Result<(), Ended> {
+    fn request(&self, requested: Result<(), ClientError>) -> Result<(), Ended> {
         // The channel has room unless the other side is gone.
         requested.map_err(|_| Ended::from(ConnectionError::RequestsDone))
     }
@@ -230,17 +261,24 @@ impl Link {
         match event {
             // Packet ids are given in the order of the requests.
             Event::Outgoing(Outgoing::Publish(packet_id)) if *packet_id > 0 => {
-                let is_it = |flight: &&mut Flight| flight.packet_id.is_none() && !flight.acknowledged;
-                if let Some(flight) = self.flights.iter_mut().find(is_it) {
-                    flight.packet_id = Some(*packet_id);
+                let is_next = |message: &&mut InFlight| message.packet_id.is_none() && !message.acknowledged;
+                if let Some(message) = self.in_flight.iter_mut().find(is_next) {
+                    message.packet_id = Some(*packet_id);
                 }
             }
-            Event::Incoming(Packet::PubAck(acknowledged)) => {
-                let is_it = |flight: &&mut Flight| flight.packet_id == Some(acknowledged.pkid) && !flight.acknowledged;
-                if let Some(flight) = self.flights.iter_mut().find(is_it) {
-                    flight.acknowledged = true;
+            Event::Incoming(Packet::PubAck(answer)) => {
+                let is_it = |message: &&InFlight| message.packet_id == Some(answer.pkid) && !message.acknowledged;
+                let verdict = Verdict::from(answer.reason);
+                if verdict == Verdict::Later {
+                    self.refused = Some(answer.reason);
+                } else if let (Verdict::Refused, Some(message)) = (verdict, self.in_flight.iter().find(is_it)) {
+                    self.quarantine(&message.topic, message.bytes, &format!("{:?}", answer.reason));
                 }
-                self.note_taken();
+                let is_it = |message: &&mut InFlight| is_it(&&**message);
+                if let (true, Some(message)) = (verdict != Verdict::Later, self.in_flight.iter_mut().find(is_it)) {
+                    message.acknowledged = true;
+                }
+                self.note_completed();
             }
             Event::Incoming(Packet::Publish(publish)) => self.received.push_back(publish.clone()),
             _ => {}
@@ -248,9 +286,16 @@ impl Link {
     }
 }
 
+impl<'a> Message<'a> {
+    /// A message of a change, or a description that is published again.
+    pub fn of(family: Family, topic: &'a str, payload: &'a [u8]) -> Message<'a> {
+        let content_type = family.media_type();
+        Message { topic, payload, content_type, retain: family == Family::Thing, completes: None }
+    }
+}
+
 /// Nothing moves unless the event loop is polled; after an error it would reconnect at once.
 async fn poll(mut event_loop: EventLoop, events: mpsc::UnboundedSender<Result<Event, ConnectionError>>) {
-    event_loop.network_options.set_tcp_nodelay(true);
     loop {
         let event = event_loop.poll().await;
         let is_over = event.is_err();

@@ -1,23 +1,23 @@
-//! The publisher: brings the changes and the current descriptions to a broker that is there already.
+//! The publisher: brings the changes and the current descriptions to an existing broker that speaks MQTT 5.
 //!
-//! Events are published at least once, in the order of the log, at QoS 1; the cursor, one a broker, is
-//! kept in the store and moves when every PUBACK of a change is in. Whatever happened while the
+//! Events are published at least once, in the order of the log, at QoS 1; the position, one a broker, is
+//! saved in the store and moves when every PUBACK of a change is in. Whatever happened while the
 //! broker or the registry was down is published afterwards.
 //!
-//! The state under `things` is retained by the broker. It is compared and published anew (a
+//! The state under `things` is retained by the broker. It is compared and published again (a
 //! *resync*) where it can't be trusted: at the first contact, when the log no longer reaches back to
-//! the cursor, when the broker has forgotten our session and with it, presumably, everything, and
+//! the position, when the broker has forgotten our session and with it, presumably, everything, and
 //! when an earlier resync wasn't finished.
 //! During a resync the publisher listens to `{prefix}/things/+` and to `{prefix}/resync`, where it
 //! sends itself a message to see that the retained ones have come.
 //!
-//! A message that the broker won't take, because it is too large for it, say, is left out after
-//! several attempts, with an error in the log: it doesn't hold up the others.
+//! A message that the broker refuses, because it is too large for it or not allowed, say, is quarantined
+//! (see [`limits`]): it doesn't hold up the others.
 
 mod broker;
+mod limits;
 mod link;
 mod resync;
-mod suspect;
 mod worker;
 
 use std::{
@@ -73,9 +73,15 @@ impl Publisher {
         Ok(Publisher { shared, stop, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Whether the broker is reached at the moment.
+    /// Whether there is a connection to the broker at the moment.
     pub fn is_connected(&self) -> bool {
         self.shared.is_connected.load(Ordering::Relaxed)
+    }
+
+    /// How many messages the broker has refused for good, by its reason codes or its limits; each is an
+    /// error in the log.
+    pub fn quarantined(&self) -> u64 {
+        self.shared.quarantined.load(Ordering::Relaxed)
     }
 
     /// Compares what the broker retains with what the registry has, clears what no longer exists, and

@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use rumqttc::Publish;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    super::{feed::Feed, topics::Topics},
-    link::{Ended, Link},
+    super::{
+        feed::{Family, Feed},
+        topics::Topics,
+    },
+    link::{Ended, Link, Message},
 };
 
 /// How long nothing retained has to come for it to have been all, once our own message is back.
@@ -26,19 +28,20 @@ pub struct Resynced {
 
 /// Clears what no longer exists, and publishes everything that does.
 pub(super) async fn resync(link: &mut Link, feed: &Feed) -> Result<Resynced, Ended> {
-    link.settle().await?;
+    link.drain().await?;
     let mut resynced = Resynced::default();
     for topic in stale_topics(link, feed).await? {
-        link.publish(&topic, &[], true, None).await?;
+        link.publish(Message::of(Family::Thing, &topic, &[])).await?;
         resynced.cleared += 1;
     }
     for thing in feed.registry().list() {
         let thing = thing?;
-        link.publish(&feed.topics().thing(thing.id()), thing.enriched().as_bytes(), true, None).await?;
+        let (topic, payload) = (feed.topics().thing(thing.id()), thing.enriched());
+        link.publish(Message::of(Family::Thing, &topic, payload.as_bytes())).await?;
         link.catch_up()?;
         resynced.published += 1;
     }
-    link.settle().await?;
+    link.drain().await?;
     Ok(resynced)
 }
 
@@ -47,22 +50,24 @@ async fn stale_topics(link: &mut Link, feed: &Feed) -> Result<BTreeSet<String>, 
     let filters = Filters::of(feed.topics());
     link.received.clear();
     link.subscribe(&[&filters.echo, &filters.things]).await?;
-    // A broker hands out what it retains before what is published later; some do so beside the
-    // queue, therefore the quiet after it.
+    // A broker sends what it retains before what is published later; some do so beside the queue,
+    // therefore the quiet time after it.
     let token = uuid::Uuid::new_v4().to_string();
-    link.publish(&filters.echo, token.as_bytes(), false, None).await?;
+    link.publish(Message::of(Family::Event, &filters.echo, token.as_bytes())).await?;
     let (mut stale, mut patience) = (BTreeSet::new(), LONG_QUIET);
     // What others publish meanwhile isn't retained and doesn't put it off.
     let mut deadline = Instant::now() + patience;
     loop {
         while let Some(message) = link.received.pop_front() {
-            if message.topic == filters.echo {
+            // rumqttc has topics as bytes; what isn't UTF-8 is not one of ours.
+            let Ok(topic) = std::str::from_utf8(&message.topic) else { continue };
+            if topic == filters.echo {
                 patience = QUIET;
                 deadline = Instant::now() + patience;
             } else if message.retain {
                 deadline = Instant::now() + patience;
-                if !message.payload.is_empty() && !is_current(&message, feed)? {
-                    stale.insert(message.topic);
+                if !message.payload.is_empty() && !is_current(topic, feed)? {
+                    stale.insert(topic.to_owned());
                 }
             }
         }
@@ -75,10 +80,10 @@ async fn stale_topics(link: &mut Link, feed: &Feed) -> Result<BTreeSet<String>, 
     Ok(stale)
 }
 
-fn is_current(message: &Publish, feed: &Feed) -> Result<bool, Ended> {
+fn is_current(topic: &str, feed: &Feed) -> Result<bool, Ended> {
     let topics = feed.topics();
     // What isn't written as we write it is nobody's.
-    let Some(id) = topics.thing_at(&message.topic).filter(|id| topics.thing(id) == message.topic) else {
+    let Some(id) = topics.thing_at(topic).filter(|id| topics.thing(id) == topic) else {
         return Ok(false);
     };
     match feed.registry().find_by_id(&id) {

@@ -1,14 +1,15 @@
-//! The publisher's thread: connects, follows the log, keeps the cursor, and tries again.
+//! The publisher's thread: connects, follows the log, saves its position, and tries again.
 
 use std::{
     convert::Infallible,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use rumqttc::v5::MqttOptions;
 use tokio::{
     sync::{Notify, watch},
     time::{Instant, timeout},
@@ -21,9 +22,8 @@ use super::{
         topics::Topics,
     },
     broker::Broker,
-    link::{Ended, Link},
+    link::{Ended, Link, Message},
     resync::{Resynced, resync},
-    suspect::Suspicion,
 };
 use crate::{
     Error, Registry,
@@ -32,7 +32,7 @@ use crate::{
 
 /// The wait before the second attempt to reach the broker.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-/// A connection that held this long was a good one: the next attempt comes soon.
+/// After a connection that lasted this long the next attempt comes soon.
 const GOOD_CONNECTION: Duration = Duration::from_secs(5);
 /// How long a single resync waits for the broker.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,6 +42,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Shared {
     pub is_connected: AtomicBool,
     pub is_resync_due: AtomicBool,
+    /// How many messages were quarantined.
+    pub quarantined: Arc<AtomicU64>,
     pub nudge: Notify,
 }
 
@@ -49,11 +51,12 @@ pub(super) struct Shared {
 pub(super) struct Worker {
     feed: Feed,
     broker: Broker,
-    /// The name of the cursor.
+    /// The name of the saved position.
     follower: String,
-    /// The name of a cursor that is there as long as a resync is begun and not done.
+    /// The name of a position that is stored as long as a resync is begun and not done.
     unfinished: String,
-    suspicion: Option<Suspicion>,
+    /// The most bytes that the broker is known to accept of a packet, learned from what it refused.
+    learned_bytes: usize,
     options: PublisherOptions,
     stop: watch::Receiver<bool>,
     shared: Arc<Shared>,
@@ -69,15 +72,15 @@ impl Worker {
     ) -> crate::Result<Worker> {
         let broker = Broker::parse(url)?;
         let topics = Topics::new(&options.prefix)?;
-        // What is wrong with the certificates is told now, not in the log of every attempt.
+        // What is wrong with the certificates is reported now, not in the log of every attempt.
         broker.client_options("agentdex", true, &options)?;
         let follower = format!("mqtt:{}/{}", broker.address(), topics.prefix());
         let unfinished = format!("mqtt-resync:{}/{}", broker.address(), topics.prefix());
         let feed = Feed::new(registry, topics, PUBLISHER_MESSAGES);
-        Ok(Worker { feed, broker, follower, unfinished, suspicion: None, options, stop, shared })
+        Ok(Worker { feed, broker, follower, unfinished, learned_bytes: usize::MAX, options, stop, shared })
     }
 
-    /// Publishes until it is told to stop; after a loss it tries again, less and less often.
+    /// Publishes until it is stopped; after a loss it tries again, less and less often.
     pub async fn run(mut self) {
         let (mut backoff, address) = (FIRST_BACKOFF, self.broker.address());
         loop {
@@ -86,7 +89,10 @@ impl Worker {
             self.shared.is_connected.store(false, Ordering::Relaxed);
             match ended {
                 Ended::Stopped => return,
-                Ended::Lost(error) => tracing::warn!(broker = address, %error, "the MQTT broker isn't reached"),
+                Ended::Lost(error) => tracing::warn!(broker = address, %error, "the MQTT broker can't be reached"),
+                Ended::Refused(reason) => {
+                    tracing::warn!(broker = address, ?reason, "the MQTT broker can't take messages at the moment");
+                }
                 Ended::Failed(error) => {
                     tracing::error!(broker = address, %error, "publishing to the MQTT broker failed");
                 }
@@ -102,19 +108,25 @@ impl Worker {
         }
     }
 
+    async fn connect(&self, options: MqttOptions) -> Result<(Link, bool), Ended> {
+        Link::connect(options, self.learned_bytes, self.shared.quarantined.clone(), self.stop.clone()).await
+    }
+
     async fn publish(&mut self) -> Result<Infallible, Ended> {
         let client_id = format!("agentdex-{}", self.feed.registry().registry_id());
         let options = self.broker.client_options(&client_id, false, &self.options)?;
-        let (mut link, has_session) = Link::connect(options, self.suspicion.clone(), self.stop.clone()).await?;
+        let (mut link, has_session) = self.connect(options).await?;
         self.shared.is_connected.store(true, Ordering::Relaxed);
         tracing::info!(broker = self.broker.address(), "connected to the MQTT broker");
         let ended = self.follow(&mut link, has_session).await;
         if matches!(ended, Err(Ended::Stopped)) {
             link.close(self.options.stop_timeout).await;
         }
-        self.keep_cursor(&mut link)?;
-        if matches!(ended, Err(Ended::Lost(_))) {
-            self.suspicion = link.into_suspicion();
+        self.save_position(&mut link)?;
+        if let Err(Ended::Lost(error)) = &ended
+            && let Some(bytes) = link.learned_bytes(error)
+        {
+            self.learned_bytes = self.learned_bytes.min(bytes);
         }
         ended
     }
@@ -126,7 +138,7 @@ impl Worker {
         loop {
             durable.borrow_and_update();
             if self.shared.is_resync_due.load(Ordering::Relaxed) {
-                self.bring_up_to_date(link).await?;
+                self.resync_now(link).await?;
             }
             match self.feed.after(position)? {
                 Next::Entry(entry) => {
@@ -134,9 +146,8 @@ impl Worker {
                     position = entry.seq;
                     link.catch_up()?;
                 }
-                Next::Lost { resume } => position = self.start_anew(link, resume).await?,
+                Next::Lost { resume } => position = self.start_over(link, resume).await?,
                 Next::Nothing => {
-                    link.trust();
                     tokio::select! {
                         event = link.step() => event.map(|_| ())?,
                         changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
@@ -144,45 +155,46 @@ impl Worker {
                     }
                 }
             }
-            self.keep_cursor(link)?;
+            self.save_position(link)?;
         }
     }
 
     /// Where to go on from, once the broker's state can be trusted.
     async fn start(&self, link: &mut Link, has_session: bool) -> Result<Seq, Ended> {
         let registry = self.feed.registry();
-        let cursor = registry.position(&self.follower)?;
+        let position = registry.position(&self.follower)?;
         let last = self.feed.last_seq();
-        let Some(cursor) = cursor else {
-            self.bring_up_to_date(link).await?;
+        let Some(position) = position else {
+            self.resync_now(link).await?;
             registry.set_position(&self.follower, Position { epoch: self.feed.epoch(), seq: last })?;
             return Ok(last);
         };
-        if cursor.epoch != self.feed.epoch() {
-            return self.start_anew(link, last).await;
+        if position.epoch != self.feed.epoch() {
+            return self.start_over(link, last).await;
         }
         // A broker that was wiped has a session again from the first connection on, which may have
         // ended before everything was there.
         if !has_session || registry.position(&self.unfinished)?.is_some() {
-            self.bring_up_to_date(link).await?;
+            self.resync_now(link).await?;
         }
-        Ok(cursor.seq)
+        Ok(position.seq)
     }
 
     /// The log no longer has what the broker missed: the state has to do, and an event says so.
-    async fn start_anew(&self, link: &mut Link, resume: Seq) -> Result<Seq, Ended> {
+    async fn start_over(&self, link: &mut Link, resume: Seq) -> Result<Seq, Ended> {
         tracing::warn!(broker = self.broker.address(), "changes that the log no longer holds weren't published");
-        self.bring_up_to_date(link).await?;
+        self.resync_now(link).await?;
         let (topic, payload) = self.feed.resync_event(resume);
-        link.publish(&topic, &payload, false, Some(resume)).await?;
+        let message = Message::of(Family::Event, &topic, &payload);
+        link.publish(Message { completes: Some(resume), ..message }).await?;
         Ok(resume)
     }
 
-    /// Makes the broker's state whole; if that is interrupted, the next connection does it anew.
-    async fn bring_up_to_date(&self, link: &mut Link) -> Result<(), Ended> {
+    /// Completes the broker's state; if that is interrupted, the next connection does it again.
+    async fn resync_now(&self, link: &mut Link) -> Result<(), Ended> {
         let begun = Position { epoch: self.feed.epoch(), seq: self.feed.last_seq() };
         self.feed.registry().set_position(&self.unfinished, begun)?;
-        // Before it begins: whoever asks meanwhile gets another one.
+        // Before it begins: a request that comes meanwhile gets another one.
         self.shared.is_resync_due.store(false, Ordering::Relaxed);
         let Resynced { published, cleared } = resync(link, &self.feed).await?;
         self.feed.registry().remove_position(&self.unfinished)?;
@@ -195,15 +207,16 @@ impl Worker {
         for (index, message) in messages.iter().enumerate() {
             let payload = self.feed.payload(entry, message.family)?;
             let completes = (index + 1 == messages.len()).then(|| entry.seq);
-            link.publish(&message.topic, &payload, message.family == Family::Thing, completes).await?;
+            let message = Message::of(message.family, &message.topic, &payload);
+            link.publish(Message { completes, ..message }).await?;
         }
         Ok(())
     }
 
-    fn keep_cursor(&self, link: &mut Link) -> Result<(), Ended> {
-        if let Some(seq) = link.take_taken() {
-            let cursor = Position { epoch: self.feed.epoch(), seq };
-            self.feed.registry().set_position(&self.follower, cursor)?;
+    fn save_position(&self, link: &mut Link) -> Result<(), Ended> {
+        if let Some(seq) = link.take_completed() {
+            let position = Position { epoch: self.feed.epoch(), seq };
+            self.feed.registry().set_position(&self.follower, position)?;
         }
         Ok(())
     }
@@ -212,7 +225,7 @@ impl Worker {
         let client_id = format!("agentdex-{}-resync", self.feed.registry().registry_id());
         let options = self.broker.client_options(&client_id, true, &self.options)?;
         let doing = format!("bringing the MQTT broker {} up to date", self.broker.address());
-        let connecting = timeout(CONNECT_TIMEOUT, Link::connect(options, None, self.stop.clone())).await;
+        let connecting = timeout(CONNECT_TIMEOUT, self.connect(options)).await;
         let resynced = match connecting {
             Err(_) => return Err(Error::Broker { doing, source: "the broker doesn't answer".into() }),
             Ok(Err(ended)) => Err(ended),
@@ -225,6 +238,7 @@ impl Worker {
         resynced.map_err(|ended| match ended {
             Ended::Failed(error) => error,
             Ended::Lost(error) => Error::Broker { doing, source: error },
+            Ended::Refused(reason) => Error::Broker { doing, source: format!("it answers {reason:?}").into() },
             Ended::Stopped => Error::ShuttingDown,
         })
     }
