@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{cloud_event::CloudEvents, topics::Topics};
+use super::{
+    cloud_event::{self, CloudEvents},
+    topics::Topics,
+};
 use crate::{
     Registry, Result,
     change::{Change, Epoch, Position, Rendition, Seq, Slot},
@@ -32,6 +35,23 @@ impl Family {
             Family::Thing => "things",
         }
     }
+
+    /// The media type of its payloads.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Family::Event | Family::Capability => cloud_event::MEDIA_TYPE,
+            Family::Thing => "application/td+json",
+        }
+    }
+
+    /// How many levels the topics have after that.
+    pub fn depth(self) -> usize {
+        match self {
+            Family::Event => 2,
+            Family::Capability => 3,
+            Family::Thing => 1,
+        }
+    }
 }
 
 /// One message of a change.
@@ -40,9 +60,6 @@ pub(super) struct Message {
     pub family: Family,
     pub topic: String,
 }
-
-/// A change that is published.
-pub(super) type Entry = Change;
 
 /// Where a change carries its event, and the description of its Thing.
 const EVENT: Slot<Payload> = Slot::numbered(2);
@@ -70,7 +87,7 @@ impl Rendition for Payload {
 
 /// What comes after a position in the log.
 pub(super) enum Next {
-    Entry(Arc<Entry>),
+    Change(Arc<Change>),
     /// Nothing yet.
     Nothing,
     /// The log doesn't reach back to the position, or not up to it. Whoever reads on from `resume`
@@ -119,26 +136,31 @@ impl Feed {
             return Ok(Next::Nothing);
         }
         if let Some(change) = self.registry.cached_changes(seq, 1).and_then(|changes| changes.into_iter().next()) {
-            return Ok(Next::Entry(change));
+            return Ok(Next::Change(change));
         }
         let read = self.registry.changes(seq, CHANGES_AT_ONCE)?;
         if read.truncated {
             return Ok(Next::Lost { resume: read.last });
         }
-        Ok(read.changes.into_iter().next().map_or(Next::Nothing, Next::Entry))
+        Ok(read.changes.into_iter().next().map_or(Next::Nothing, Next::Change))
     }
 
     /// The messages of a change, in the order they are published in.
     pub fn messages(&self, change: &Change) -> Arc<Messages> {
-        change.rendition(&self.messages, || {
-            let event = Message { family: Family::Event, topic: self.topics.event(change.kind, &change.id) };
-            let capabilities = change
-                .capability_keys()
-                .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
-                .map(|topic| Message { family: Family::Capability, topic });
-            let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
-            std::iter::once(event).chain(capabilities).chain([thing]).collect()
-        })
+        let messages = change.rendition(&self.messages, || self.messages_of(change));
+        // Another endpoint of the same process may have another prefix; its messages are not ours.
+        let is_ours = messages.first().is_none_or(|message| self.topics.is_event(&message.topic));
+        if is_ours { messages } else { Arc::new(self.messages_of(change)) }
+    }
+
+    fn messages_of(&self, change: &Change) -> Messages {
+        let event = Message { family: Family::Event, topic: self.topics.event(change.kind, &change.id) };
+        let capabilities = change
+            .capability_keys()
+            .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
+            .map(|topic| Message { family: Family::Capability, topic });
+        let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
+        std::iter::once(event).chain(capabilities).chain([thing]).collect()
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,

@@ -1,4 +1,4 @@
-//! How the two doors are opened.
+//! The settings of the endpoint and of the publisher.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -9,19 +9,25 @@ pub struct EndpointOptions {
     pub prefix: String,
     /// The most connections at a time, WebSocket included. Those beyond are refused.
     pub max_connections: usize,
-    /// The most sessions that are kept, connected or away. New ones beyond are refused.
+    /// The most sessions, connected or away. New ones beyond are refused.
     pub max_sessions: usize,
-    /// The most subscriptions of one session.
+    /// The most subscriptions of one session. Those beyond get the reason code 0x97 (3.1.1: 0x80).
     pub max_subscriptions: usize,
-    /// How long a session is kept while its client is away, at the longest, also if the client asks for more.
+    /// The most bytes that the subscriptions of one session take: for each twice its filter and 512 bytes.
+    pub max_session_subscription_bytes: usize,
+    /// The most bytes that the subscriptions of all sessions take.
+    pub max_subscription_bytes: usize,
+    /// How long a session of version 3.1.1 waits for its client, which can't ask for a time.
+    pub default_session_expiry: Duration,
+    /// How long a session waits for its client at the longest, also if the client asks for more.
     pub max_session_expiry: Duration,
-    /// How long a new connection may take to say CONNECT.
+    /// How long a new connection may take to send CONNECT.
     pub connect_timeout: Duration,
-    /// How long a subscriber may take no bytes, or acknowledge none of a full window, before it is cut off.
+    /// How long a subscriber may take no bytes, or acknowledge none of a full window, before it is disconnected.
     pub stall_timeout: Duration,
-    /// The longest keep-alive granted to MQTT 5 clients; a client that asks for more, or none, is told so.
+    /// The longest keep-alive granted to MQTT 5 clients; CONNACK states it to a client that asks for more, or none.
     pub max_keep_alive: Duration,
-    /// How long [`super::Endpoint::stop`] waits for clients to take the farewell.
+    /// How long [`super::Endpoint::stop`] waits for clients to take their DISCONNECT.
     pub stop_timeout: Duration,
 }
 
@@ -32,6 +38,9 @@ impl Default for EndpointOptions {
             max_connections: 10_000,
             max_sessions: 10_000,
             max_subscriptions: 1_000,
+            max_session_subscription_bytes: 1024 * 1024,
+            max_subscription_bytes: 64 * 1024 * 1024,
+            default_session_expiry: Duration::from_secs(24 * 3600),
             max_session_expiry: Duration::from_secs(7 * 24 * 3600),
             connect_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(30),

@@ -3,13 +3,13 @@
 //! | topic | retained | payload |
 //! |---|---|---|
 //! | `{prefix}/events/{kind}/{id}` | no | the change as a CloudEvent |
-//! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` anew |
+//! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` again |
 //! | `{prefix}/capabilities/{capability}/{kind}/{id}` | no | the same event as under `events`, once for each capability key |
 //! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
 //!
-//! The resync event has as many levels as the others, so that whoever listens to
-//! `{prefix}/events/+/+` hears it; `{registry}` is the `source` of all events. The built-in endpoint
-//! sends it to each session that missed changes, whatever it subscribed to: who follows `things`
+//! The resync event has as many levels as the others, so that whoever subscribes to
+//! `{prefix}/events/+/+` receives it; `{registry}` is the `source` of all events. The built-in endpoint
+//! sends it to each session that missed changes, whatever it subscribed to: a subscriber of `things`
 //! alone has to know as well that descriptions may be gone.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -60,7 +60,12 @@ impl Topics {
         format!("{}/events/{kind}/{}", self.prefix, encode(id))
     }
 
-    /// Where it is published for those who follow a capability; nowhere if the key is over 256 bytes or empty.
+    /// Whether a topic is one of [`Topics::event`].
+    pub(super) fn is_event(&self, topic: &str) -> bool {
+        topic.strip_prefix(self.prefix.as_str()).is_some_and(|rest| rest.starts_with("/events/"))
+    }
+
+    /// Where it is published for those interested in a capability; nowhere if the key is over 256 bytes or empty.
     pub fn capability(&self, key: &str, kind: ChangeKind, id: &str) -> Option<String> {
         let fits = !key.is_empty() && key.len() <= MAX_CAPABILITY_BYTES;
         fits.then(|| format!("{}/capabilities/{}/{kind}/{}", self.prefix, encode(key), encode(id)))
@@ -71,7 +76,7 @@ impl Topics {
         format!("{}/things/{}", self.prefix, encode(id))
     }
 
-    /// Where those are told to start anew who missed more than the log holds.
+    /// Where subscribers are notified that they missed more than the log holds.
     pub fn resync(&self, source: &str) -> String {
         format!("{}/events/resync/{}", self.prefix, encode(source))
     }
@@ -120,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn thing_is_found_again_by_its_topic() {
+    fn thing_is_found_by_its_topic() {
         let id = "https://example.com/ä/+/#";
         assert_eq!(topics().thing_at(&topics().thing(id)).as_deref(), Some(id));
         assert_eq!(topics().thing_at("agentdex/things/a/b"), None);

@@ -41,7 +41,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("src/http/mod.rs", "src/http/metrics.rs"),
     ("src/http/mod.rs", "src/http/mount.rs"),
     ("src/http/things.rs", "src/http/selection.rs"),
-    ("src/mqtt/endpoint/mod.rs", "src/mqtt/endpoint/handshake.rs"),
     ("src/signature/checking.rs", "src/signature.rs"),
     ("src/signature/uncovered.rs", "src/signature/form.rs"),
     ("src/td/semantics/mod.rs", "src/td/semantics/languages.rs"),

@@ -17,8 +17,6 @@ use tempfile::TempDir;
 
 /// Far longer than anything here takes, so that only what never comes fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How long nothing has to come for it to count as nothing.
-pub const QUIET: Duration = Duration::from_millis(300);
 
 pub struct Server {
     pub endpoint: Endpoint,
@@ -38,7 +36,7 @@ impl Server {
         Server { endpoint, registry, directory }
     }
 
-    /// Ends and starts anew on the same directory, on another port.
+    /// Ends and starts again on the same directory, on another port.
     pub fn restart(self) -> Server {
         let Server { endpoint, registry, directory } = self;
         endpoint.stop();
@@ -204,12 +202,7 @@ impl Subscriber {
             .collect()
     }
 
-    /// What comes until nothing does for a while.
-    pub fn rest(&mut self) -> Vec<Message> {
-        std::iter::from_fn(|| self.next_within(QUIET)).collect()
-    }
-
-    /// Ends it as a client that says goodbye.
+    /// Ends it as a client that disconnects.
     pub fn leave(mut self) {
         Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
         self.child.wait().unwrap();

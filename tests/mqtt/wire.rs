@@ -5,12 +5,12 @@ use std::{
     net::TcpStream,
 };
 
-use super::support::{PATIENCE, QUIET};
+use super::support::PATIENCE;
 
 pub const CONNACK: u8 = 2;
 pub const PUBLISH: u8 = 3;
 pub const PUBACK: u8 = 4;
-pub const PUBREC: u8 = 5;
+pub const PUBCOMP: u8 = 7;
 pub const SUBACK: u8 = 9;
 pub const UNSUBACK: u8 = 11;
 pub const PINGRESP: u8 = 13;
@@ -29,12 +29,13 @@ pub struct Hello<'a> {
     pub keep_alive: u16,
     /// Version 5: properties, encoded.
     pub properties: Vec<u8>,
-    pub with_will: bool,
+    /// The QoS of a will.
+    pub will: Option<u8>,
 }
 
 impl Default for Hello<'_> {
     fn default() -> Self {
-        Hello { client_id: "", clean: true, keep_alive: 60, properties: Vec::new(), with_will: false }
+        Hello { client_id: "", clean: true, keep_alive: 60, properties: Vec::new(), will: None }
     }
 }
 
@@ -52,8 +53,14 @@ impl Packet {
 
     /// Topic of a PUBLISH.
     pub fn topic(&self) -> &str {
+        assert_eq!(self.kind, PUBLISH, "{self:?} is not a PUBLISH");
         let length = usize::from(u16::from_be_bytes([self.body[0], self.body[1]]));
         std::str::from_utf8(&self.body[2..2 + length]).unwrap()
+    }
+
+    /// Whether a PUBLISH is marked as a possible repetition.
+    pub fn is_duplicate(&self) -> bool {
+        self.flags & 8 != 0
     }
 
     /// Packet id of a PUBLISH at QoS 1.
@@ -65,7 +72,7 @@ impl Packet {
 
 pub struct Client {
     stream: TcpStream,
-    version: Version,
+    pub version: Version,
 }
 
 impl Client {
@@ -126,12 +133,17 @@ impl Client {
         }
     }
 
-    /// Whether nothing comes for a while.
-    pub fn is_quiet(&mut self) -> bool {
-        self.stream.set_read_timeout(Some(QUIET)).unwrap();
-        let result = self.stream.peek(&mut [0]);
-        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        result.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+    /// Waits until the server has read all that was sent before; nothing else may come meanwhile.
+    pub fn ping(&mut self) {
+        self.send(&packet(0xc0, &[]));
+        assert_eq!(self.receive().kind, PINGRESP);
+    }
+
+    /// Asserts that the server has nothing to send: it sends all that it can before it reads on, so that
+    /// between its answers to two pings everything would have come that is due.
+    pub fn assert_nothing_comes(&mut self) {
+        self.ping();
+        self.ping();
     }
 
     /// Subscribes, and returns the reason codes. `options`: the byte after each filter.
@@ -198,14 +210,14 @@ pub fn connect(version: Version, hello: &Hello<'_>) -> Vec<u8> {
     let mut body = Vec::new();
     put_string(&mut body, "MQTT");
     body.push(if version == Version::V5 { 5 } else { 4 });
-    body.push(u8::from(hello.clean) << 1 | u8::from(hello.with_will) << 2);
+    body.push(u8::from(hello.clean) << 1 | hello.will.map_or(0, |qos| 4 | qos << 3));
     body.extend_from_slice(&hello.keep_alive.to_be_bytes());
     if version == Version::V5 {
         body.push(hello.properties.len().try_into().unwrap());
         body.extend_from_slice(&hello.properties);
     }
     put_string(&mut body, hello.client_id);
-    if hello.with_will {
+    if hello.will.is_some() {
         if version == Version::V5 {
             body.push(0);
         }

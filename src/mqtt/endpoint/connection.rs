@@ -1,4 +1,4 @@
-//! One connection from CONNACK to the farewell.
+//! One connection from CONNACK to its end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,18 +8,18 @@ use tokio::{
 };
 
 use super::{
-    Context,
+    context::Context,
     delivery::{Delivery, Filled},
-    engine::Farewell,
+    engine::DisconnectReason,
     link::Link,
-    packets::{Entry, Granted, Incoming},
-    session::{Session, Subscription},
+    packets::{FilterRequest, Incoming, Retained},
+    session::Session,
     sessions::Lease,
 };
 use crate::Result;
 
 /// How often a session that moves is written to the store.
-const KEEP_INTERVAL: Duration = Duration::from_secs(1);
+const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// Later than anything.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
@@ -34,7 +34,9 @@ pub(super) struct Connection<S> {
     asked_expiry: u32,
     /// Since when the client has been neither taking bytes nor acknowledging, while it should.
     waiting_since: Option<Instant>,
-    kept_at: Instant,
+    saved_at: Instant,
+    /// [`Delivery::moves`] when the session was saved.
+    saved_moves: u64,
 }
 
 impl<S> Connection<S>
@@ -42,7 +44,7 @@ where
     S: AsyncRead + AsyncWrite + Send,
 {
     pub fn new(context: Arc<Context>, link: Link<S>, lease: Lease, mut session: Session, asked_expiry: u32) -> Self {
-        let delivery = Delivery::resume(context.feed.clone(), context.groups.clone(), &mut session);
+        let delivery = Delivery::resume(context.index.clone(), &mut session);
         Connection {
             context,
             link,
@@ -51,21 +53,26 @@ where
             delivery,
             asked_expiry,
             waiting_since: None,
-            kept_at: Instant::now(),
+            saved_at: Instant::now(),
+            saved_moves: 0,
         }
     }
 
     /// Serves the client to the end, and leaves the session behind. `input` came with CONNECT.
     pub async fn run(mut self, input: &[u8]) {
+        if self.session.is_stored {
+            // From now on it isn't away.
+            self.save();
+        }
         let result = match self.take(input) {
             Ok(()) => self.exchange().await,
             Err(error) => Err(error),
         };
         if let Err(error) = result {
             tracing::error!(client_id = self.session.client_id, %error, "an MQTT connection failed");
-            self.link.engine.farewell(Farewell::Failed);
+            self.link.engine.disconnect(DisconnectReason::Failed);
         }
-        self.session.cursor = self.delivery.cursor();
+        self.session.progress = self.delivery.progress();
         self.delivery.end();
         tracing::debug!(client_id = self.session.client_id, "an MQTT connection has ended");
         self.context.sessions.leave(self.lease, self.session);
@@ -74,15 +81,15 @@ where
 
     /// Reads, sends and writes until one side has had enough.
     async fn exchange(&mut self) -> Result<()> {
-        let mut durable = self.context.feed.registry().durable();
-        let mut returned = self.context.groups.returned();
+        let mut durable = self.context.index.feed.registry().durable();
+        let mut requeued = self.context.index.groups.requeued();
         let mut stop = self.context.stop.clone();
         let mut buffer = [0; 4096];
         let sleep = sleep_until(Instant::now() + NEVER);
         tokio::pin!(sleep);
         while !self.link.engine.has_ended() {
             durable.borrow_and_update();
-            returned.borrow_and_update();
+            requeued.borrow_and_update();
             let filled = self.delivery.fill(&mut self.link.engine, &mut self.session)?;
             self.note_waiting(filled);
             let deadline = self.deadline();
@@ -108,14 +115,14 @@ where
                     _ => return Ok(()),
                 },
                 changed = durable.changed(), if filled == Filled::Idle => if changed.is_err() {
-                    self.link.engine.farewell(Farewell::ShuttingDown);
+                    self.link.engine.disconnect(DisconnectReason::ShuttingDown);
                 },
-                _ = returned.changed(), if filled == Filled::Idle && self.delivery.shares() => {}
+                _ = requeued.changed(), if filled == Filled::Idle && self.delivery.shares() => {}
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
-                () = self.lease.evicted() => self.link.engine.farewell(Farewell::TakenOver),
-                _ = stop.wait_for(|stop| *stop) => self.link.engine.farewell(Farewell::ShuttingDown),
+                () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
+                _ = stop.wait_for(|stop| *stop) => self.link.engine.disconnect(DisconnectReason::ShuttingDown),
                 () = sleep.as_mut() => {
-                    self.look_at_the_clock();
+                    self.check_deadlines();
                     sleep.as_mut().reset(self.deadline());
                 }
             }
@@ -128,74 +135,60 @@ where
         let before = self.link.engine.output().len();
         while let Some(incoming) = self.link.engine.receive(&mut input) {
             match incoming {
-                Incoming::Subscribe { packet_id, entries, identifier } => {
-                    self.subscribe(packet_id, &entries, identifier);
+                Incoming::Subscribe { packet_id, requests, identifier } => {
+                    self.subscribe(packet_id, &requests, identifier);
                 }
                 Incoming::Unsubscribe { packet_id, filters } => self.unsubscribe(packet_id, &filters),
                 Incoming::Publish { qos, packet_id } => self.link.engine.refuse_publish(qos, packet_id),
+                Incoming::PubRel { packet_id } => self.link.engine.answer_pubrel(packet_id),
                 Incoming::Disconnect { session_expiry } => self.disconnect(session_expiry),
-                Incoming::Connect(_) => self.link.engine.farewell(Farewell::ProtocolError),
+                Incoming::Connect(_) => self.link.engine.disconnect(DisconnectReason::ProtocolError),
                 Incoming::Other => {}
             }
         }
         self.link.note_replies(before);
         let acknowledged = self.link.engine.take_acknowledged();
-        if self.delivery.acknowledge(&acknowledged, &mut self.session) {
+        if self.delivery.acknowledge(&acknowledged) {
             self.waiting_since = None;
         }
         Ok(())
     }
 
-    fn subscribe(&mut self, packet_id: u16, entries: &[Entry], identifier: Option<u32>) {
-        if entries.iter().any(|entry| entry.no_local && entry.filter.starts_with("$share/")) {
+    fn subscribe(&mut self, packet_id: u16, requests: &[FilterRequest], identifier: Option<u32>) {
+        if requests.iter().any(|request| request.no_local && request.filter.starts_with("$share/")) {
             // 5.0, section 3.8.3.1
-            return self.link.engine.farewell(Farewell::ProtocolError);
+            return self.link.engine.disconnect(DisconnectReason::ProtocolError);
         }
-        let mut granted = Vec::with_capacity(entries.len());
-        for entry in entries {
-            granted.push(self.subscribe_to(entry, identifier));
+        let mut granted = Vec::with_capacity(requests.len());
+        for request in requests {
+            let was_pending =
+                self.session.subscriptions.get(&request.filter).is_some_and(|found| found.retained_pending);
+            granted.push(self.context.index.subscribe(&mut self.session.subscriptions, request, identifier));
+            // One that is being sent its retained descriptions goes on, unless it asks for them again.
+            if !was_pending || request.retained == Retained::Always {
+                self.delivery.start(&self.session, &request.filter);
+            }
         }
         self.link.engine.subscribed(packet_id, &granted);
-        self.keep();
-    }
-
-    fn subscribe_to(&mut self, entry: &Entry, identifier: Option<u32>) -> Granted {
-        let is_new = !self.session.is_subscribed(&entry.filter);
-        let Some(subscription) = Subscription::requested(entry, identifier, is_new, &self.context.feed) else {
-            return Granted::InvalidFilter;
-        };
-        if is_new && self.session.subscriptions.len() >= self.context.options.max_subscriptions {
-            return Granted::QuotaExceeded;
-        }
-        if is_new && subscription.group.is_some() {
-            self.context.groups.join(&subscription.text, subscription.since);
-        }
-        // Otherwise it goes on getting what it was getting.
-        if is_new || subscription.retained_pending {
-            self.delivery.attend(&subscription);
-        }
-        self.session.subscribe(subscription);
-        if entry.at_least_once { Granted::AtLeastOnce } else { Granted::AtMostOnce }
+        self.save();
     }
 
     fn unsubscribe(&mut self, packet_id: u16, filters: &[String]) {
         let mut existed = Vec::with_capacity(filters.len());
         for filter in filters {
-            self.delivery.forget(filter);
-            let subscription = self.session.unsubscribe(filter);
-            if subscription.as_ref().is_some_and(|subscription| subscription.group.is_some()) {
-                self.context.groups.leave(filter);
-            }
-            existed.push(subscription.is_some());
+            self.delivery.stop(filter);
+            existed.push(self.context.index.unsubscribe(&mut self.session.subscriptions, filter));
         }
         self.link.engine.unsubscribed(packet_id, &existed);
-        self.keep();
+        let gone = filters.iter().zip(existed).filter_map(|(filter, existed)| existed.then_some(filter.as_str()));
+        self.context.sessions.remove_subscriptions(&self.session, gone);
+        self.save();
     }
 
     fn disconnect(&mut self, session_expiry: Option<u32>) {
         if let Some(expiry) = session_expiry {
             if self.asked_expiry == 0 && expiry != 0 {
-                return self.link.engine.farewell(Farewell::ProtocolError);
+                return self.link.engine.disconnect(DisconnectReason::ProtocolError);
             }
             let longest = u32::try_from(self.context.options.max_session_expiry.as_secs()).unwrap_or(u32::MAX);
             self.session.expiry = expiry.min(longest);
@@ -213,40 +206,43 @@ where
         }
     }
 
-    /// When the clock has to be looked at.
+    /// When the deadlines have to be checked.
     fn deadline(&self) -> Instant {
         let stalled = self.waiting_since.map(|since| since + self.context.options.stall_timeout);
-        let keep = self.is_unkept().then(|| self.kept_at + KEEP_INTERVAL);
+        let save = self.is_unsaved().then(|| self.saved_at + SAVE_INTERVAL);
         let keep_alive = self.link.engine.keep_alive_deadline();
-        [stalled, keep, keep_alive].into_iter().flatten().min().unwrap_or_else(|| Instant::now() + NEVER)
+        [stalled, save, keep_alive].into_iter().flatten().min().unwrap_or_else(|| Instant::now() + NEVER)
     }
 
-    fn look_at_the_clock(&mut self) {
+    fn check_deadlines(&mut self) {
         let now = Instant::now();
         let stall_timeout = self.context.options.stall_timeout;
         if self.link.engine.keep_alive_deadline().is_some_and(|deadline| deadline <= now) {
-            tracing::debug!(client_id = self.session.client_id, "an MQTT client wasn't heard of in time");
+            tracing::debug!(
+                client_id = self.session.client_id,
+                "an MQTT client has sent nothing within its keep-alive time"
+            );
             self.link.engine.keep_alive_expired();
         } else if self.waiting_since.is_some_and(|since| since + stall_timeout <= now) {
-            tracing::warn!(client_id = self.session.client_id, "an MQTT subscriber has stalled and is cut off");
-            self.link.engine.farewell(Farewell::Stalled);
-        } else if self.is_unkept() && self.kept_at + KEEP_INTERVAL <= now {
-            self.keep();
+            tracing::warn!(client_id = self.session.client_id, "an MQTT subscriber takes nothing and is disconnected");
+            self.link.engine.disconnect(DisconnectReason::Stalled);
+        } else if self.is_unsaved() && self.saved_at + SAVE_INTERVAL <= now {
+            self.save();
         }
     }
 
     /// Whether the store has an older state of the session.
-    fn is_unkept(&self) -> bool {
-        self.session.expiry > 0
-            && !self.session.subscriptions.is_empty()
-            && self.session.cursor != self.delivery.cursor()
+    fn is_unsaved(&self) -> bool {
+        let is_stored = self.session.expiry > 0 && !self.session.subscriptions.is_empty();
+        is_stored && self.saved_moves != self.delivery.moves()
     }
 
-    fn keep(&mut self) {
+    fn save(&mut self) {
         if self.session.expiry > 0 {
-            self.session.cursor = self.delivery.cursor();
-            self.context.sessions.keep(&mut self.session, None);
+            self.session.progress = self.delivery.progress();
+            self.context.sessions.save(&mut self.session, None);
         }
-        self.kept_at = Instant::now();
+        self.saved_moves = self.delivery.moves();
+        self.saved_at = Instant::now();
     }
 }

@@ -6,28 +6,27 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::{
-        cloud_event,
-        feed::{Entry, Family, Feed, Next},
-    },
+    super::feed::{ Family, Next},
+    delivery_options::DeliveryOptions,
     engine::{Engine, Sent},
-    group::{Claim, Group, Groups, Place},
+    group::{Assigned, Group, Place},
+    index::SubscriptionIndex,
     packets::Outgoing,
-    retained::Scan,
-    session::{Session, Subscription},
-    wish::Wish,
+    retained::{Scan, Scanned},
+    session::{Progress, Session, Source},
+    trie::FilterId,
 };
 use crate::{
     Result,
-    change::{Epoch, Position, Seq},
+    change::{Change, Seq},
 };
 
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
 const WINDOW: usize = 100;
 /// How much is written out ahead of the socket.
 const OUTPUT_BYTES: usize = 64 * 1024;
-/// How many changes or Things are looked through before others get their turn.
-const STEPS: usize = 512;
+/// How many changes and filters are examined and messages sent before others get their turn.
+const WORK: usize = 1024;
 
 /// Why there is nothing more to send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,81 +43,102 @@ pub(super) enum Filled {
 
 /// How one step went.
 enum Step {
-    Done,
+    /// With the work that it took.
+    Done(usize),
     Nothing,
     WindowFull,
 }
 
-/// What a message in flight is part of.
+/// What an in-flight message is part of.
 enum Origin {
-    Log(Seq),
-    Resync,
-    Retained,
+    Own(Source),
     Group(Arc<Group>, Place),
 }
 
-struct Flight {
+struct InFlight {
     packet_id: u16,
     origin: Origin,
-    acknowledged: bool,
+}
+
+/// The change whose messages are being sent.
+struct Current {
+    change: Arc<Change>,
+    /// The messages that the session's own filters match, in order.
+    matched: Vec<(u32, FilterId)>,
+    /// How many of these are done with.
+    done: usize,
 }
 
 /// The sending side of a connection.
 pub(super) struct Delivery {
-    feed: Arc<Feed>,
-    groups: Arc<Groups>,
-    /// The last change that was looked through completely.
-    position: Seq,
-    current: Option<(Arc<Entry>, usize)>,
-    flights: VecDeque<Flight>,
+    index: Arc<SubscriptionIndex>,
+    /// The last change that was examined completely, and how many messages of the next were.
+    position: (Seq, usize),
+    current: Option<Current>,
+    in_flight: VecDeque<InFlight>,
+    /// What an earlier connection left unacknowledged, with its packet ids.
+    redelivery: VecDeque<(u16, Source)>,
     scans: VecDeque<Scan>,
-    /// Subscriptions whose last retained descriptions are in flight.
-    finishing: Vec<String>,
-    shared: Vec<(String, Arc<Group>)>,
-    /// The client has to be told that it missed changes before this one.
+    shared: VecDeque<(Arc<str>, Arc<Group>)>,
+    /// The client has to be notified that it missed changes before this one.
     resync: Option<Seq>,
+    /// Counts what moves the position.
+    moves: u64,
 }
 
 impl Delivery {
     /// Goes on where the session stands.
-    pub fn resume(feed: Arc<Feed>, groups: Arc<Groups>, session: &mut Session) -> Delivery {
+    pub fn resume(index: Arc<SubscriptionIndex>, session: &mut Session) -> Delivery {
+        let progress = &mut session.progress;
         let mut delivery = Delivery {
-            position: session.cursor.seq,
-            feed,
-            groups,
+            position: (progress.seq, progress.messages),
             current: None,
-            flights: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            redelivery: std::mem::take(&mut progress.in_flight).into(),
             scans: VecDeque::new(),
-            finishing: Vec::new(),
-            shared: Vec::new(),
-            resync: None,
+            shared: VecDeque::new(),
+            resync: progress.resync,
+            moves: 0,
+            index,
         };
-        if session.cursor.epoch != delivery.feed.epoch() {
-            delivery.lose(session, delivery.feed.last_seq());
+        if progress.epoch == delivery.index.feed.epoch() {
+            let (text, after) = progress.retained.take().unzip();
+            let pending = |text: &&str| session.subscriptions.get(text).is_some_and(|found| found.retained_pending);
+            if let Some(text) = text.as_deref().filter(pending) {
+                delivery.scans.push_back(Scan::of(&text.into(), after, &delivery.index.feed));
+            }
+        } else {
+            delivery.lose(session, delivery.index.feed.last_seq());
         }
-        for subscription in &session.subscriptions {
-            delivery.attend(subscription);
+        if session.subscriptions.own_filters().len() == 0 {
+            delivery.position = (delivery.index.feed.last_seq(), 0);
+        }
+        let texts: Vec<Arc<str>> = session.subscriptions.iter().map(|subscription| subscription.text.clone()).collect();
+        for text in &texts {
+            if delivery.scans.iter().all(|scan| scan.text != *text) {
+                delivery.start(session, text);
+            }
         }
         delivery
     }
 
     /// Sends what a subscription is due: its retained descriptions, its share.
-    pub fn attend(&mut self, subscription: &Subscription) {
-        let text = &subscription.text;
-        self.scans.retain(|scan| scan.subscription != *text);
+    pub fn start(&mut self, session: &Session, text: &str) {
+        let Some(subscription) = session.subscriptions.get(text) else { return };
+        self.scans.retain(|scan| *scan.text != *text);
         if subscription.retained_pending {
-            self.scans.push_back(Scan::of(subscription, &self.feed));
+            self.scans.push_back(Scan::of(&subscription.text, None, &self.index.feed));
         }
-        let is_known = self.shared.iter().any(|(other, _)| other == text);
-        if let (true, false, Some(group)) = (subscription.group.is_some(), is_known, self.groups.find(text)) {
-            self.shared.push((text.clone(), group));
+        let is_known = !subscription.is_shared || self.shared.iter().any(|(other, _)| **other == *text);
+        if let (false, Some(group)) = (is_known, self.index.groups.find(text)) {
+            self.shared.push_back((subscription.text.clone(), group));
         }
     }
 
     /// Sends nothing more for a subscription.
-    pub fn forget(&mut self, text: &str) {
-        self.scans.retain(|scan| scan.subscription != text);
-        self.shared.retain(|(other, _)| other != text);
+    pub fn stop(&mut self, text: &str) {
+        self.scans.retain(|scan| *scan.text != *text);
+        self.shared.retain(|(other, _)| **other != *text);
     }
 
     /// Whether it takes part in a shared subscription.
@@ -126,65 +146,59 @@ impl Delivery {
         !self.shared.is_empty()
     }
 
-    /// Notes that the client has taken messages; true if one of them was waited for.
-    pub fn acknowledge(&mut self, packet_ids: &[u16], session: &mut Session) -> bool {
+    /// Takes note of messages that the client has acknowledged; true if there are any.
+    pub fn acknowledge(&mut self, packet_ids: &[u16]) -> bool {
         for packet_id in packet_ids {
-            let flight = self.flights.iter_mut().find(|flight| flight.packet_id == *packet_id && !flight.acknowledged);
-            let Some(flight) = flight else { continue };
-            flight.acknowledged = true;
-            if let Origin::Group(group, place) = &flight.origin {
-                group.acknowledge(*place);
+            let place = self.in_flight.iter().position(|message| message.packet_id == *packet_id);
+            let message = place.and_then(|place| self.in_flight.remove(place));
+            if let Some(InFlight { origin: Origin::Group(group, place), .. }) = message {
+                group.acknowledge(place);
             }
+            self.moves += 1;
         }
-        while self.flights.front().is_some_and(|flight| flight.acknowledged) {
-            self.flights.pop_front();
-        }
-        self.finish_scans(session);
         !packet_ids.is_empty()
     }
 
-    /// The last change that needs no sending again.
-    pub fn cursor(&self) -> Position {
-        let epoch = self.feed.epoch();
-        let mut open = self.flights.iter().filter(|flight| !flight.acknowledged);
-        if self.resync.is_some() || open.clone().any(|flight| matches!(flight.origin, Origin::Resync)) {
-            // A place that no log has: whoever goes on from there is told again.
-            return Position { epoch: Epoch(!epoch.0), seq: Seq::ZERO };
-        }
-        let first = open.find_map(|flight| match flight.origin {
-            Origin::Log(seq) => Some(Seq(seq.0.saturating_sub(1))),
-            _ => None,
-        });
-        Position { epoch, seq: first.unwrap_or(self.position) }
+    /// Changes whenever [`Delivery::progress`] does.
+    pub fn moves(&self) -> u64 {
+        self.moves
     }
 
-    /// Gives back what others of a group can take.
+    /// Where another connection goes on.
+    pub fn progress(&self) -> Progress {
+        let own = self.in_flight.iter().filter_map(|message| match &message.origin {
+            Origin::Own(source) => Some((message.packet_id, source.clone())),
+            Origin::Group(..) => None,
+        });
+        let scan = self.scans.front();
+        Progress {
+            epoch: self.index.feed.epoch(),
+            seq: self.position.0,
+            messages: self.position.1,
+            resync: self.resync,
+            retained: scan.and_then(|scan| Some((scan.text.to_string(), scan.after.clone()?))),
+            in_flight: own.chain(self.redelivery.iter().cloned()).collect(),
+        }
+    }
+
+    /// Requeues what others of a group can get.
     pub fn end(self) {
-        for flight in self.flights {
-            if let (false, Origin::Group(group, place)) = (flight.acknowledged, flight.origin) {
-                self.groups.give_back(&group, place);
+        for message in self.in_flight {
+            if let Origin::Group(group, place) = message.origin {
+                self.index.groups.requeue(&group, place);
             }
         }
     }
 
     /// Sends as much as there is room for.
     pub fn fill(&mut self, engine: &mut Engine, session: &mut Session) -> Result<Filled> {
-        for _ in 0..STEPS {
+        let mut work = 0;
+        while work < WORK {
             if engine.output().len() >= OUTPUT_BYTES {
                 return Ok(Filled::OutputFull);
             }
-            let step = match self.send_resync(engine, session) {
-                Step::Nothing => match self.send_change(engine, session)? {
-                    Step::Nothing => match self.send_share(engine, session)? {
-                        Step::Nothing => self.send_retained(engine, session)?,
-                        step => step,
-                    },
-                    step => step,
-                },
-                step => step,
-            };
-            match step {
-                Step::Done => {}
+            match self.step(engine, session)? {
+                Step::Done(count) => work += count,
                 Step::Nothing => return Ok(Filled::Idle),
                 Step::WindowFull => return Ok(Filled::WindowFull),
             }
@@ -192,159 +206,238 @@ impl Delivery {
         Ok(Filled::Busy)
     }
 
+    fn step(&mut self, engine: &mut Engine, session: &mut Session) -> Result<Step> {
+        let mut step = self.redeliver(engine, session)?;
+        if matches!(step, Step::Nothing) {
+            step = self.send_resync(engine, session);
+        }
+        if matches!(step, Step::Nothing) {
+            step = self.send_change(engine, session)?;
+        }
+        if matches!(step, Step::Nothing) {
+            step = self.send_share(engine, session)?;
+        }
+        if matches!(step, Step::Nothing) {
+            step = self.send_retained(engine, session)?;
+        }
+        Ok(step)
+    }
+
     fn has_room(&self, engine: &Engine) -> bool {
-        self.flights.len() < WINDOW && engine.vacancy() != Some(0)
+        self.in_flight.len() < WINDOW && engine.vacancy() != Some(0)
     }
 
     fn send(&mut self, engine: &mut Engine, message: &Outgoing<'_>, origin: Origin) {
-        match engine.publish(message) {
-            Sent::Awaiting(packet_id) => self.flights.push_back(Flight { packet_id, origin, acknowledged: false }),
-            Sent::Once | Sent::Unsendable => {
-                if let Origin::Group(group, place) = origin {
-                    group.acknowledge(place);
-                }
-            }
+        self.moves += 1;
+        match (engine.publish(message), origin) {
+            (Sent::Awaiting(packet_id), origin) => self.in_flight.push_back(InFlight { packet_id, origin }),
+            (Sent::Once | Sent::Unsendable, Origin::Group(group, place)) => group.acknowledge(place),
+            (Sent::Once | Sent::Unsendable, Origin::Own(_)) => {}
         }
     }
 
     /// The log no longer holds what the session needs: the current state takes its place.
     fn lose(&mut self, session: &mut Session, resume: Seq) {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that the log no longer holds");
-        session.start_anew(Position { epoch: self.feed.epoch(), seq: resume }, self.feed.topics());
-        self.position = resume;
+        self.position = (resume, 0);
+        self.moves += 1;
         self.current = None;
-        // Groups find out themselves.
-        self.resync = session.own().next().is_some().then_some(resume);
+        self.redelivery.clear();
         self.scans.clear();
-        for subscription in session.own() {
-            self.attend(subscription);
+        let own: Vec<Arc<str>> = session.subscriptions.own().map(|subscription| subscription.text.clone()).collect();
+        // Groups find out themselves.
+        self.resync = (!own.is_empty()).then_some(resume);
+        for text in own {
+            session.subscriptions.update(&text, |subscription| {
+                subscription.since = resume;
+                subscription.retained_pending = true;
+            });
+            self.start(session, &text);
         }
+    }
+
+    /// Sends what was sent before and not acknowledged, under its old packet id (5.0, section 4.4).
+    fn redeliver(&mut self, engine: &mut Engine, session: &Session) -> Result<Step> {
+        if self.redelivery.is_empty() {
+            return Ok(Step::Nothing);
+        }
+        if !self.has_room(engine) {
+            return Ok(Step::WindowFull);
+        }
+        let Some((packet_id, source)) = self.redelivery.pop_front() else { return Ok(Step::Nothing) };
+        self.moves += 1;
+        let index = self.index.clone();
+        let feed = &index.feed;
+        let (topic, payload, family, options, retain) = match &source {
+            Source::Resync(seq) => {
+                let (topic, payload) = feed.resync_event(*seq);
+                (topic, payload, Family::Event, DeliveryOptions::default(), false)
+            }
+            Source::Retained(id, identifier) => {
+                // A Thing that is gone since was deleted by a change that is still to come, or has been sent.
+                let Some(thing) = feed.registry().find_by_id(id)? else { return Ok(Step::Done(1)) };
+                let identifiers = identifier.iter().copied().collect();
+                let options = DeliveryOptions { identifiers, ..DeliveryOptions::default() };
+                (feed.topics().thing(id), Arc::from(thing.enriched().into_bytes()), Family::Thing, options, true)
+            }
+            Source::Change(seq, message) => {
+                let Next::Change(change) = feed.after(Seq(seq.0.saturating_sub(1)))? else { return Ok(Step::Done(1)) };
+                let messages = feed.messages(&change);
+                let Some(found) = messages.get(*message) else { return Ok(Step::Done(1)) };
+                let matches = index.matcher.matches(feed, &change);
+                let number = u32::try_from(*message).unwrap_or(u32::MAX);
+                let matching = matches.iter().filter(|(_, messages)| messages.binary_search(&number).is_ok());
+                let filters = matching.map(|(filter, _)| filter);
+                let options = DeliveryOptions::of(filters.flat_map(|filter| session.subscriptions.with_filter(filter)));
+                let payload = feed.payload(&change, found.family)?;
+                (found.topic.clone(), payload, found.family, options.unwrap_or_default(), false)
+            }
+        };
+        let options = DeliveryOptions { at_least_once: true, ..options };
+        let outgoing = options.outgoing(&topic, &payload, family);
+        let message = Outgoing { retain: retain || outgoing.retain, packet_id_again: Some(packet_id), ..outgoing };
+        self.send(engine, &message, Origin::Own(source));
+        Ok(Step::Done(1))
     }
 
     fn send_resync(&mut self, engine: &mut Engine, session: &Session) -> Step {
         let Some(seq) = self.resync else { return Step::Nothing };
-        let at_least_once = session.own().any(|subscription| subscription.at_least_once);
+        let at_least_once = session.subscriptions.own().any(|subscription| subscription.at_least_once);
         if at_least_once && !self.has_room(engine) {
             return Step::WindowFull;
         }
         self.resync = None;
-        let (topic, payload) = self.feed.resync_event(seq);
-        let message = Outgoing {
-            topic: &topic,
-            payload: &payload,
-            media_type: cloud_event::MEDIA_TYPE,
-            at_least_once,
-            retain: false,
-            identifiers: &[],
-        };
-        self.send(engine, &message, Origin::Resync);
-        Step::Done
+        let (topic, payload) = self.index.feed.resync_event(seq);
+        let options = DeliveryOptions { at_least_once, ..DeliveryOptions::default() };
+        let message = options.outgoing(&topic, &payload, Family::Event);
+        self.send(engine, &message, Origin::Own(Source::Resync(seq)));
+        Step::Done(1)
     }
 
     fn send_change(&mut self, engine: &mut Engine, session: &mut Session) -> Result<Step> {
-        let (entry, start) = match self.current.take() {
-            Some(current) => current,
-            None if session.own().next().is_none() => {
-                self.position = self.feed.last_seq();
+        let (mut current, mut work) = match self.current.take() {
+            Some(current) => (current, 0),
+            None if session.subscriptions.own_filters().len() == 0 => {
+                self.position = (self.index.feed.last_seq(), 0);
                 return Ok(Step::Nothing);
             }
-            None => match self.feed.after(self.position)? {
-                Next::Entry(entry) => (entry, 0),
+            None => match self.index.feed.after(self.position.0)? {
+                Next::Change(change) => self.examine(change, session),
                 Next::Nothing => return Ok(Step::Nothing),
                 Next::Lost { resume } => {
                     self.lose(session, resume);
-                    return Ok(Step::Done);
+                    return Ok(Step::Done(session.subscriptions.len()));
                 }
             },
         };
-        let feed = self.feed.clone();
-        let messages = feed.messages(&entry);
-        for (index, message) in messages.iter().enumerate().skip(start) {
-            let Some(wish) = Wish::of(session, message.family, &message.topic, entry.seq) else { continue };
-            if wish.at_least_once && !self.has_room(engine) {
-                self.current = Some((entry, index));
+        let index = self.index.clone();
+        let messages = index.feed.messages(&current.change);
+        let seq = current.change.seq;
+        while let Some(&(number, _)) = current.matched.get(current.done) {
+            work += 1;
+            let rest = current.matched.get(current.done..).unwrap_or_default();
+            let count = rest.iter().take_while(|(other, _)| *other == number).count();
+            let filters = rest.iter().take(count).map(|(_, filter)| *filter);
+            let subscriptions = filters.flat_map(|filter| session.subscriptions.with_filter(filter));
+            let options = DeliveryOptions::of(subscriptions.filter(|subscription| subscription.since < seq));
+            let (Some(options), Some(message)) = (options, messages.get(number as usize)) else {
+                current.done += count;
+                continue;
+            };
+            if options.at_least_once && !self.has_room(engine) {
+                self.current = Some(current);
                 return Ok(Step::WindowFull);
             }
-            let payload = feed.payload(&entry, message.family)?;
-            let message = wish.outgoing(&message.topic, &payload, message.family);
-            self.send(engine, &message, Origin::Log(entry.seq));
-            if index + 1 < messages.len() {
-                self.current = Some((entry, index + 1));
-            } else {
-                self.position = entry.seq;
-            }
-            return Ok(Step::Done);
+            let payload = index.feed.payload(&current.change, message.family)?;
+            let outgoing = options.outgoing(&message.topic, &payload, message.family);
+            self.send(engine, &outgoing, Origin::Own(Source::Change(seq, number as usize)));
+            current.done += count;
+            self.position.1 = number as usize + 1;
+            self.current = Some(current);
+            return Ok(Step::Done(work));
         }
-        self.position = entry.seq;
-        Ok(Step::Done)
+        self.position = (seq, 0);
+        self.moves += 1;
+        Ok(Step::Done(work + 1))
+    }
+
+    /// Finds what a session's own filters match of a change, and says what work that took.
+    fn examine(&self, change: Arc<Change>, session: &Session) -> (Current, usize) {
+        let matches = self.index.matcher.matches(&self.index.feed, &change);
+        let own = &session.subscriptions;
+        let mut matched: Vec<(u32, FilterId)> = Vec::new();
+        let mut add =
+            |filter: FilterId, messages: &[u32]| matched.extend(messages.iter().map(|message| (*message, filter)));
+        let work = own.own_filters().len().min(matches.len());
+        if own.own_filters().len() < matches.len() {
+            own.own_filters().for_each(|filter| add(filter, matches.messages(filter)));
+        } else {
+            let matching = matches.iter().filter(|(filter, _)| own.has_own_filter(*filter));
+            matching.for_each(|(filter, messages)| add(filter, messages));
+        }
+        matched.sort_unstable();
+        let start = self.position.1;
+        let done = matched.partition_point(|(message, _)| (*message as usize) < start);
+        let work = work + matched.len();
+        (Current { change, matched, done }, work)
     }
 
     fn send_share(&mut self, engine: &mut Engine, session: &Session) -> Result<Step> {
-        for index in 0..self.shared.len() {
-            let Some((text, group)) = self.shared.get(index).cloned() else { break };
-            let Some(subscription) = session.subscriptions.iter().find(|subscription| subscription.text == text) else {
-                continue;
-            };
+        for asked in 1..=self.shared.len() {
+            // The next group has its turn first next time.
+            self.shared.rotate_left(1);
+            let Some((text, group)) = self.shared.back().cloned() else { break };
+            let Some(subscription) = session.subscriptions.get(&text) else { continue };
             if subscription.at_least_once && !self.has_room(engine) {
                 return Ok(Step::WindowFull);
             }
-            let (entry, place) = match group.claim(subscription, &self.feed)? {
-                Claim::Message(entry, place) => (entry, place),
-                Claim::Busy => return Ok(Step::Done),
-                Claim::Nothing => continue,
+            let index = self.index.clone();
+            let (change, place) = match group.assign(&index.feed, &index.matcher)? {
+                Assigned::Message(change, place) => (change, place),
+                Assigned::Busy => return Ok(Step::Done(asked + WORK / 4)),
+                Assigned::Nothing => continue,
             };
-            let (feed, place) = (self.feed.clone(), (entry.seq, place));
-            let messages = feed.messages(&entry);
+            let place = (change.seq, place);
+            let messages = index.feed.messages(&change);
             let Some(message) = messages.get(place.1) else { continue };
-            let payload = feed.payload(&entry, message.family);
-            let payload = payload.inspect_err(|_| self.groups.give_back(&group, place))?;
-            let wish = Wish::alone(subscription);
-            let message = wish.outgoing(&message.topic, &payload, message.family);
+            let payload = index.feed.payload(&change, message.family);
+            let payload = payload.inspect_err(|_| index.groups.requeue(&group, place))?;
+            let options = DeliveryOptions::alone(subscription);
+            let message = options.outgoing(&message.topic, &payload, message.family);
             self.send(engine, &message, Origin::Group(group, place));
-            return Ok(Step::Done);
+            return Ok(Step::Done(asked));
         }
         Ok(Step::Nothing)
     }
 
     /// Sends the next retained description.
     fn send_retained(&mut self, engine: &mut Engine, session: &mut Session) -> Result<Step> {
-        let Some(mut scan) = self.scans.pop_front() else { return Ok(Step::Nothing) };
-        let find = |subscription: &&Subscription| subscription.text == scan.subscription;
-        let Some(subscription) = session.subscriptions.iter().find(find) else { return Ok(Step::Done) };
-        let wish = Wish::alone(subscription);
-        let feed = self.feed.clone();
-        if wish.at_least_once && !self.has_room(engine) {
-            self.scans.push_front(scan);
+        let room = self.has_room(engine);
+        let Some(scan) = self.scans.front_mut() else { return Ok(Step::Nothing) };
+        let Some(subscription) = session.subscriptions.get(&scan.text) else {
+            self.scans.pop_front();
+            return Ok(Step::Done(1));
+        };
+        let options = DeliveryOptions::alone(subscription);
+        if options.at_least_once && !room {
             return Ok(Step::WindowFull);
         }
-        let thing = match scan.next(&feed)? {
-            Some(thing) => thing,
-            None => {
-                self.finishing.push(scan.subscription);
-                self.finish_scans(session);
-                return Ok(Step::Done);
+        let thing = match scan.next(&self.index.feed)? {
+            Scanned::Thing(thing) => thing,
+            Scanned::Nothing => return Ok(Step::Done(1)),
+            Scanned::End => {
+                let text = scan.text.clone();
+                session.subscriptions.update(&text, |subscription| subscription.retained_pending = false);
+                self.scans.pop_front();
+                self.moves += 1;
+                return Ok(Step::Done(1));
             }
         };
-        self.scans.push_front(scan);
         let payload = Arc::from(thing.enriched().into_bytes());
-        let topic = feed.topics().thing(thing.id());
-        let message = Outgoing { retain: true, ..wish.outgoing(&topic, &payload, Family::Thing) };
-        self.send(engine, &message, Origin::Retained);
-        Ok(Step::Done)
-    }
-
-    /// A subscription has its retained descriptions once the last of them is acknowledged.
-    fn finish_scans(&mut self, session: &mut Session) {
-        let is_flying = |flight: &Flight| !flight.acknowledged && matches!(flight.origin, Origin::Retained);
-        if self.finishing.is_empty() || self.flights.iter().any(is_flying) {
-            return;
-        }
-        for text in std::mem::take(&mut self.finishing) {
-            let is_pending = self.scans.iter().any(|scan| scan.subscription == text);
-            let subscription = session.subscriptions.iter_mut().find(|subscription| subscription.text == text);
-            if let (false, Some(subscription)) = (is_pending, subscription) {
-                subscription.retained_pending = false;
-            }
-        }
+        let topic = self.index.feed.topics().thing(thing.id());
+        let message = Outgoing { retain: true, ..options.outgoing(&topic, &payload, Family::Thing) };
+        let source = Source::Retained(thing.id().to_owned(), options.identifiers.first().copied());
+        self.send(engine, &message, Origin::Own(source));
+        Ok(Step::Done(1))
     }
 }

@@ -11,19 +11,24 @@ use mqtt_protocol_core::mqtt::{
     connection::{ConnectionOptions, GenericEvent, TimerKind},
     packet::{GenericPacketTrait, v3_1_1, v5_0},
     result_code::{
-        ConnectReasonCode, ConnectReturnCode, DisconnectReasonCode, MqttError, PubackReasonCode, PubrecReasonCode,
+        ConnectReasonCode, ConnectReturnCode, DisconnectReasonCode, MqttError, PubackReasonCode, PubcompReasonCode,
         SubackReasonCode, SubackReturnCode, UnsubackReasonCode,
     },
     role,
 };
 use tokio::time::Instant;
 
-use super::packets::{self, Granted, Incoming, Outgoing, Packet, Welcome};
+use super::{
+    framing::{Framing, Malformed},
+    packets::{self, Granted, Incoming, Outgoing, Packet, Welcome},
+};
 
 /// The largest packet taken from a client: nothing that it may send needs more.
 const MAX_PACKET_BYTES: u32 = 64 * 1024;
 /// CONNACK of 3.1.1: unacceptable protocol version. For clients whose version isn't even known.
 const UNACCEPTABLE_VERSION: [u8; 4] = [0x20, 2, 0, 1];
+/// CONNACK of 5: malformed packet. For a CONNECT that the engine doesn't get.
+const MALFORMED_CONNECT: [u8; 5] = [0x20, 3, 0, 0x81, 0];
 
 type Event = GenericEvent<u16>;
 
@@ -32,26 +37,32 @@ type Event = GenericEvent<u16>;
 pub(super) enum Refusal {
     InvalidClientId,
     UnsupportedAuthentication,
+    /// The will has a higher QoS than the endpoint has.
+    UnsupportedQos,
+    /// Another connection has the session and doesn't let go.
+    Busy,
     Full,
 }
 
 /// Why the endpoint ends a connection. What a client did wrong is answered by the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Farewell {
+pub(super) enum DisconnectReason {
     ShuttingDown,
     TakenOver,
     NotAuthorized,
+    MalformedPacket,
     ProtocolError,
+    UnsupportedQos,
     Stalled,
     Failed,
 }
 
-/// What became of a message.
+/// How sending a message went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     /// It needs no acknowledgement.
     Once,
-    /// [`Engine::take_acknowledged`] will tell of this id.
+    /// [`Engine::take_acknowledged`] will report this id.
     Awaiting(u16),
     /// It is larger than the client takes, or can't be a packet at all.
     Unsendable,
@@ -59,6 +70,7 @@ pub(super) enum Sent {
 
 pub(super) struct Engine {
     connection: mqtt::Connection<role::Server>,
+    framing: Framing,
     output: Vec<u8>,
     acknowledged: Vec<u16>,
     keep_alive: Option<Instant>,
@@ -70,21 +82,40 @@ impl Engine {
         let options = ConnectionOptions::new().maximum_packet_size_recv(MAX_PACKET_BYTES);
         let mut connection = mqtt::Connection::with_options(Version::Undetermined, options);
         connection.set_auto_ping_response(true);
-        Engine { connection, output: Vec::new(), acknowledged: Vec::new(), keep_alive: None, ended: false }
+        let framing = Framing::default();
+        Engine { connection, framing, output: Vec::new(), acknowledged: Vec::new(), keep_alive: None, ended: false }
     }
 
     /// Takes at most one packet from `input`, which shrinks by what was read.
     pub fn receive(&mut self, input: &mut &[u8]) -> Option<Incoming> {
         while !input.is_empty() && !self.ended {
-            let mut cursor = Cursor::new(*input);
-            let events = self.connection.recv(&mut cursor);
-            let read = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
-            *input = input.get(read..).unwrap_or_default();
+            let length = match self.framing.advance(input) {
+                Ok(length) => length,
+                Err(malformed) => {
+                    self.refuse_malformed(malformed);
+                    return None;
+                }
+            };
+            let (packet, rest) = input.split_at_checked(length).unwrap_or_default();
+            *input = rest;
+            let events = self.connection.recv(&mut Cursor::new(packet));
             if let Some(packet) = self.apply(events) {
-                return Some(packets::read_packet(packet));
+                let incoming = packets::read_packet(packet);
+                if !incoming.contains_nul() {
+                    return Some(incoming);
+                }
+                let is_connect_v5 = self.is_version_5() && matches!(incoming, Incoming::Connect(_));
+                self.refuse_malformed(Malformed { is_connect_v5 });
             }
         }
         None
+    }
+
+    fn refuse_malformed(&mut self, malformed: Malformed) {
+        if malformed.is_connect_v5 {
+            self.output.extend_from_slice(&MALFORMED_CONNECT);
+        }
+        self.disconnect(DisconnectReason::MalformedPacket);
     }
 
     /// What is to be written; the caller takes it out.
@@ -92,7 +123,7 @@ impl Engine {
         &mut self.output
     }
 
-    /// The messages whose flight has ended since this was last asked.
+    /// The messages that the client has acknowledged since this was last asked.
     pub fn take_acknowledged(&mut self) -> Vec<u16> {
         std::mem::take(&mut self.acknowledged)
     }
@@ -102,12 +133,12 @@ impl Engine {
         self.ended
     }
 
-    /// When the client must have been heard of (3.1.2.10).
+    /// When the client must have sent something (3.1.2.10).
     pub fn keep_alive_deadline(&self) -> Option<Instant> {
         self.keep_alive
     }
 
-    /// The client wasn't heard of in time.
+    /// The client has sent nothing in time.
     pub fn keep_alive_expired(&mut self) {
         let events = self.connection.notify_timer_fired(TimerKind::PingreqRecv);
         self.apply(events);
@@ -140,6 +171,9 @@ impl Engine {
             Refusal::UnsupportedAuthentication => {
                 (ConnectReturnCode::NotAuthorized, ConnectReasonCode::BadAuthenticationMethod)
             }
+            // Version 3.1.1 has no maximum.
+            Refusal::UnsupportedQos => (ConnectReturnCode::NotAuthorized, ConnectReasonCode::QosNotSupported),
+            Refusal::Busy => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::ServerBusy),
             Refusal::Full => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::QuotaExceeded),
         };
         let events = if self.is_version_5() {
@@ -186,28 +220,39 @@ impl Engine {
     }
 
     /// Refuses a message: version 5 has a reason code where there is an acknowledgement, else the
-    /// connection ends (5.0, section 3.3.5; 3.1.1, section 3.3.5).
+    /// connection ends (5.0, section 3.3.5; 3.1.1, section 3.3.5). QoS 2 is over the maximum that
+    /// CONNACK has stated (5.0, section 3.2.2.3.4).
     pub fn refuse_publish(&mut self, qos: u8, packet_id: u16) {
-        let events = match (self.is_version_5(), qos) {
+        match (self.is_version_5(), qos) {
             (true, 1) => {
                 let reason = PubackReasonCode::NotAuthorized;
-                self.send(v5_0::Puback::builder().packet_id(packet_id).reason_code(reason).build())
+                let events = self.send(v5_0::Puback::builder().packet_id(packet_id).reason_code(reason).build());
+                self.apply(events);
             }
-            (true, 2) => {
-                let reason = PubrecReasonCode::NotAuthorized;
-                self.send(v5_0::Pubrec::builder().packet_id(packet_id).reason_code(reason).build())
-            }
-            _ => return self.farewell(Farewell::NotAuthorized),
+            (true, 2) => self.disconnect(DisconnectReason::UnsupportedQos),
+            _ => self.disconnect(DisconnectReason::NotAuthorized),
+        }
+    }
+
+    /// Answers a PUBREL, which belongs to nothing since no message is accepted.
+    pub fn answer_pubrel(&mut self, packet_id: u16) {
+        let events = if self.is_version_5() {
+            let reason = PubcompReasonCode::PacketIdentifierNotFound;
+            self.send(v5_0::Pubcomp::builder().packet_id(packet_id).reason_code(reason).build())
+        } else {
+            self.send(v3_1_1::Pubcomp::builder().packet_id(packet_id).build())
         };
         self.apply(events);
     }
 
     /// Sends a message. The caller has seen to it that the Receive Maximum allows it.
     pub fn publish(&mut self, message: &Outgoing<'_>) -> Sent {
-        let packet_id = match message.at_least_once.then(|| self.connection.acquire_packet_id()).transpose() {
-            Ok(packet_id) => packet_id,
-            Err(_) => return Sent::Unsendable,
+        let packet_id = match (message.at_least_once, message.packet_id_again) {
+            (false, _) => Ok(None),
+            (true, None) => self.connection.acquire_packet_id().map(Some),
+            (true, Some(packet_id)) => self.connection.register_packet_id(packet_id).map(|()| Some(packet_id)),
         };
+        let Ok(packet_id) = packet_id else { return Sent::Unsendable };
         let events = match self.is_version_5() {
             true => packets::publish_v5(message, packet_id).map(|packet| self.connection.checked_send(packet)),
             false => packets::publish_v3(message, packet_id).map(|packet| self.connection.checked_send(packet)),
@@ -223,19 +268,21 @@ impl Engine {
         packet_id.map_or(Sent::Once, Sent::Awaiting)
     }
 
-    /// Ends the connection; clients of version 5 are told why.
-    pub fn farewell(&mut self, farewell: Farewell) {
+    /// Ends the connection; clients of version 5 receive the reason.
+    pub fn disconnect(&mut self, reason: DisconnectReason) {
         if self.ended {
             return;
         }
         if self.is_version_5() {
-            let reason = match farewell {
-                Farewell::ShuttingDown => DisconnectReasonCode::ServerShuttingDown,
-                Farewell::TakenOver => DisconnectReasonCode::SessionTakenOver,
-                Farewell::NotAuthorized => DisconnectReasonCode::NotAuthorized,
-                Farewell::ProtocolError => DisconnectReasonCode::ProtocolError,
-                Farewell::Stalled => DisconnectReasonCode::QuotaExceeded,
-                Farewell::Failed => DisconnectReasonCode::UnspecifiedError,
+            let reason = match reason {
+                DisconnectReason::ShuttingDown => DisconnectReasonCode::ServerShuttingDown,
+                DisconnectReason::TakenOver => DisconnectReasonCode::SessionTakenOver,
+                DisconnectReason::NotAuthorized => DisconnectReasonCode::NotAuthorized,
+                DisconnectReason::MalformedPacket => DisconnectReasonCode::MalformedPacket,
+                DisconnectReason::ProtocolError => DisconnectReasonCode::ProtocolError,
+                DisconnectReason::UnsupportedQos => DisconnectReasonCode::QosNotSupported,
+                DisconnectReason::Stalled => DisconnectReasonCode::QuotaExceeded,
+                DisconnectReason::Failed => DisconnectReasonCode::UnspecifiedError,
             };
             let events = self.send(v5_0::Disconnect::builder().reason_code(reason).build());
             self.apply(events);
@@ -243,7 +290,7 @@ impl Engine {
         self.ended = true;
     }
 
-    /// The client has said goodbye: nothing more is read or answered.
+    /// The client has disconnected: nothing more is read or answered.
     pub fn close(&mut self) {
         self.ended = true;
     }
@@ -318,6 +365,18 @@ mod tests {
         let packets: usize = [CONNECT, subscribe].concat().iter().map(|byte| feed(&mut engine, &[*byte])).sum();
         assert_eq!(packets, 2);
         assert!(!engine.has_ended());
+    }
+
+    #[test]
+    fn every_packet_moves_the_keep_alive_deadline() {
+        let mut engine = Engine::new();
+        let mut connect = CONNECT.to_vec();
+        connect[11] = 60;
+        feed(&mut engine, &connect);
+        let deadline = engine.keep_alive_deadline().unwrap();
+        assert!(deadline > Instant::now() + Duration::from_secs(60));
+        feed(&mut engine, b"\xc0\x00");
+        assert!(engine.keep_alive_deadline().unwrap() > deadline);
     }
 
     proptest! {

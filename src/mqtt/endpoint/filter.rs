@@ -1,16 +1,28 @@
-//! Topic filters, split once and matched often.
+//! Topic filters, read once.
 //!
 //! MQTT 5.0, section 4.7 (wildcards) and 4.8.2 (shared subscriptions); 3.1.1 clients may share as well.
+//!
+//! All topics have the prefix, a family, and a fixed number of levels after that. A filter is therefore
+//! the same as one [`Pattern`] for each family that it can match: as many levels as the topics have,
+//! without `#`. No topic starts with `$`, so the rule that wildcards don't match such topics needs no care.
 
-use super::super::topics::{Topics, decode};
+use super::super::{
+    feed::Family,
+    topics::{Topics, decode},
+};
 
-/// The longest filter that is taken: no topic is half as long.
+/// The longest filter that is accepted: no topic is half as long.
 const MAX_FILTER_BYTES: usize = 8 * 1024;
+
+/// The levels after `{prefix}/{family}`, as many as the topics of the family have; none: any.
+pub(super) type Pattern = Box<[Option<Box<str>>]>;
 
 /// A topic filter, without the `$share/{group}/` it may have had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TopicFilter {
     levels: Vec<Level>,
+    /// Whether a group shares the subscription.
+    pub is_shared: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +34,6 @@ enum Level {
     Rest,
 }
 
-/// What a client asked to subscribe to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Request {
-    /// The group that shares the subscription.
-    pub group: Option<String>,
-    pub filter: TopicFilter,
-}
-
 /// Which retained descriptions a filter matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RetainedScope {
@@ -37,82 +41,67 @@ pub(super) enum RetainedScope {
     Everything,
 }
 
-impl Request {
+impl TopicFilter {
     /// Reads `filter` or `$share/{group}/filter`; none where that is invalid or over 8 KiB.
-    pub fn parse(text: &str) -> Option<Request> {
-        if text.len() > MAX_FILTER_BYTES {
+    pub fn parse(text: &str) -> Option<TopicFilter> {
+        if text.len() > MAX_FILTER_BYTES || text.contains('\0') {
             return None;
         }
         let Some(shared) = text.strip_prefix("$share/") else {
-            return Some(Request { group: None, filter: TopicFilter::parse(text)? });
+            return Some(TopicFilter { levels: parse_levels(text)?, is_shared: false });
         };
         let (group, filter) = shared.split_once('/')?;
         if group.is_empty() || group.contains(['+', '#']) {
             return None;
         }
-        Some(Request { group: Some(group.into()), filter: TopicFilter::parse(filter)? })
-    }
-}
-
-impl TopicFilter {
-    fn parse(text: &str) -> Option<TopicFilter> {
-        if text.is_empty() || text.contains('\0') {
-            return None;
-        }
-        let count = text.split('/').count();
-        let levels = text.split('/').enumerate().map(|(index, level)| match level {
-            "+" => Some(Level::Any),
-            "#" => (index + 1 == count).then_some(Level::Rest),
-            level if level.contains(['+', '#']) => None,
-            level => Some(Level::Exact(level.into())),
-        });
-        Some(TopicFilter { levels: levels.collect::<Option<_>>()? })
+        Some(TopicFilter { levels: parse_levels(filter)?, is_shared: true })
     }
 
-    pub fn matches(&self, topic: &str) -> bool {
-        // A wildcard in the first place doesn't match `$SYS` and the like (4.7.2).
-        if topic.starts_with('$') && !matches!(self.levels.first(), Some(Level::Exact(_))) {
-            return false;
-        }
-        let mut topic = topic.split('/');
-        for level in &self.levels {
-            match (level, topic.next()) {
-                (Level::Rest, _) => return true,
-                (Level::Any, Some(_)) => {}
-                (Level::Exact(expected), Some(found)) if **expected == *found => {}
-                _ => return false,
-            }
-        }
-        topic.next().is_none()
-    }
-
-    /// Whether it could match a topic of this family: `{prefix}/{family}/…`.
-    pub fn reaches(&self, topics: &Topics, family: &str) -> bool {
-        self.after(topics, family).is_some()
-    }
-
-    /// Which descriptions at `{prefix}/things/{id}` it matches.
-    pub fn retained_scope(&self, topics: &Topics) -> Option<RetainedScope> {
-        match self.after(topics, "things")? {
-            [Level::Any] | [Level::Rest] | [Level::Any, Level::Rest] => Some(RetainedScope::Everything),
-            [Level::Exact(level)] | [Level::Exact(level), Level::Rest] => decode(level).map(RetainedScope::One),
-            _ => None,
-        }
-    }
-
-    /// The levels that are left for what comes after `{prefix}/{family}`.
-    fn after(&self, topics: &Topics, family: &str) -> Option<&[Level]> {
+    /// What it matches of the topics of a family; none: nothing.
+    pub fn pattern(&self, topics: &Topics, family: Family) -> Option<Pattern> {
         let mut levels = self.levels.as_slice();
-        for expected in topics.prefix().split('/').chain([family]) {
+        for expected in topics.prefix().split('/').chain([family.level()]) {
             match levels {
-                [Level::Rest] => return Some(levels),
+                [Level::Rest] => break,
                 [Level::Any, rest @ ..] => levels = rest,
                 [Level::Exact(found), rest @ ..] if **found == *expected => levels = rest,
                 _ => return None,
             }
         }
-        (!levels.is_empty()).then_some(levels)
+        let mut pattern = Vec::with_capacity(family.depth());
+        for level in levels {
+            match level {
+                Level::Rest => pattern.resize(family.depth(), None),
+                _ if pattern.len() == family.depth() => return None,
+                Level::Any => pattern.push(None),
+                Level::Exact(text) => pattern.push(Some(text.clone())),
+            }
+        }
+        (pattern.len() == family.depth()).then(|| pattern.into())
     }
+
+    /// Which descriptions at `{prefix}/things/{id}` it matches.
+    pub fn retained_scope(&self, topics: &Topics) -> Option<RetainedScope> {
+        match &*self.pattern(topics, Family::Thing)? {
+            [None] => Some(RetainedScope::Everything),
+            [Some(level)] => decode(level).map(RetainedScope::One),
+            _ => None,
+        }
+    }
+}
+
+fn parse_levels(text: &str) -> Option<Vec<Level>> {
+    if text.is_empty() {
+        return None;
+    }
+    let count = text.split('/').count();
+    let levels = text.split('/').enumerate().map(|(index, level)| match level {
+        "+" => Some(Level::Any),
+        "#" => (index + 1 == count).then_some(Level::Rest),
+        level if level.contains(['+', '#']) => None,
+        level => Some(Level::Exact(level.into())),
+    });
+    levels.collect()
 }
 
 #[cfg(test)]
@@ -123,39 +112,44 @@ mod tests {
         TopicFilter::parse(text).unwrap_or_else(|| panic!("{text:?} was refused"))
     }
 
+    /// The pattern, with `+` for any level.
+    fn pattern(text: &str, family: Family) -> Option<String> {
+        let pattern = filter(text).pattern(&Topics::new("org/agentdex").unwrap(), family)?;
+        let levels: Vec<&str> = pattern.iter().map(|level| level.as_deref().unwrap_or("+")).collect();
+        Some(levels.join("/"))
+    }
+
     #[test]
-    fn wildcards_match_as_in_section_4_7() {
-        for (pattern, topic, expected) in [
-            ("a/b", "a/b", true),
-            ("a/b", "a/b/c", false),
-            ("a/+", "a/b", true),
-            ("a/+", "a", false),
-            ("a/+", "a/b/c", false),
-            ("a/#", "a", true),
-            ("a/#", "a/b/c", true),
-            ("#", "a/b", true),
-            ("+/+", "a/b", true),
-            ("+", "a/b", false),
-            ("#", "$SYS/x", false),
-            ("+/x", "$SYS/x", false),
-            ("$SYS/#", "$SYS/x", true),
+    fn filter_is_one_pattern_for_each_family_it_can_match() {
+        use Family::{Capability, Event, Thing};
+        for (text, family, expected) in [
+            ("#", Event, Some("+/+")),
+            ("#", Capability, Some("+/+/+")),
+            ("org/#", Thing, Some("+")),
+            ("org/agentdex/events", Event, None),
+            ("org/agentdex/events/#", Event, Some("+/+")),
+            ("org/agentdex/events/#", Thing, None),
+            ("+/+/+/thing_created/+/#", Event, Some("thing_created/+")),
+            ("+/+/+/thing_created/+", Capability, None),
+            ("org/agentdex/capabilities/chat/#", Capability, Some("chat/+/+")),
+            ("org/agentdex/capabilities/chat/+/urn:a", Capability, Some("chat/+/urn:a")),
+            ("org/agentdex/things/+/x", Thing, None),
+            ("org/agentdex/things/urn:a/#", Thing, Some("urn:a")),
+            ("other/#", Event, None),
+            ("/org/agentdex/#", Event, None),
+            ("$SYS/#", Event, None),
+            ("+", Event, None),
+            ("$share/readers/org/agentdex/things/+", Thing, Some("+")),
         ] {
-            assert_eq!(filter(pattern).matches(topic), expected, "{pattern} against {topic}");
+            assert_eq!(pattern(text, family).as_deref(), expected, "{text} for {family:?}");
         }
     }
 
     #[test]
     fn invalid_filters_are_refused() {
-        for text in ["", "a/#/b", "a#", "a/b+", "$share/g", "$share//a", "$share/g+/a", "$share/g/"] {
-            assert_eq!(Request::parse(text), None, "{text:?} was taken");
+        for text in ["", "a/#/b", "a#", "a/b+", "a\0", "$share/g", "$share//a", "$share/g+/a", "$share/g/"] {
+            assert_eq!(TopicFilter::parse(text), None, "{text:?} was accepted");
         }
-    }
-
-    #[test]
-    fn shared_filter_is_taken_apart() {
-        let request = Request::parse("$share/readers/agentdex/events/#").unwrap();
-        assert_eq!(request.group.as_deref(), Some("readers"));
-        assert_eq!(request.filter, filter("agentdex/events/#"));
     }
 
     #[test]

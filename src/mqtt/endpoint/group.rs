@@ -1,8 +1,8 @@
-//! Shared subscriptions: the readers of a group share one position in the log, and each message
-//! goes to the reader that asks for it first.
+//! Shared subscriptions: the readers of a group share one position in the log, and each message is
+//! assigned to the reader that asks for it first.
 //!
-//! A message that a reader leaves unacknowledged goes to another. A group lives as long as a
-//! session, connected or away, has the subscription; its position is kept with the sessions.
+//! A message that a reader leaves unacknowledged is requeued and goes to another. A group lives as long
+//! as a session, connected or away, has the subscription; its position is stored beside the sessions.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -12,39 +12,44 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
-    super::feed::{Entry, Feed, Next},
-    session::Subscription,
+    super::feed::{ Feed, Next},
+    matcher::Matcher,
+    trie::FilterId,
 };
-use crate::{Result, change::Seq};
+use crate::{
+    Result,
+    change::{Change, Seq},
+};
 
-/// The most changes that are looked through for one claim.
-const CHANGES_AT_ONCE: usize = 256;
+/// The most changes that are examined to assign one message.
+const CHANGES_AT_ONCE: usize = 64;
 
 /// A message of a change: the change and the index among its messages.
 pub(super) type Place = (Seq, usize);
 
-/// What a claim brought.
-pub(super) enum Claim {
-    Message(Arc<Entry>, usize),
-    /// There is more to look through.
+/// What a reader that asked for a message gets.
+pub(super) enum Assigned {
+    Message(Arc<Change>, usize),
+    /// There are more changes to examine.
     Busy,
     Nothing,
 }
 
 /// The readers of one shared subscription.
 pub(super) struct Group {
-    key: Key,
+    text: Arc<str>,
+    filters: Box<[FilterId]>,
     state: Mutex<State>,
 }
 
-type Key = String;
-
 struct State {
     readers: usize,
-    /// The next message that nobody has claimed yet: one of the change after `seq`.
+    /// The next message that isn't assigned yet: one of the change after `seq`.
     next: Place,
-    claimed: BTreeSet<Place>,
-    returned: BTreeSet<Place>,
+    assigned: BTreeSet<Place>,
+    requeued: BTreeSet<Place>,
+    /// The position that the store has.
+    saved: Option<Seq>,
 }
 
 impl Group {
@@ -52,104 +57,103 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next message that `subscription` matches.
-    pub fn claim(&self, subscription: &Subscription, feed: &Feed) -> Result<Claim> {
+    /// Assigns the next message to the reader that asks.
+    pub fn assign(&self, feed: &Feed, matcher: &Matcher) -> Result<Assigned> {
         let mut state = self.state();
-        if let Some(place) = state.returned.first().copied() {
+        if let Some(place) = state.requeued.first().copied() {
             let next = feed.after(Seq(place.0.0.saturating_sub(1)))?;
-            state.returned.remove(&place);
+            state.requeued.remove(&place);
             return Ok(match next {
-                Next::Entry(entry) => {
-                    state.claimed.insert(place);
-                    Claim::Message(entry, place.1)
+                Next::Change(change) => {
+                    state.assigned.insert(place);
+                    Assigned::Message(change, place.1)
                 }
-                Next::Nothing | Next::Lost { .. } => Claim::Busy,
+                Next::Nothing | Next::Lost { .. } => Assigned::Busy,
             });
         }
         for _ in 0..CHANGES_AT_ONCE {
             let (position, start) = state.next;
-            let entry = match feed.after(position)? {
-                Next::Entry(entry) => entry,
-                Next::Nothing => return Ok(Claim::Nothing),
+            let change = match feed.after(position)? {
+                Next::Change(change) => change,
+                Next::Nothing => return Ok(Assigned::Nothing),
                 Next::Lost { resume } => {
-                    tracing::warn!(
-                        group = self.key,
-                        "a group of subscribers missed changes that the log no longer holds"
-                    );
+                    let group = &*self.text;
+                    tracing::warn!(group, "a group of MQTT subscribers missed changes that the log no longer holds");
                     state.next = (resume, 0);
                     continue;
                 }
             };
-            let messages = feed.messages(&entry);
-            let messages = messages.iter().enumerate().skip(start);
-            let found = messages.into_iter().find(|(_, message)| subscription.matches(message.family, &message.topic));
-            match found {
-                Some((index, _)) => {
+            let matches = matcher.matches(feed, &change);
+            let of_filter = |filter: &FilterId| {
+                let messages = matches.messages(*filter);
+                messages.get(messages.partition_point(|message| (*message as usize) < start)..)?.first()
+            };
+            match self.filters.iter().filter_map(of_filter).min() {
+                Some(&message) => {
+                    let index = message as usize;
                     state.next = (position, index + 1);
-                    state.claimed.insert((entry.seq, index));
-                    return Ok(Claim::Message(entry, index));
+                    state.assigned.insert((change.seq, index));
+                    return Ok(Assigned::Message(change, index));
                 }
-                None => state.next = (entry.seq, 0),
+                None => state.next = (change.seq, 0),
             }
         }
-        Ok(Claim::Busy)
+        Ok(Assigned::Busy)
     }
 
-    /// A message is done with.
+    /// A message needs no other reader.
     pub fn acknowledge(&self, place: Place) {
-        self.state().claimed.remove(&place);
+        self.state().assigned.remove(&place);
     }
 
-    /// The change up to which all messages are done with.
-    pub fn position(&self) -> Seq {
-        let state = self.state();
-        let open = state
-            .claimed
-            .first()
-            .into_iter()
-            .chain(state.returned.first())
-            .map(|(seq, _)| Seq(seq.0.saturating_sub(1)));
-        open.chain([state.next.0]).min().unwrap_or_default()
+    /// The last change whose messages are all acknowledged, if the store doesn't have it yet; from now on it has.
+    pub fn take_unsaved(&self) -> Option<Seq> {
+        let mut state = self.state();
+        let position = state.position();
+        (state.saved.replace(position) != Some(position)).then_some(position)
+    }
+}
+
+impl State {
+    fn position(&self) -> Seq {
+        let open = self.assigned.first().into_iter().chain(self.requeued.first());
+        open.map(|(seq, _)| Seq(seq.0.saturating_sub(1))).chain([self.next.0]).min().unwrap_or_default()
     }
 }
 
 /// All groups.
 pub(super) struct Groups {
-    groups: Mutex<HashMap<Key, Arc<Group>>>,
-    returned: watch::Sender<()>,
+    groups: Mutex<HashMap<Arc<str>, Arc<Group>>>,
+    /// Those without readers whose position is still in the store.
+    abandoned: Mutex<Vec<Arc<str>>>,
+    requeued: watch::Sender<()>,
 }
 
 impl Groups {
     pub fn new() -> Groups {
-        Groups { groups: Mutex::default(), returned: watch::Sender::new(()) }
+        Groups { groups: Mutex::default(), abandoned: Mutex::default(), requeued: watch::Sender::new(()) }
     }
 
-    fn groups(&self) -> MutexGuard<'_, HashMap<Key, Arc<Group>>> {
+    fn groups(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Group>>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells when messages were given back and can be claimed again.
-    pub fn returned(&self) -> watch::Receiver<()> {
-        self.returned.subscribe()
+    /// Notifies of messages that were requeued.
+    pub fn requeued(&self) -> watch::Receiver<()> {
+        self.requeued.subscribe()
     }
 
-    /// Another session has the subscription; a new group starts after `since`.
-    pub fn join(&self, text: &str, since: Seq) -> Arc<Group> {
+    /// Another session has the subscription; a new group starts after `since`. A session that `is_stored`
+    /// comes from the store, as does the position then.
+    pub fn join(&self, text: &Arc<str>, filters: &[FilterId], since: Seq, is_stored: bool) {
         let mut groups = self.groups();
-        let group = groups.entry(text.to_owned()).or_insert_with(|| {
-            let state = State { readers: 0, next: (since, 0), claimed: BTreeSet::new(), returned: BTreeSet::new() };
-            Arc::new(Group { key: text.to_owned(), state: Mutex::new(state) })
+        let group = groups.entry(text.clone()).or_insert_with(|| {
+            let (assigned, requeued) = (BTreeSet::new(), BTreeSet::new());
+            let saved = is_stored.then_some(since);
+            let state = Mutex::new(State { readers: 0, next: (since, 0), assigned, requeued, saved });
+            Arc::new(Group { text: text.clone(), filters: filters.into(), state })
         });
         group.state().readers += 1;
-        group.clone()
-    }
-
-    /// A session that was kept in the store has the subscription. Sessions are kept with the position
-    /// as it was when each was last written: the highest is the latest.
-    pub fn rejoin(&self, text: &str, position: Seq) {
-        let group = self.join(text, position);
-        let mut state = group.state();
-        state.next = state.next.max((position, 0));
     }
 
     /// The group, if there is one.
@@ -163,20 +167,32 @@ impl Groups {
         let Some(group) = groups.get(text) else { return };
         let mut state = group.state();
         state.readers = state.readers.saturating_sub(1);
-        let abandoned = state.readers == 0;
+        let (is_abandoned, is_stored) = (state.readers == 0, state.saved.is_some());
         drop(state);
-        if abandoned {
-            groups.remove(text);
+        if is_abandoned
+            && let Some((text, _)) = groups.remove_entry(text)
+            && is_stored
+        {
+            self.abandoned().push(text);
         }
     }
 
-    /// A reader is gone before it acknowledged this.
-    pub fn give_back(&self, group: &Group, place: Place) {
+    fn abandoned(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The groups without readers whose position the store still has; from now on they count as removed.
+    pub fn take_abandoned(&self) -> Vec<Arc<str>> {
+        std::mem::take(&mut self.abandoned())
+    }
+
+    /// A reader has left without acknowledging this.
+    pub fn requeue(&self, group: &Group, place: Place) {
         let mut state = group.state();
-        if state.claimed.remove(&place) {
-            state.returned.insert(place);
+        if state.assigned.remove(&place) {
+            state.requeued.insert(place);
         }
         drop(state);
-        self.returned.send_replace(());
+        self.requeued.send_replace(());
     }
 }

@@ -1,6 +1,6 @@
 //! The beginning of a connection: CONNECT, and whether its client is let in.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite},
@@ -8,8 +8,8 @@ use tokio::{
 };
 
 use super::{
-    Context,
     connection::Connection,
+    context::Context,
     engine::Refusal,
     link::Link,
     packets::{Connect, Incoming, Welcome},
@@ -45,7 +45,8 @@ where
         Ok((lease, session, welcome)) => {
             tracing::debug!(peer, client_id = session.client_id, "an MQTT client has connected");
             link.engine.welcome(welcome);
-            Connection::new(context, link, lease, session, connect.session_expiry).run(&rest).await;
+            let asked_expiry = connect.session_expiry.unwrap_or(session.expiry);
+            Connection::new(context, link, lease, session, asked_expiry).run(&rest).await;
         }
         Err(refusal) => {
             tracing::info!(peer, client_id = connect.client_id, ?refusal, "an MQTT client was refused");
@@ -78,7 +79,12 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
     if is_unnamed_session || connect.client_id.len() > MAX_CLIENT_ID_BYTES {
         return Some(Refusal::InvalidClientId);
     }
-    connect.extended_authentication.then_some(Refusal::UnsupportedAuthentication)
+    if connect.extended_authentication {
+        return Some(Refusal::UnsupportedAuthentication);
+    }
+    // 5.0, section 3.2.2.3.4; version 3.1.1 has no maximum.
+    let is_qos_unsupported = !connect.is_version_3 && connect.will_qos.is_some_and(|qos| qos > 1);
+    is_qos_unsupported.then_some(Refusal::UnsupportedQos)
 }
 
 /// Gives the client its session, and says what CONNACK has to tell it.
@@ -86,19 +92,24 @@ async fn enter(context: &Context, connect: &Connect) -> Result<(Lease, Session, 
     let options = &context.options;
     let assigned = connect.client_id.is_empty().then(|| format!("agentdex-{}", uuid::Uuid::new_v4()));
     let client_id = assigned.as_deref().unwrap_or(&connect.client_id);
-    let longest = u32::try_from(options.max_session_expiry.as_secs()).unwrap_or(u32::MAX);
-    let expiry = connect.session_expiry.min(longest);
-    let Entering::Entered { lease, session, present } = context.sessions.enter(client_id, connect.clean, expiry).await
-    else {
-        return Err(Refusal::Full);
+    let asked = connect.session_expiry.unwrap_or_else(|| seconds(options.default_session_expiry));
+    let expiry = asked.min(seconds(options.max_session_expiry));
+    let (lease, session, present) = match context.sessions.enter(client_id, connect.clean, expiry).await {
+        Entering::Entered { lease, session, present } => (lease, session, present),
+        Entering::Waiting(_) | Entering::Busy => return Err(Refusal::Busy),
+        Entering::Full => return Err(Refusal::Full),
     };
     let longest = u16::try_from(options.max_keep_alive.as_secs()).unwrap_or(u16::MAX);
     let is_too_long = connect.keep_alive == 0 || connect.keep_alive > longest;
     let welcome = Welcome {
         session_present: present,
         keep_alive: (longest > 0 && is_too_long).then_some(longest),
-        session_expiry: (expiry != connect.session_expiry).then_some(expiry),
+        session_expiry: (expiry != asked).then_some(expiry),
         assigned_client_id: assigned,
     };
     Ok((lease, session, welcome))
+}
+
+fn seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }

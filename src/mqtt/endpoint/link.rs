@@ -10,7 +10,7 @@ use tokio::{
 use super::engine::Engine;
 
 /// How long a client may take for the last bytes of a connection.
-const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 /// What an output buffer may keep once it is empty.
 const IDLE_OUTPUT_BYTES: usize = 128 * 1024;
 
@@ -64,7 +64,7 @@ impl<S: AsyncRead + AsyncWrite> Link<S> {
         }
     }
 
-    /// Whether more may be read: not from a client that asks and asks and doesn't listen.
+    /// Whether more may be read: not from a client that sends requests and doesn't read the answers.
     pub fn may_read(&self) -> bool {
         self.reply_bytes < MAX_REPLY_BYTES
     }
@@ -77,7 +77,7 @@ impl<S: AsyncRead + AsyncWrite> Link<S> {
             self.writer.shutdown().await
         };
         // Whoever doesn't take it in time or is gone already isn't waited for.
-        let _ = timeout(FAREWELL_TIMEOUT, last).await;
+        let _ = timeout(FINISH_TIMEOUT, last).await;
     }
 }
 

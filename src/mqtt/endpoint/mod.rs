@@ -2,25 +2,33 @@
 //!
 //! It reads the log and the store for each client at the client's pace, and queues nothing:
 //!
-//! - [`engine`] and [`packets`] speak the protocol, [`filter`] knows what a subscription matches;
-//! - [`handshake`] lets clients in, [`connection`] acts on what they ask for, [`link`] moves bytes;
-//! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions; as [`wish`]ed;
-//! - [`session`] and [`sessions`] keep what outlives a connection, [`group`] what clients share.
+//! - [`framing`], [`engine`] and [`packets`] speak the protocol;
+//! - [`handshake`] accepts clients, [`connection`] acts on their requests, [`link`] moves bytes;
+//! - [`filter`], [`trie`] and [`matcher`] find the subscriptions that match a change, once for all clients;
+//! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions;
+//! - [`session`], [`sessions`] and [`stored`] hold what outlives a connection, [`group`] what clients share,
+//!   [`index`] what all of them have subscribed to and may.
 //!
 //! Everything runs on threads of its own, apart from HTTP.
 
 mod connection;
+mod context;
 mod delivery;
+mod delivery_options;
 mod engine;
 mod filter;
+mod framing;
 mod group;
 mod handshake;
+mod index;
 mod link;
+mod matcher;
 mod packets;
 mod retained;
 mod session;
 mod sessions;
-mod wish;
+mod stored;
+mod trie;
 
 use std::{
     io,
@@ -41,7 +49,7 @@ use tokio::{
     time::Instant,
 };
 
-use self::{group::Groups, handshake::serve, sessions::Sessions};
+use self::{context::Context, handshake::serve, index::SubscriptionIndex, sessions::Sessions};
 use super::{
     EndpointOptions,
     feed::{ENDPOINT_MESSAGES, Feed},
@@ -59,16 +67,6 @@ const MAX_THREADS: usize = 4;
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
 /// How long the listener rests when it can't accept, as when there are no file descriptors left.
 const REST: Duration = Duration::from_millis(100);
-
-/// What all connections of an endpoint share.
-struct Context {
-    feed: Arc<Feed>,
-    groups: Arc<Groups>,
-    sessions: Arc<Sessions>,
-    options: EndpointOptions,
-    /// Turns true when the endpoint stops.
-    stop: watch::Receiver<bool>,
-}
 
 /// The built-in endpoint while it runs. Dropping it stops it.
 ///
@@ -104,12 +102,12 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`Error::Io`] where the address can't be had, [`Error::InvalidSetting`] for a prefix that
-    /// can't start a topic, [`Error::Store`] where the kept sessions can't be read.
+    /// can't start a topic, [`Error::Store`] where the stored sessions can't be read.
     pub fn bind(address: &str, registry: Registry, options: EndpointOptions) -> Result<Endpoint> {
         let topics = Topics::new(&options.prefix)?;
         let feed = Arc::new(Feed::new(registry, topics, ENDPOINT_MESSAGES));
-        let groups = Arc::new(Groups::new());
-        let sessions = Arc::new(Sessions::load(feed.clone(), groups.clone(), options.max_sessions)?);
+        let index = Arc::new(SubscriptionIndex::new(feed, &options));
+        let sessions = Arc::new(Sessions::load(index.clone(), options.max_sessions)?);
         let doing = || format!("listening for MQTT at {address}");
         let failed = |source| Error::Io { doing: doing(), source };
         let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
@@ -131,7 +129,7 @@ impl Endpoint {
         };
         let address = listener.local_addr().map_err(failed)?;
         let (stop, stopped) = watch::channel(false);
-        let context = Arc::new(Context { feed, groups, sessions, options, stop: stopped });
+        let context = Arc::new(Context { index, sessions, options, stop: stopped });
         let door = Door { context, runtime: runtime.handle().clone(), connections: Arc::default() };
         let accepting = door.clone();
         let thread = std::thread::Builder::new()
@@ -151,7 +149,7 @@ impl Endpoint {
         self.door.clone()
     }
 
-    /// Says goodbye to all clients, keeps their sessions and ends. Blocks, at most a second longer
+    /// Disconnects all clients, saves their sessions and ends. Blocks, at most a second longer
     /// than [`EndpointOptions::stop_timeout`].
     pub fn stop(&self) {
         self.stop.send_replace(true);

@@ -13,11 +13,24 @@ pub(super) type Packet = GenericPacket<u16>;
 #[derive(Debug)]
 pub(super) enum Incoming {
     Connect(Connect),
-    Subscribe { packet_id: u16, entries: Vec<Entry>, identifier: Option<u32> },
+    Subscribe { packet_id: u16, requests: Vec<FilterRequest>, identifier: Option<u32> },
     Unsubscribe { packet_id: u16, filters: Vec<String> },
     Publish { qos: u8, packet_id: u16 },
+    PubRel { packet_id: u16 },
     Disconnect { session_expiry: Option<u32> },
     Other,
+}
+
+impl Incoming {
+    /// Whether a string contains NUL, which no packet may (5.0, section 1.5.4).
+    pub fn contains_nul(&self) -> bool {
+        match self {
+            Incoming::Connect(connect) => connect.client_id.contains('\0'),
+            Incoming::Subscribe { requests, .. } => requests.iter().any(|request| request.filter.contains('\0')),
+            Incoming::Unsubscribe { filters, .. } => filters.iter().any(|filter| filter.contains('\0')),
+            _ => false,
+        }
+    }
 }
 
 /// What a client asks for when it connects.
@@ -26,15 +39,17 @@ pub(super) struct Connect {
     pub client_id: String,
     pub is_version_3: bool,
     pub clean: bool,
-    /// Seconds that the session outlives the connection; `u32::MAX`: for ever.
-    pub session_expiry: u32,
+    /// Seconds that the session outlives the connection; none: version 3.1.1 with a session, which can't say.
+    pub session_expiry: Option<u32>,
+    /// The QoS of the will, if there is one.
+    pub will_qos: Option<u8>,
     pub keep_alive: u16,
     pub extended_authentication: bool,
 }
 
 /// One filter of a SUBSCRIBE.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct FilterRequest {
     pub filter: String,
     pub at_least_once: bool,
     pub no_local: bool,
@@ -77,6 +92,8 @@ pub(super) struct Outgoing<'a> {
     pub at_least_once: bool,
     pub retain: bool,
     pub identifiers: &'a [u32],
+    /// The packet id of a message that is sent again.
+    pub packet_id_again: Option<u16>,
 }
 
 pub(super) fn connack(welcome: Welcome) -> Result<v5_0::Connack, MqttError> {
@@ -107,6 +124,7 @@ pub(super) fn publish_v5(message: &Outgoing<'_>, packet_id: Option<u16>) -> Resu
         .qos(if message.at_least_once { Qos::AtLeastOnce } else { Qos::AtMostOnce })
         .retain(message.retain)
         .packet_id(packet_id)
+        .dup(message.packet_id_again.is_some())
         .props(properties)
         .payload(message.payload.clone())
         .build()
@@ -118,6 +136,7 @@ pub(super) fn publish_v3(message: &Outgoing<'_>, packet_id: Option<u16>) -> Resu
         .qos(if message.at_least_once { Qos::AtLeastOnce } else { Qos::AtMostOnce })
         .retain(message.retain)
         .packet_id(packet_id)
+        .dup(message.packet_id_again.is_some())
         .payload(message.payload.clone())
         .build()
 }
@@ -129,7 +148,8 @@ pub(super) fn read_packet(packet: Packet) -> Incoming {
             client_id: connect.client_id().into(),
             is_version_3: true,
             clean: connect.clean_session(),
-            session_expiry: if connect.clean_session() { 0 } else { u32::MAX },
+            session_expiry: connect.clean_session().then_some(0),
+            will_qos: connect.will_flag().then_some(connect.will_qos() as u8),
             keep_alive: connect.keep_alive(),
             extended_authentication: false,
         }),
@@ -137,7 +157,8 @@ pub(super) fn read_packet(packet: Packet) -> Incoming {
             client_id: connect.client_id().into(),
             is_version_3: false,
             clean: connect.clean_start(),
-            session_expiry: session_expiry(connect.props()).unwrap_or(0),
+            session_expiry: Some(session_expiry(connect.props()).unwrap_or(0)),
+            will_qos: connect.will_flag().then_some(connect.will_qos() as u8),
             keep_alive: connect.keep_alive(),
             extended_authentication: connect
                 .props()
@@ -146,12 +167,12 @@ pub(super) fn read_packet(packet: Packet) -> Incoming {
         }),
         Packet::V3_1_1Subscribe(subscribe) => Incoming::Subscribe {
             packet_id: subscribe.packet_id(),
-            entries: subscribe.entries().iter().map(read_entry).collect(),
+            requests: subscribe.entries().iter().map(read_request).collect(),
             identifier: None,
         },
         Packet::V5_0Subscribe(subscribe) => Incoming::Subscribe {
             packet_id: subscribe.packet_id(),
-            entries: subscribe.entries().iter().map(read_entry).collect(),
+            requests: subscribe.entries().iter().map(read_request).collect(),
             identifier: subscribe.props().iter().find_map(|property| match property {
                 Property::SubscriptionIdentifier(identifier) => Some(identifier.val()),
                 _ => None,
@@ -171,6 +192,8 @@ pub(super) fn read_packet(packet: Packet) -> Incoming {
         Packet::V5_0Publish(publish) => {
             Incoming::Publish { qos: publish.qos() as u8, packet_id: publish.packet_id().unwrap_or_default() }
         }
+        Packet::V3_1_1Pubrel(pubrel) => Incoming::PubRel { packet_id: pubrel.packet_id() },
+        Packet::V5_0Pubrel(pubrel) => Incoming::PubRel { packet_id: pubrel.packet_id() },
         Packet::V3_1_1Disconnect(_) => Incoming::Disconnect { session_expiry: None },
         Packet::V5_0Disconnect(disconnect) => Incoming::Disconnect {
             session_expiry: disconnect.props().as_ref().and_then(|properties| session_expiry(properties)),
@@ -186,9 +209,9 @@ fn session_expiry(properties: &[Property]) -> Option<u32> {
     })
 }
 
-fn read_entry(entry: &SubEntry) -> Entry {
+fn read_request(entry: &SubEntry) -> FilterRequest {
     let options = entry.sub_opts();
-    Entry {
+    FilterRequest {
         filter: entry.topic_filter().into(),
         at_least_once: options.qos() != Qos::AtMostOnce,
         no_local: options.nl(),

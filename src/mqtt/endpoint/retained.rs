@@ -1,6 +1,11 @@
 //! The retained descriptions that a subscription still has to get, read as they are sent.
 
-use super::{super::feed::Feed, filter::RetainedScope, session::Subscription};
+use std::sync::Arc;
+
+use super::{
+    super::feed::Feed,
+    filter::{RetainedScope, TopicFilter},
+};
 use crate::{
     Result,
     change::Seq,
@@ -10,7 +15,9 @@ use crate::{
 /// The retained descriptions that a subscription still has to get.
 pub(super) struct Scan {
     /// The subscription's filter, as the client wrote it.
-    pub subscription: String,
+    pub text: Arc<str>,
+    /// The last Thing that was sent.
+    pub after: Option<String>,
     remaining: Remaining,
 }
 
@@ -24,48 +31,58 @@ enum Remaining {
     },
 }
 
+/// What a step of a scan found.
+pub(super) enum Scanned {
+    Thing(Thing),
+    /// Nothing to send yet.
+    Nothing,
+    /// That was all.
+    End,
+}
+
 impl Scan {
-    /// Everything that a subscription is due.
-    pub fn of(subscription: &Subscription, feed: &Feed) -> Scan {
-        let remaining = match subscription.filter.retained_scope(feed.topics()) {
+    /// Everything that a subscription is due, or what comes after a Thing.
+    pub fn of(text: &Arc<str>, after: Option<String>, feed: &Feed) -> Scan {
+        let scope = TopicFilter::parse(text).and_then(|filter| filter.retained_scope(feed.topics()));
+        let remaining = match scope {
             None => Remaining::Nothing,
             Some(RetainedScope::One(id)) => Remaining::One(id),
             Some(RetainedScope::Everything) => {
-                Remaining::Listed { since: feed.last_seq(), things: feed.registry().list() }
+                let things = feed.registry().list_from(after.as_deref());
+                Remaining::Listed { since: feed.last_seq(), things }
             }
         };
-        Scan { subscription: subscription.text.clone(), remaining }
+        Scan { text: text.clone(), after, remaining }
     }
 
     /// The next Thing as it is now: never older than what the log has already brought.
-    pub fn next(&mut self, feed: &Feed) -> Result<Option<Thing>> {
-        self.remaining.next(feed)
-    }
-}
-
-impl Remaining {
-    fn next(&mut self, feed: &Feed) -> Result<Option<Thing>> {
+    pub fn next(&mut self, feed: &Feed) -> Result<Scanned> {
         let registry = feed.registry();
-        match self {
-            Remaining::Nothing => Ok(None),
+        match &mut self.remaining {
+            Remaining::Nothing => Ok(Scanned::End),
             Remaining::One(id) => {
                 let id = std::mem::take(id);
-                *self = Remaining::Nothing;
-                // A level that is no id that a Thing could have matches nothing.
+                self.remaining = Remaining::Nothing;
+                // A level that is not an id that a Thing could have matches nothing.
                 let is_id = crate::td::normalize_id(&id).is_ok_and(|normal| normal == id);
-                if is_id { registry.find_by_id(&id) } else { Ok(None) }
+                let thing = if is_id && self.after.is_none() { registry.find_by_id(&id)? } else { None };
+                Ok(self.found(thing))
             }
             Remaining::Listed { things, since } => {
-                for thing in things {
-                    let thing = thing?;
-                    let is_current = *since == feed.last_seq();
-                    let current = if is_current { Some(thing) } else { registry.find_by_id(thing.id())? };
-                    if current.is_some() {
-                        return Ok(current);
-                    }
+                let Some(thing) = things.next().transpose()? else { return Ok(Scanned::End) };
+                if self.after.as_deref().is_some_and(|after| thing.id() == after) {
+                    return Ok(Scanned::Nothing);
                 }
-                Ok(None)
+                let is_current = *since == feed.last_seq();
+                let current = if is_current { Some(thing) } else { registry.find_by_id(thing.id())? };
+                Ok(self.found(current))
             }
         }
+    }
+
+    fn found(&mut self, thing: Option<Thing>) -> Scanned {
+        let Some(thing) = thing else { return Scanned::Nothing };
+        self.after = Some(thing.id().to_owned());
+        Scanned::Thing(thing)
     }
 }

@@ -1,16 +1,17 @@
 //! A session: what a client has subscribed to and how far it has come, connected or away.
 
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::{
-        feed::{Family, Feed},
-        topics::Topics,
-    },
-    filter::{Request, TopicFilter},
-    packets::{Entry, Retained},
-};
-use crate::change::{Epoch, Position, Seq, Timestamp};
+use super::trie::FilterId;
+use crate::change::{Epoch, Seq};
+
+/// What a subscription counts in the quotas besides its filter: its place in the session and in the trie.
+const SUBSCRIPTION_BYTES: usize = 512;
 
 /// A session, with a client or without.
 #[derive(Debug)]
@@ -18,179 +19,173 @@ pub(super) struct Session {
     pub client_id: String,
     /// Seconds that it outlives its connection; 0: it ends with it.
     pub expiry: u32,
-    /// The last change that needs no sending again.
-    pub cursor: Position,
-    pub subscriptions: Vec<Subscription>,
+    pub progress: Progress,
+    pub subscriptions: Subscriptions,
     /// Whether the store has a copy.
-    pub is_kept: bool,
+    pub is_stored: bool,
+}
+
+/// How far a session has come: what is sent and acknowledged, and what is only sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Progress {
+    pub epoch: Epoch,
+    /// The last change whose messages are all sent.
+    pub seq: Seq,
+    /// How many messages of the change after that need no sending.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub messages: usize,
+    /// Changes before this one were missed, which the client has to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resync: Option<Seq>,
+    /// The subscription whose retained descriptions are being sent, and the last of them that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained: Option<(String, String)>,
+    /// Sent, not acknowledged; in the order they were sent in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_flight: Vec<(u16, Source)>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// What a message is made of, to make it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Source {
+    /// A message of a change, by its index.
+    Change(Seq, usize),
+    Resync(Seq),
+    /// The retained description of a Thing, and the identifier of the subscription.
+    Retained(String, Option<u32>),
+}
+
+impl Progress {
+    /// Everything up to `seq` is done with.
+    pub fn at(epoch: Epoch, seq: Seq) -> Progress {
+        Progress { epoch, seq, messages: 0, resync: None, retained: None, in_flight: Vec::new() }
+    }
 }
 
 /// One subscription.
 #[derive(Debug)]
 pub(super) struct Subscription {
-    /// As the client wrote it.
-    pub text: String,
-    pub filter: TopicFilter,
-    /// The group it is shared with.
-    pub group: Option<String>,
+    /// The filter, as the client wrote it.
+    pub text: Arc<str>,
+    /// The same for the matcher: up to one filter for each family of topics.
+    pub filters: Box<[FilterId]>,
+    /// Whether a group shares it.
+    pub is_shared: bool,
     pub at_least_once: bool,
     pub retain_as_published: bool,
     pub identifier: Option<u32>,
     /// Only what happened later concerns it.
     pub since: Seq,
-    /// Whether the retained descriptions are still being sent.
+    /// Whether retained descriptions are still to be sent.
     pub retained_pending: bool,
-    /// Which families of topics it can match, in the order of [`Family::ALL`].
-    reaches: [bool; 3],
-}
-
-impl Session {
-    pub fn new(client_id: String, expiry: u32, cursor: Position) -> Session {
-        Session { client_id, expiry, cursor, subscriptions: Vec::new(), is_kept: false }
-    }
-
-    /// Adds a subscription or replaces the one with the same filter, which keeps its backlog.
-    pub fn subscribe(&mut self, mut subscription: Subscription) {
-        match self.subscriptions.iter_mut().find(|other| other.text == subscription.text) {
-            Some(other) => {
-                subscription.since = other.since;
-                subscription.retained_pending |= other.retained_pending;
-                *other = subscription;
-            }
-            None => self.subscriptions.push(subscription),
-        }
-    }
-
-    /// Takes a subscription out.
-    pub fn unsubscribe(&mut self, text: &str) -> Option<Subscription> {
-        let index = self.subscriptions.iter().position(|subscription| subscription.text == text)?;
-        Some(self.subscriptions.remove(index))
-    }
-
-    pub fn is_subscribed(&self, text: &str) -> bool {
-        self.subscriptions.iter().any(|subscription| subscription.text == text)
-    }
-
-    /// The subscriptions that are the client's own.
-    pub fn own(&self) -> impl Iterator<Item = &Subscription> {
-        self.subscriptions.iter().filter(|subscription| subscription.group.is_none())
-    }
-
-    /// All retained descriptions are to be sent again: changes were missed.
-    pub fn start_anew(&mut self, cursor: Position, topics: &Topics) {
-        self.cursor = cursor;
-        for subscription in self.subscriptions.iter_mut().filter(|subscription| subscription.group.is_none()) {
-            subscription.since = cursor.seq;
-            subscription.retained_pending = subscription.filter.retained_scope(topics).is_some();
-        }
-    }
 }
 
 impl Subscription {
-    /// What an entry of a SUBSCRIBE asks for; none where its filter is invalid.
-    pub fn requested(entry: &Entry, identifier: Option<u32>, is_new: bool, feed: &Feed) -> Option<Subscription> {
-        let Request { group, filter } = Request::parse(&entry.filter)?;
-        let wanted = match entry.retained {
-            Retained::Always => true,
-            Retained::IfNew => is_new,
-            Retained::Never => false,
-        };
-        // Shared subscriptions get nothing retained (5.0, section 4.8.2).
-        let retained = wanted && group.is_none() && filter.retained_scope(feed.topics()).is_some();
-        let reaches = reaches(&filter, feed.topics());
-        Some(Subscription {
-            text: entry.filter.clone(),
-            filter,
-            group,
-            at_least_once: entry.at_least_once,
-            retain_as_published: entry.retain_as_published,
-            identifier,
-            since: feed.last_seq(),
-            retained_pending: retained,
-            reaches,
-        })
-    }
-
-    pub fn reaches(&self, family: Family) -> bool {
-        Family::ALL.iter().zip(self.reaches).any(|(other, reaches)| *other == family && reaches)
-    }
-
-    pub fn matches(&self, family: Family, topic: &str) -> bool {
-        self.reaches(family) && self.filter.matches(topic)
+    /// What a subscription with this filter counts in the quotas: the filter is held here and in the trie.
+    pub fn bytes(text: &str) -> usize {
+        SUBSCRIPTION_BYTES + 2 * text.len()
     }
 }
 
-fn reaches(filter: &TopicFilter, topics: &Topics) -> [bool; 3] {
-    Family::ALL.map(|family| filter.reaches(topics, family.level()))
+/// The subscriptions of a session.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    by_text: BTreeMap<Arc<str>, Subscription>,
+    /// Those that are the client's own, by what the matcher finds.
+    own: HashMap<FilterId, Vec<Arc<str>>>,
+    bytes: usize,
+    /// Those that the store doesn't have as they are.
+    unsaved: BTreeSet<Arc<str>>,
 }
 
-/// A session as it is kept in the store.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct StoredSession {
-    pub client_id: String,
-    pub expiry: u32,
-    epoch: Epoch,
-    seq: Seq,
-    /// When the client went away; none while it is connected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub away_since: Option<Timestamp>,
-    subscriptions: Vec<StoredSubscription>,
-}
+impl Subscriptions {
+    pub fn len(&self) -> usize {
+        self.by_text.len()
+    }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StoredSubscription {
-    filter: String,
-    qos: u8,
-    retain_as_published: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    identifier: Option<u32>,
-    since: Seq,
-    retained_pending: bool,
-}
+    pub fn is_empty(&self) -> bool {
+        self.by_text.is_empty()
+    }
 
-impl StoredSession {
-    pub fn of(session: &Session, away_since: Option<Timestamp>) -> StoredSession {
-        let subscriptions = session.subscriptions.iter().map(|subscription| StoredSubscription {
-            filter: subscription.text.clone(),
-            qos: u8::from(subscription.at_least_once),
-            retain_as_published: subscription.retain_as_published,
-            identifier: subscription.identifier,
-            since: subscription.since,
-            retained_pending: subscription.retained_pending,
-        });
-        StoredSession {
-            client_id: session.client_id.clone(),
-            expiry: session.expiry,
-            epoch: session.cursor.epoch,
-            seq: session.cursor.seq,
-            away_since,
-            subscriptions: subscriptions.collect(),
+    /// What they count in the quotas.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn get(&self, text: &str) -> Option<&Subscription> {
+        self.by_text.get(text)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Subscription> {
+        self.by_text.values()
+    }
+
+    /// Those that are the client's own.
+    pub fn own(&self) -> impl Iterator<Item = &Subscription> {
+        self.iter().filter(|subscription| !subscription.is_shared)
+    }
+
+    pub fn shared(&self) -> impl Iterator<Item = &Subscription> {
+        self.iter().filter(|subscription| subscription.is_shared)
+    }
+
+    /// The filters of the client's own.
+    pub fn own_filters(&self) -> impl ExactSizeIterator<Item = FilterId> {
+        self.own.keys().copied()
+    }
+
+    pub fn has_own_filter(&self, filter: FilterId) -> bool {
+        self.own.contains_key(&filter)
+    }
+
+    /// The client's own with this filter.
+    pub fn with_filter(&self, filter: FilterId) -> impl Iterator<Item = &Subscription> {
+        self.own.get(&filter).into_iter().flatten().filter_map(|text| self.by_text.get(text))
+    }
+
+    /// Adds one whose filter there isn't yet.
+    pub fn insert(&mut self, subscription: Subscription) {
+        let text = subscription.text.clone();
+        self.bytes += Subscription::bytes(&text);
+        if !subscription.is_shared {
+            for filter in &subscription.filters {
+                self.own.entry(*filter).or_default().push(text.clone());
+            }
+        }
+        self.by_text.insert(text, subscription);
+    }
+
+    pub fn remove(&mut self, text: &str) -> Option<Subscription> {
+        let subscription = self.by_text.remove(text)?;
+        self.bytes -= Subscription::bytes(text);
+        self.unsaved.remove(text);
+        for filter in &subscription.filters {
+            if let Some(texts) = self.own.get_mut(filter) {
+                texts.retain(|other| **other != *text);
+                if texts.is_empty() {
+                    self.own.remove(filter);
+                }
+            }
+        }
+        Some(subscription)
+    }
+
+    /// Changes one; it is to be saved.
+    pub fn update(&mut self, text: &str, change: impl FnOnce(&mut Subscription)) {
+        if let Some(subscription) = self.by_text.get_mut(text) {
+            change(subscription);
+            self.unsaved.insert(subscription.text.clone());
         }
     }
 
-    pub fn into_session(self, topics: &Topics) -> Session {
-        let subscriptions = self.subscriptions.into_iter().filter_map(|stored| {
-            let Request { group, filter } = Request::parse(&stored.filter)?;
-            Some(Subscription {
-                reaches: reaches(&filter, topics),
-                text: stored.filter,
-                filter,
-                group,
-                at_least_once: stored.qos > 0,
-                retain_as_published: stored.retain_as_published,
-                identifier: stored.identifier,
-                since: stored.since,
-                retained_pending: stored.retained_pending,
-            })
-        });
-        Session {
-            client_id: self.client_id,
-            expiry: self.expiry,
-            cursor: Position { epoch: self.epoch, seq: self.seq },
-            subscriptions: subscriptions.collect(),
-            is_kept: true,
-        }
+    /// Those that are to be saved; from now on they count as saved.
+    pub fn take_unsaved(&mut self) -> BTreeSet<Arc<str>> {
+        std::mem::take(&mut self.unsaved)
     }
 }

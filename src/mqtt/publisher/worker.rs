@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     super::{
         PublisherOptions,
-        feed::{Entry, Family, Feed, Next, PUBLISHER_MESSAGES},
+        feed::{Family, Feed, Next, PUBLISHER_MESSAGES},
         topics::Topics,
     },
     broker::Broker,
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    change::{Position, Seq},
+    change::{Change, Position, Seq},
 };
 
 /// The wait before the second attempt to reach the broker.
@@ -141,9 +141,9 @@ impl Worker {
                 self.resync_now(link).await?;
             }
             match self.feed.after(position)? {
-                Next::Entry(entry) => {
-                    self.publish_change(link, &entry).await?;
-                    position = entry.seq;
+                Next::Change(change) => {
+                    self.publish_change(link, &change).await?;
+                    position = change.seq;
                     link.catch_up()?;
                 }
                 Next::Lost { resume } => position = self.start_over(link, resume).await?,
@@ -202,11 +202,11 @@ impl Worker {
         Ok(())
     }
 
-    async fn publish_change(&self, link: &mut Link, entry: &Arc<Entry>) -> Result<(), Ended> {
-        let messages = self.feed.messages(entry);
+    async fn publish_change(&self, link: &mut Link, change: &Change) -> Result<(), Ended> {
+        let messages = self.feed.messages(change);
         for (index, message) in messages.iter().enumerate() {
-            let payload = self.feed.payload(entry, message.family)?;
-            let completes = (index + 1 == messages.len()).then(|| entry.seq);
+            let payload = self.feed.payload(change, message.family)?;
+            let completes = (index + 1 == messages.len()).then(|| change.seq);
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;
         }
