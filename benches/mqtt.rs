@@ -23,6 +23,8 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 const SUBSCRIBERS: usize = 10;
 const ROUNDS: usize = 5;
 const WRITERS: usize = 64;
+const HOSTILE_CLIENTS: usize = 20;
+const HOSTILE_FILTERS: usize = 1000;
 /// What is subscribed to: one message a change.
 const FILTER: &str = "agentdex/events/#";
 
@@ -38,6 +40,7 @@ fn main() -> Outcome {
     for (subscribers, goal) in [(1, 1.0), (SUBSCRIBERS, 1.5)] {
         bench.latency(subscribers, 1000 / scale, goal)?;
     }
+    bench.hostile_filters(100 / scale)?;
     bench.fan_out(10_000 / scale)?;
     bench.retained(10_000 / scale)?;
     endpoint.stop();
@@ -93,6 +96,57 @@ impl Bench {
         Ok(())
     }
 
+    /// What a subscriber of one agent notices while others have filters that match nothing, and an agent
+    /// with very many capabilities is updated without a pause.
+    fn hostile_filters(&self, changes: usize) -> Outcome {
+        let mut figures = Vec::new();
+        for clients in [0, HOSTILE_CLIENTS] {
+            let mut hostile = Vec::new();
+            for number in 0..clients {
+                let mut client = Client::connect(self.address, &format!("hostile-{number}"), true)?;
+                for filter in 0..HOSTILE_FILTERS {
+                    let levels = ["agentdex/capabilities/+/+/x", "+/+/+/thing_updated/x", "agentdex/+/+/x"];
+                    let filter = format!("{}{number}-{filter}", levels[filter % levels.len()]);
+                    client.request_subscription(&filter)?;
+                    client.wait_for(9)?;
+                }
+                hostile.push(client);
+            }
+            let mut client = Client::connect(self.address, "innocent", true)?;
+            client.request_subscription("agentdex/events/+/urn:innocent")?;
+            client.wait_for(9)?;
+            let stop = std::sync::atomic::AtomicBool::new(false);
+            let times = thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    let mut number = 0;
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        self.registry.put(&capable_document(990, number))?;
+                        number += 1;
+                    }
+                    Ok::<_, agentdex::Error>(())
+                });
+                let times = (0..changes).map(|number| {
+                    let called = Instant::now();
+                    self.registry.put(&document("urn:innocent", &format!("{clients}-{number}")))?;
+                    client.take(1)?;
+                    Ok(called.elapsed())
+                });
+                let times: Outcome<Vec<Duration>> = times.collect();
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                writer.join().map_err(|_| "the writer panicked")??;
+                times
+            });
+            figures.push(percentiles(&mut times?));
+        }
+        for (clients, (p50, p99)) in [0, HOSTILE_CLIENTS].iter().zip(figures) {
+            println!(
+                "| call → 1 subscriber, while an agent with 990 capabilities is updated and {clients} clients have \
+                 {HOSTILE_FILTERS} filters each that match nothing, p50 (p99 {p99:.2} ms) | {p50:.2} ms | | |"
+            );
+        }
+        Ok(())
+    }
+
     /// Many changes to sessions that were away, and to subscribers that are there.
     fn fan_out(&self, changes: usize) -> Outcome {
         let mut away = Vec::new();
@@ -128,7 +182,8 @@ impl Bench {
         }
         let name = format!("{changes} changes to {SUBSCRIBERS} subscribers that were away");
         row(&name, median(away), "deliveries/s", 100_000.0, true);
-        println!("| the same while they are written, by {WRITERS} writers | {:.0} deliveries/s | | |", median(live));
+        let name = format!("the same while they are written, by {WRITERS} writers");
+        row(&name, median(live), "deliveries/s", 100_000.0, true);
         Ok(())
     }
 
@@ -178,7 +233,7 @@ impl Bench {
     }
 }
 
-/// What threads hand back: their errors have to be sendable.
+/// What threads return: their errors have to be sendable.
 type Outcome2 = Result<(Client, Instant), std::io::Error>;
 type Outcome3 = Result<(), std::io::Error>;
 
@@ -295,6 +350,16 @@ fn document(id: &str, title: &str) -> String {
     let description = "Answers questions about orders, invoices and returns. ".repeat(48);
     format!(
         r#"{{"@context":["https://www.w3.org/2022/wot/td/v1.1",{{"lmos":"https://eclipse.dev/lmos/protocol/v1"}}],"@type":"lmos:Agent","id":"{id}","title":"Agent {title}","description":"{description}","security":"none","securityDefinitions":{{"none":{{"scheme":"nosec"}}}},"lmos:capabilities":[{{"id":"orders","name":"Orders"}}],"actions":{{"chat":{{"forms":[{{"href":"https://example.org/{id}"}}]}}}}}}"#
+    )
+}
+
+/// A description with many capabilities.
+fn capable_document(capabilities: usize, version: usize) -> String {
+    let capabilities: Vec<String> =
+        (0..capabilities).map(|key| format!(r#"{{"id":"capability-{key}","name":"Capability {key}"}}"#)).collect();
+    format!(
+        r#"{{"@context":["https://www.w3.org/2022/wot/td/v1.1",{{"lmos":"https://eclipse.dev/lmos/protocol/v1"}}],"@type":"lmos:Agent","id":"urn:capable","title":"Agent {version}","security":"none","securityDefinitions":{{"none":{{"scheme":"nosec"}}}},"lmos:capabilities":[{}]}}"#,
+        capabilities.join(",")
     )
 }
 

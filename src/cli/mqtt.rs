@@ -1,7 +1,7 @@
-//! `agentdex mqtt`: looks after the topics on an existing broker.
+//! `agentdex mqtt`: maintains the topics on an existing broker.
 //!
 //! A data directory belongs to one process. Where a server has it open, that server is asked to do
-//! what is to be done, by a file in the directory: who may write there may ask.
+//! what is to be done, by a file in the directory: whoever may write there may ask.
 
 use std::{
     fs, io,
@@ -23,8 +23,8 @@ use crate::{
 
 /// The file that asks a server to resync; it removes the file when it begins.
 const REQUEST: &str = "mqtt-resync.request";
-/// How often a server looks for the file.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a server checks for the file.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a server may take to notice the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Publish all descriptions anew and clear those of agents that are gone.
+    /// Publish all descriptions again and clear those of agents that are gone.
     ///
     /// For a broker that lost what it retained. A server that runs over the same data directory is
     /// asked to do it.
@@ -45,10 +45,10 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Resync {
-    /// Where the registry keeps what it knows [default: ./agentdex-data]
+    /// The data directory of the registry [default: ./agentdex-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The broker: mqtt://HOST:PORT or mqtts://HOST:PORT
+    /// The MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT
     #[arg(long, value_name = "URL")]
     mqtt_url: Option<String>,
     /// PEM file with the certificates that an mqtts broker is trusted by [default: those of the system]
@@ -57,7 +57,7 @@ struct Resync {
     /// First level of all MQTT topics [default: agentdex]
     #[arg(long, value_name = "PREFIX")]
     mqtt_prefix: Option<String>,
-    /// File with settings [default: agentdex.toml, if it is there]
+    /// File with settings [default: agentdex.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(flags, config.as_deref(), &|name| std::env::var(name).ok())?;
     // An empty registry would clear everything that the broker retains.
     if !settings.data.exists() {
-        bail!("there is no registry in {}: name its directory with --data", settings.data.display());
+        bail!("{}: there is no registry in this directory; name its directory with --data", settings.data.display());
     }
     let line = match Registry::builder(&settings.data).open() {
         Ok(registry) => resync(&settings, &registry)?,
@@ -89,7 +89,7 @@ pub(super) fn publisher_options(settings: &Settings) -> PublisherOptions {
 }
 
 fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<String> {
-    let url = settings.mqtt_url.as_deref().context("which broker? Name it with --mqtt-url mqtt://HOST:PORT")?;
+    let url = settings.mqtt_url.as_deref().context("no broker is named: add --mqtt-url mqtt://HOST:PORT")?;
     let Resynced { published, cleared } = mqtt::resync(url, registry.clone(), publisher_options(settings))?;
     registry.close();
     Ok(format!("{published} descriptions published, {cleared} cleared"))
@@ -107,7 +107,7 @@ fn ask_server(data: &Path) -> anyhow::Result<String> {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Ok("the running server does it; its log says when it is done".into())
+    Ok("the running server was asked to resync; its log says when it is done".into())
 }
 
 /// Does what is asked for by [`REQUEST`], for as long as a server runs.
@@ -115,9 +115,9 @@ pub(super) async fn resync_on_request(data: PathBuf, publisher: Arc<Publisher>) 
     let request = data.join(REQUEST);
     loop {
         if fs::remove_file(&request).is_ok() {
-            tracing::info!("resync of the MQTT broker asked for");
+            tracing::info!("a resync of the MQTT broker was requested");
             publisher.resync();
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     /// Serve no MQTT
     #[arg(long, conflicts_with = "mqtt_listen")]
     no_mqtt: bool,
-    /// Also publish to this broker: mqtt://HOST:PORT or mqtts://HOST:PORT
+    /// Also publish to this MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT
     #[arg(long, value_name = "URL")]
     mqtt_url: Option<String>,
     /// PEM file with the certificates that an mqtts broker is trusted by [default: those of the system]
@@ -200,7 +200,7 @@ fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http:
     http::Options {
         cors_origins: settings.cors_origins.clone(),
         public_url: settings.public_url.clone(),
-        mqtt: endpoint.map(mqtt::Endpoint::door),
+        mqtt: endpoint.map(mqtt::Endpoint::handle),
         ..http::Options::default()
     }
 }

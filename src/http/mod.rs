@@ -75,7 +75,7 @@ pub struct Options {
     pub stop: Stop,
     /// Where clients are brought that speak MQTT over WebSocket at `/mqtt`; none: they aren't.
     #[cfg(feature = "mqtt")]
-    pub mqtt: Option<crate::mqtt::Door>,
+    pub mqtt: Option<crate::mqtt::EndpointHandle>,
 }
 
 impl Default for Options {

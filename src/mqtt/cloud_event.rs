@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn resync_event_says_from_where_on_all_is_told() {
+    fn resync_event_states_the_position_that_all_later_events_follow() {
         let cursor = Position { epoch: Epoch(1), seq: Seq(7) };
         let event = read(&CloudEvents::new(uuid::Uuid::nil()).resync(cursor));
         assert_eq!((&event["type"], &event["data"]["cursor"]), (&json!("io.agentdex.resync"), &event["id"]));

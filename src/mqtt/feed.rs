@@ -16,7 +16,7 @@ use crate::{
 /// How many changes are read from the log at once.
 const CHANGES_AT_ONCE: usize = 64;
 
-/// What is published of a change, and how it is told apart when a filter is matched.
+/// What is published of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
     Event,
@@ -177,7 +177,7 @@ impl Feed {
         Ok((*change.rendition(&THING, payload)).clone())
     }
 
-    /// Topic and payload of the event that tells of changes that are gone; all after `seq` are told.
+    /// Topic and payload of the event for subscribers who missed changes; the next they get comes after `seq`.
     pub fn resync_event(&self, seq: Seq) -> (String, Arc<[u8]>) {
         let cursor = Position { epoch: self.epoch(), seq };
         (self.topics.resync(self.events.source()), self.events.resync(cursor).into_bytes().into())

@@ -1,4 +1,4 @@
-//! The publisher, with a real Mosquitto as the broker that is there already.
+//! The publisher, with a real Mosquitto as the existing broker.
 
 use std::{
     fs,
@@ -139,8 +139,8 @@ fn options() -> PublisherOptions {
     PublisherOptions { max_backoff: Duration::from_millis(400), ..PublisherOptions::default() }
 }
 
-/// Waits until the broker has taken everything.
-fn settle(broker: &Broker, registry: &Registry) {
+/// Waits until the broker has acknowledged everything.
+fn wait_for_acknowledgements(broker: &Broker, registry: &Registry) {
     let follower = format!("mqtt:127.0.0.1:{}/agentdex", broker.port);
     eventually("the last PUBACK", || {
         registry.position(&follower).unwrap().is_some_and(|cursor| cursor.seq == registry.last_seq())
@@ -165,17 +165,17 @@ fn nothing_is_missing_after_the_broker_was_down() {
     let mut broker = Broker::open();
     let (registry, _directory) = registry();
     let publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     let session = ["-c", "-i", "reader", "-q", "1", "-t", "agentdex/events/#"];
     let mut subscriber = Subscriber::start(broker.port, &session);
     put_many(&registry, 0..10);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     broker.halt();
     put_many(&registry, 10..300);
     registry.remove("urn:agent:7").unwrap();
     broker.go_on();
     assert_all_events(&mut subscriber, 301);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     let retained = broker.retained();
     assert_eq!(retained.len(), 299);
     assert!(!retained.contains(&"agentdex/things/urn:agent:7".to_owned()));
@@ -190,13 +190,13 @@ fn registry_that_was_down_publishes_what_was_missed() {
     let broker = Broker::open();
     let (registry, _directory) = registry();
     let publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     publisher.stop();
     let mut subscriber = Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/events/#"]);
     put_many(&registry, 0..50);
     let publisher = publish(&broker, &registry);
     assert_all_events(&mut subscriber, 50);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     assert_eq!(broker.retained().len(), 50);
     drop(publisher);
 }
@@ -210,7 +210,7 @@ fn broker_that_forgot_everything_gets_the_state_again() {
     let (registry, _directory) = registry();
     put_many(&registry, 0..200);
     let publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     eventually("the retained state", || broker.retained().len() == 200);
     broker.halt();
     broker.wipe();
@@ -229,7 +229,7 @@ fn resync_that_was_interrupted_is_done_again() {
     let (registry, _directory) = registry();
     put_many(&registry, 0..3);
     let publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     publisher.stop();
     broker.publish_retained(&["agentdex/things/urn:gone".into()]);
     // As it is kept from the beginning of a resync to its end; the broker has a session all the while.
@@ -252,11 +252,11 @@ fn messages_that_the_broker_refuses_hold_up_no_others() {
         let broker = Broker::start(&format!("allow_anonymous true\n{limit}"), |_| {});
         let (registry, _directory) = registry();
         let publisher = publish(&broker, &registry);
-        settle(&broker, &registry);
+        wait_for_acknowledgements(&broker, &registry);
         registry.put(&agent("urn:before", "small", &[])).unwrap();
         registry.put(&agent("urn:large", &"x".repeat(300_000), &["chat"])).unwrap();
         registry.put(&agent("urn:after", "small", &["chat"])).unwrap();
-        settle(&broker, &registry);
+        wait_for_acknowledgements(&broker, &registry);
         assert_eq!(broker.retained(), ["agentdex/things/urn:after", "agentdex/things/urn:before"], "{limit}");
         // Event, capability and description.
         assert_eq!(publisher.quarantined(), 3, "{limit}");
@@ -279,9 +279,9 @@ fn messages_that_are_not_allowed_hold_up_no_others() {
     });
     let (registry, _directory) = registry();
     let publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     put_many(&registry, 0..5);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     assert_eq!(publisher.quarantined(), 5);
     assert_eq!(broker.retained().len(), 5);
 }
@@ -301,7 +301,7 @@ fn messages_have_their_media_type() {
         .spawn()
         .unwrap();
     let _publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     // Published until the reader, of which nobody knows how long it takes to start, has its two messages.
     let mut number = 0;
     let lines = std::thread::scope(|scope| {
@@ -309,7 +309,7 @@ fn messages_have_their_media_type() {
         while !output.is_finished() {
             number += 1;
             registry.put(&agent("urn:a", &format!("A {number}"), &[])).unwrap();
-            settle(&broker, &registry);
+            wait_for_acknowledgements(&broker, &registry);
         }
         String::from_utf8(output.join().unwrap().stdout).unwrap()
     });
@@ -375,7 +375,7 @@ fn resync_can_be_asked_for_while_publishing() {
     let (registry, _directory) = registry();
     put_many(&registry, 0..3);
     let publisher = publish(&broker, &registry);
-    settle(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
     broker.publish_retained(&["agentdex/things/urn:gone".into()]);
     publisher.resync();
     eventually("the clearing", || broker.retained().len() == 3);

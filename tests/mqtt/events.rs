@@ -7,7 +7,7 @@ use super::support::{Server, Subscriber, agent, has_mosquitto};
 const VERSIONS: [&str; 2] = ["mqttv311", "mqttv5"];
 
 #[test]
-fn change_is_told_as_event_for_its_capabilities_and_as_state() {
+fn change_is_published_as_event_for_its_capabilities_and_as_state() {
     if !has_mosquitto() {
         return;
     }

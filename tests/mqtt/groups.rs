@@ -45,7 +45,7 @@ fn each_message_goes_to_one_reader_of_a_group() {
 }
 
 #[test]
-fn what_a_reader_leaves_behind_goes_to_another() {
+fn what_a_reader_leaves_unacknowledged_goes_to_another() {
     let server = Server::start();
     let filter = [("$share/readers/agentdex/events/#", 1)];
     let (mut first, _) = Client::connect(server.port(), V5, &Hello::default());

@@ -1,4 +1,4 @@
-//! Changes over MQTT, as clients that others wrote hear of them.
+//! Changes over MQTT, as clients that others wrote receive them.
 
 mod broker;
 mod events;

@@ -31,7 +31,7 @@ fn client(server: &Server, version: Version) -> Client {
 }
 
 #[test]
-fn connack_tells_a_version_5_client_what_is_granted() {
+fn connack_states_what_is_granted_to_a_version_5_client() {
     let server = Server::start();
     let (_client, connack) = Client::connect(server.port(), V5, &Hello::default());
     assert_eq!(connack[..2], [0, 0]);
@@ -43,17 +43,17 @@ fn connack_tells_a_version_5_client_what_is_granted() {
 }
 
 #[test]
-fn keep_alive_that_is_too_long_is_lowered_and_told() {
+fn keep_alive_that_is_too_long_is_lowered_and_stated() {
     let server =
         Server::with(EndpointOptions { max_keep_alive: Duration::from_secs(300), ..EndpointOptions::default() });
-    for (asked, told) in [(0, true), (301, true), (300, false)] {
+    for (asked, stated) in [(0, true), (301, true), (300, false)] {
         let (_client, connack) = Client::connect(server.port(), V5, &Hello { keep_alive: asked, ..Hello::default() });
-        assert_eq!(connack.windows(3).any(|window| window == [0x13, 1, 44]), told, "asked for {asked}");
+        assert_eq!(connack.windows(3).any(|window| window == [0x13, 1, 44]), stated, "asked for {asked}");
     }
 }
 
 #[test]
-fn client_that_says_nothing_is_cut_off_at_one_and_a_half_keep_alives() {
+fn client_that_sends_nothing_is_disconnected_at_one_and_a_half_keep_alives() {
     let server = Server::start();
     for version in BOTH {
         let (mut client, _) = Client::connect(server.port(), version, &Hello { keep_alive: 1, ..Hello::default() });
@@ -77,7 +77,7 @@ fn connection_without_connect_is_closed() {
     let mut garbage = Client::open(server.port(), V5);
     garbage.send(b"GET / HTTP/1.1\r\n\r\n");
     assert!(garbage.try_receive().is_none());
-    eventually("the end of the connections", || server.endpoint.door().connections() == 0);
+    eventually("the end of the connections", || server.endpoint.handle().connections() == 0);
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn will_is_accepted_and_never_published() {
         let (dying, connack) = Client::connect(server.port(), version, &Hello { will: Some(1), ..Hello::default() });
         assert_eq!(connack[1], 0);
         drop(dying);
-        eventually("the end of the connection", || server.endpoint.door().connections() == 1);
+        eventually("the end of the connection", || server.endpoint.handle().connections() == 1);
         witness.assert_nothing_comes();
         drop(witness);
-        eventually("the end of the connection", || server.endpoint.door().connections() == 0);
+        eventually("the end of the connection", || server.endpoint.handle().connections() == 0);
     }
 }
 
@@ -259,7 +259,7 @@ fn subscriptions_beyond_the_quotas_of_bytes_are_refused() {
     first.unsubscribe(&[&filter("a")]);
     assert_eq!(second.subscribe(&[(&filter("b"), 1)]), [1]);
     drop(first);
-    eventually("the end of the connection", || server.endpoint.door().connections() == 1);
+    eventually("the end of the connection", || server.endpoint.handle().connections() == 1);
     assert_eq!(client(&server, V5).subscribe(&[(&filter("d"), 1)]), [1]);
 }
 
@@ -299,7 +299,7 @@ fn retain_handling_decides_what_is_sent_at_subscription() {
 }
 
 #[test]
-fn retain_flag_is_kept_where_that_is_asked_for() {
+fn retain_flag_is_sent_where_that_is_asked_for() {
     let server = Server::start();
     let (mut plain, mut as_published) = (client(&server, V5), client(&server, V5));
     plain.subscribe(&[("agentdex/#", 0)]);
@@ -326,7 +326,7 @@ fn overlapping_subscriptions_are_one_message_with_all_identifiers() {
 }
 
 #[test]
-fn receive_maximum_of_the_client_is_kept() {
+fn receive_maximum_of_the_client_is_respected() {
     let server = Server::start();
     server.put_many(50);
     let (mut client, _) =
@@ -386,13 +386,13 @@ fn connections_beyond_the_limit_are_refused_with_a_reason() {
     let (_, connack) = Client::connect(server.port(), V3, &Hello::default());
     assert_eq!(connack[1], 3);
     drop(first);
-    eventually("the end of the first connection", || server.endpoint.door().connections() == 0);
+    eventually("the end of the first connection", || server.endpoint.handle().connections() == 0);
     let (_, connack) = Client::connect(server.port(), V3, &Hello::default());
     assert_eq!(connack[1], 0);
 }
 
 #[test]
-fn client_that_takes_over_gets_in_and_the_other_is_told() {
+fn client_that_takes_over_gets_in_and_the_other_is_notified() {
     let server = Server::start();
     for version in BOTH {
         let hello = Hello { client_id: "same", ..Hello::default() };
@@ -426,7 +426,7 @@ fn extended_authentication_is_refused() {
 }
 
 #[test]
-fn stop_tells_version_5_clients_and_ends_all() {
+fn stop_notifies_version_5_clients_and_ends_all() {
     let server = Server::start();
     let (mut three, mut five) = (client(&server, V3), client(&server, V5));
     let port = server.port();

@@ -76,7 +76,7 @@ fn session_away_through_1_000_changes_and_kill_9_gets_each() {
         // What it had acknowledged before may come once more.
         let first = seqs[0].min(2);
         assert_in_order(seqs, first..=last);
-        put_over_http(&server, 0..1);
+        put_over_http(&server, CHANGES + 1..CHANGES + 2);
         assert_eq!(subscriber.next().seq(), last + 1);
     }
 }
@@ -235,7 +235,7 @@ fn clean_start_discards_the_session() {
 }
 
 #[test]
-fn session_expiry_of_version_5_is_kept() {
+fn session_expiry_of_version_5_is_honoured() {
     let server = Server::start();
     let expiring = |seconds: u8| Hello {
         client_id: "reader",
@@ -350,7 +350,7 @@ fn sessions_beyond_the_limit_are_refused() {
     for name in ["one", "two"] {
         assert_eq!(Client::connect(server.port(), V3, &persistent(name)).1, [0, 0]);
     }
-    eventually("the end of the connections", || server.endpoint.door().connections() == 0);
+    eventually("the end of the connections", || server.endpoint.handle().connections() == 0);
     assert_eq!(Client::connect(server.port(), V3, &persistent("three")).1, [0, 3]);
     assert_eq!(Client::connect(server.port(), V3, &persistent("two")).1, [1, 0]);
 }

@@ -15,7 +15,7 @@ fn impatient(stall_timeout: Duration) -> Server {
 }
 
 #[test]
-fn stalled_subscriber_is_cut_off_while_others_go_on() {
+fn stalled_subscriber_is_disconnected_while_others_go_on() {
     if !has_mosquitto() {
         return;
     }
@@ -29,7 +29,7 @@ fn stalled_subscriber_is_cut_off_while_others_go_on() {
         .map(|qos| Subscriber::start(server.port(), &["-k", "600", "-q", qos, "-t", "agentdex/#"]))
         .collect();
     frozen.iter().for_each(Subscriber::freeze);
-    assert_eq!(server.endpoint.door().connections(), 4);
+    assert_eq!(server.endpoint.handle().connections(), 4);
     let large = "x".repeat(300_000);
     for number in 0..40 {
         server.put(&format!("urn:large:{number}"), &large);
@@ -41,7 +41,7 @@ fn stalled_subscriber_is_cut_off_while_others_go_on() {
     for other in &mut others {
         other.take(200);
     }
-    eventually("the end of the stalled connections", || server.endpoint.door().connections() == 2);
+    eventually("the end of the stalled connections", || server.endpoint.handle().connections() == 2);
     server.put("urn:after", "after");
     for other in &mut others {
         assert_eq!(other.next().seq(), 241);
@@ -50,7 +50,7 @@ fn stalled_subscriber_is_cut_off_while_others_go_on() {
 }
 
 #[test]
-fn subscriber_that_never_acknowledges_is_told_why_it_is_cut_off() {
+fn subscriber_that_never_acknowledges_is_disconnected_with_a_reason() {
     let server = impatient(Duration::from_millis(700));
     server.put_many(300);
     let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
@@ -60,7 +60,7 @@ fn subscriber_that_never_acknowledges_is_told_why_it_is_cut_off() {
 }
 
 #[test]
-fn subscriber_that_pings_and_never_acknowledges_is_cut_off() {
+fn subscriber_that_pings_and_never_acknowledges_is_disconnected() {
     let server = impatient(Duration::from_millis(700));
     server.put_many(300);
     let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());

@@ -111,7 +111,7 @@ fn serve(data: &std::path::Path) -> ServerProcess {
 }
 
 #[test]
-fn client_over_websocket_hears_of_changes() {
+fn client_over_websocket_receives_changes() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path());
     for version in [V3, V5] {
@@ -155,7 +155,7 @@ fn websocket_closes_when_the_connection_ends() {
 }
 
 #[test]
-fn stopping_server_says_goodbye_over_websocket() {
+fn stopping_server_disconnects_over_websocket() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path());
     let mut socket = WebSocket::open(&server);

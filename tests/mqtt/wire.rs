@@ -22,7 +22,7 @@ pub enum Version {
     V5,
 }
 
-/// What a client says when it connects.
+/// What a client sends when it connects.
 pub struct Hello<'a> {
     pub client_id: &'a str,
     pub clean: bool,
@@ -85,7 +85,7 @@ impl Client {
         (client, connack.body)
     }
 
-    /// Connects to the socket and says nothing.
+    /// Connects to the socket and sends nothing.
     pub fn open(port: u16, version: Version) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -177,7 +177,7 @@ impl Client {
         unsuback.body[self.header_bytes()..].to_vec()
     }
 
-    /// Publishes, which nobody may.
+    /// Publishes, which no client may.
     pub fn publish(&mut self, qos: u8) {
         let mut body = Vec::new();
         put_string(&mut body, "agentdex/things/urn:forged");

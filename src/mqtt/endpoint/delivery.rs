@@ -6,10 +6,11 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::feed::{ Family, Next},
+    super::feed::{Family, Next},
     delivery_options::DeliveryOptions,
     engine::{Engine, Sent},
-    group::{Assigned, Group, Place},
+    group::{Assigned, Group},
+    in_flight::{InFlight, Origin, Redelivered},
     index::SubscriptionIndex,
     packets::Outgoing,
     retained::{Scan, Scanned},
@@ -49,17 +50,6 @@ enum Step {
     WindowFull,
 }
 
-/// What an in-flight message is part of.
-enum Origin {
-    Own(Source),
-    Group(Arc<Group>, Place),
-}
-
-struct InFlight {
-    packet_id: u16,
-    origin: Origin,
-}
-
 /// The change whose messages are being sent.
 struct Current {
     change: Arc<Change>,
@@ -75,7 +65,7 @@ pub(super) struct Delivery {
     /// The last change that was examined completely, and how many messages of the next were.
     position: (Seq, usize),
     current: Option<Current>,
-    in_flight: VecDeque<InFlight>,
+    in_flight: InFlight,
     /// What an earlier connection left unacknowledged, with its packet ids.
     redelivery: VecDeque<(u16, Source)>,
     scans: VecDeque<Scan>,
@@ -93,7 +83,7 @@ impl Delivery {
         let mut delivery = Delivery {
             position: (progress.seq, progress.messages),
             current: None,
-            in_flight: VecDeque::new(),
+            in_flight: InFlight::default(),
             redelivery: std::mem::take(&mut progress.in_flight).into(),
             scans: VecDeque::new(),
             shared: VecDeque::new(),
@@ -149,11 +139,7 @@ impl Delivery {
     /// Takes note of messages that the client has acknowledged; true if there are any.
     pub fn acknowledge(&mut self, packet_ids: &[u16]) -> bool {
         for packet_id in packet_ids {
-            let place = self.in_flight.iter().position(|message| message.packet_id == *packet_id);
-            let message = place.and_then(|place| self.in_flight.remove(place));
-            if let Some(InFlight { origin: Origin::Group(group, place), .. }) = message {
-                group.acknowledge(place);
-            }
+            self.in_flight.acknowledge(*packet_id);
             self.moves += 1;
         }
         !packet_ids.is_empty()
@@ -166,10 +152,6 @@ impl Delivery {
 
     /// Where another connection goes on.
     pub fn progress(&self) -> Progress {
-        let own = self.in_flight.iter().filter_map(|message| match &message.origin {
-            Origin::Own(source) => Some((message.packet_id, source.clone())),
-            Origin::Group(..) => None,
-        });
         let scan = self.scans.front();
         Progress {
             epoch: self.index.feed.epoch(),
@@ -177,17 +159,13 @@ impl Delivery {
             messages: self.position.1,
             resync: self.resync,
             retained: scan.and_then(|scan| Some((scan.text.to_string(), scan.after.clone()?))),
-            in_flight: own.chain(self.redelivery.iter().cloned()).collect(),
+            in_flight: self.in_flight.own().chain(self.redelivery.iter().cloned()).collect(),
         }
     }
 
     /// Requeues what others of a group can get.
     pub fn end(self) {
-        for message in self.in_flight {
-            if let Origin::Group(group, place) = message.origin {
-                self.index.groups.requeue(&group, place);
-            }
-        }
+        self.in_flight.requeue(&self.index.groups);
     }
 
     /// Sends as much as there is room for.
@@ -229,10 +207,9 @@ impl Delivery {
 
     fn send(&mut self, engine: &mut Engine, message: &Outgoing<'_>, origin: Origin) {
         self.moves += 1;
-        match (engine.publish(message), origin) {
-            (Sent::Awaiting(packet_id), origin) => self.in_flight.push_back(InFlight { packet_id, origin }),
-            (Sent::Once | Sent::Unsendable, Origin::Group(group, place)) => group.acknowledge(place),
-            (Sent::Once | Sent::Unsendable, Origin::Own(_)) => {}
+        match engine.publish(message) {
+            Sent::Awaiting(packet_id) => self.in_flight.push(packet_id, origin),
+            Sent::Once | Sent::Unsendable => origin.finish(),
         }
     }
 
@@ -266,37 +243,12 @@ impl Delivery {
         }
         let Some((packet_id, source)) = self.redelivery.pop_front() else { return Ok(Step::Nothing) };
         self.moves += 1;
-        let index = self.index.clone();
-        let feed = &index.feed;
-        let (topic, payload, family, options, retain) = match &source {
-            Source::Resync(seq) => {
-                let (topic, payload) = feed.resync_event(*seq);
-                (topic, payload, Family::Event, DeliveryOptions::default(), false)
-            }
-            Source::Retained(id, identifier) => {
-                // A Thing that is gone since was deleted by a change that is still to come, or has been sent.
-                let Some(thing) = feed.registry().find_by_id(id)? else { return Ok(Step::Done(1)) };
-                let identifiers = identifier.iter().copied().collect();
-                let options = DeliveryOptions { identifiers, ..DeliveryOptions::default() };
-                (feed.topics().thing(id), Arc::from(thing.enriched().into_bytes()), Family::Thing, options, true)
-            }
-            Source::Change(seq, message) => {
-                let Next::Change(change) = feed.after(Seq(seq.0.saturating_sub(1)))? else { return Ok(Step::Done(1)) };
-                let messages = feed.messages(&change);
-                let Some(found) = messages.get(*message) else { return Ok(Step::Done(1)) };
-                let matches = index.matcher.matches(feed, &change);
-                let number = u32::try_from(*message).unwrap_or(u32::MAX);
-                let matching = matches.iter().filter(|(_, messages)| messages.binary_search(&number).is_ok());
-                let filters = matching.map(|(filter, _)| filter);
-                let options = DeliveryOptions::of(filters.flat_map(|filter| session.subscriptions.with_filter(filter)));
-                let payload = feed.payload(&change, found.family)?;
-                (found.topic.clone(), payload, found.family, options.unwrap_or_default(), false)
-            }
-        };
-        let options = DeliveryOptions { at_least_once: true, ..options };
-        let outgoing = options.outgoing(&topic, &payload, family);
-        let message = Outgoing { retain: retain || outgoing.retain, packet_id_again: Some(packet_id), ..outgoing };
-        self.send(engine, &message, Origin::Own(source));
+        if let Some(again) = Redelivered::of(&source, &self.index, session)? {
+            let outgoing = again.options.outgoing(&again.topic, &again.payload, again.family);
+            let retain = again.retain || outgoing.retain;
+            let message = Outgoing { retain, packet_id_again: Some(packet_id), ..outgoing };
+            self.send(engine, &message, Origin::Own(source));
+        }
         Ok(Step::Done(1))
     }
 

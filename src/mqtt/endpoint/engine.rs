@@ -32,7 +32,7 @@ const MALFORMED_CONNECT: [u8; 5] = [0x20, 3, 0, 0x81, 0];
 
 type Event = GenericEvent<u16>;
 
-/// Why a client isn't let in.
+/// Why a client isn't accepted.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Refusal {
     InvalidClientId,

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
-    super::feed::{ Feed, Next},
+    super::feed::{Feed, Next},
     matcher::Matcher,
     trie::FilterId,
 };

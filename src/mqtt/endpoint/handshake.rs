@@ -1,4 +1,4 @@
-//! The beginning of a connection: CONNECT, and whether its client is let in.
+//! The beginning of a connection: CONNECT, and whether its client is accepted.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use super::{
 const MAX_CLIENT_ID_BYTES: usize = 1024;
 
 /// Serves one client until it leaves, is cut off, or the endpoint stops. A client that isn't
-/// admitted is told that the server is full.
+/// admitted gets a CONNACK that says that the server is full.
 pub(super) async fn serve<S>(context: Arc<Context>, stream: S, peer: String, admitted: bool)
 where
     S: AsyncRead + AsyncWrite + Send,
@@ -87,7 +87,7 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
     is_qos_unsupported.then_some(Refusal::UnsupportedQos)
 }
 
-/// Gives the client its session, and says what CONNACK has to tell it.
+/// Gives the client its session, and returns what CONNACK states.
 async fn enter(context: &Context, connect: &Connect) -> Result<(Lease, Session, Welcome), Refusal> {
     let options = &context.options;
     let assigned = connect.client_id.is_empty().then(|| format!("agentdex-{}", uuid::Uuid::new_v4()));

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    super::feed::{ Family, Feed},
+    super::feed::{Family, Feed},
     filter::TopicFilter,
     trie::{FilterId, Trie},
 };

@@ -5,7 +5,7 @@
 //! - [`framing`], [`engine`] and [`packets`] speak the protocol;
 //! - [`handshake`] accepts clients, [`connection`] acts on their requests, [`link`] moves bytes;
 //! - [`filter`], [`trie`] and [`matcher`] find the subscriptions that match a change, once for all clients;
-//! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions;
+//! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions, or what is [`in_flight`] again;
 //! - [`session`], [`sessions`] and [`stored`] hold what outlives a connection, [`group`] what clients share,
 //!   [`index`] what all of them have subscribed to and may.
 //!
@@ -20,6 +20,7 @@ mod filter;
 mod framing;
 mod group;
 mod handshake;
+mod in_flight;
 mod index;
 mod link;
 mod matcher;
@@ -57,13 +58,13 @@ use super::{
 };
 use crate::{Error, Registry, Result};
 
-/// How many connections beyond the limit are told so; those beyond that are just closed.
+/// How many connections beyond the limit get a CONNACK that says so; those beyond that are just closed.
 const REFUSED_CONNECTIONS: usize = 64;
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;
 /// The most threads that serve clients.
 const MAX_THREADS: usize = 4;
-/// How often sessions are looked through for those that have expired.
+/// How often expired sessions are ended.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
 /// How long the listener rests when it can't accept, as when there are no file descriptors left.
 const REST: Duration = Duration::from_millis(100);
@@ -84,14 +85,14 @@ const REST: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Endpoint {
     address: SocketAddr,
-    door: Door,
+    handle: EndpointHandle,
     stop: watch::Sender<bool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Brings clients in that come by another way than the endpoint's own socket. Cloning is cheap.
+/// Serves clients that don't come by the endpoint's own socket. Cloning is cheap.
 #[derive(Clone)]
-pub struct Door {
+pub struct EndpointHandle {
     context: Arc<Context>,
     runtime: tokio::runtime::Handle,
     connections: Arc<AtomicUsize>,
@@ -101,7 +102,7 @@ impl Endpoint {
     /// Listens at `address` (host and port; port 0 takes a free one) and serves what `registry` has.
     ///
     /// # Errors
-    /// [`Error::Io`] where the address can't be had, [`Error::InvalidSetting`] for a prefix that
+    /// [`Error::Io`] where the address isn't available, [`Error::InvalidSetting`] for a prefix that
     /// can't start a topic, [`Error::Store`] where the stored sessions can't be read.
     pub fn bind(address: &str, registry: Registry, options: EndpointOptions) -> Result<Endpoint> {
         let topics = Topics::new(&options.prefix)?;
@@ -130,13 +131,13 @@ impl Endpoint {
         let address = listener.local_addr().map_err(failed)?;
         let (stop, stopped) = watch::channel(false);
         let context = Arc::new(Context { index, sessions, options, stop: stopped });
-        let door = Door { context, runtime: runtime.handle().clone(), connections: Arc::default() };
-        let accepting = door.clone();
+        let handle = EndpointHandle { context, runtime: runtime.handle().clone(), connections: Arc::default() };
+        let accepting = handle.clone();
         let thread = std::thread::Builder::new()
             .name("agentdex-mqtt".into())
             .spawn(move || accepting.run(runtime, listener))
             .map_err(failed)?;
-        Ok(Endpoint { address, door, stop, thread: Mutex::new(Some(thread)) })
+        Ok(Endpoint { address, handle, stop, thread: Mutex::new(Some(thread)) })
     }
 
     /// Where it listens.
@@ -144,9 +145,9 @@ impl Endpoint {
         self.address
     }
 
-    /// Brings clients in that come by another way.
-    pub fn door(&self) -> Door {
-        self.door.clone()
+    /// The endpoint for clients that don't come by its own socket.
+    pub fn handle(&self) -> EndpointHandle {
+        self.handle.clone()
     }
 
     /// Disconnects all clients, saves their sessions and ends. Blocks, at most a second longer
@@ -166,7 +167,7 @@ impl Drop for Endpoint {
     }
 }
 
-impl Door {
+impl EndpointHandle {
     /// Serves the client at the other end of `stream`; `peer` names it in the logs.
     pub fn attach<S>(&self, stream: S, peer: impl Into<String>)
     where
@@ -226,9 +227,9 @@ impl Door {
     }
 }
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for EndpointHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Door").field("connections", &self.connections()).finish_non_exhaustive()
+        f.debug_struct("EndpointHandle").field("connections", &self.connections()).finish_non_exhaustive()
     }
 }
 
@@ -250,7 +251,7 @@ impl Drop for Place {
     }
 }
 
-/// Listens at the first of the addresses that can be had.
+/// Listens at the first of the addresses that is available.
 fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
     let mut last = io::Error::new(io::ErrorKind::AddrNotAvailable, "the host has no address");
     for address in addresses {

@@ -9,7 +9,7 @@ use mqtt_protocol_core::mqtt::{
 
 pub(super) type Packet = GenericPacket<u16>;
 
-/// What a client sent and somebody has to act on.
+/// What a client sent.
 #[derive(Debug)]
 pub(super) enum Incoming {
     Connect(Connect),
@@ -74,7 +74,7 @@ pub(super) enum Granted {
     QuotaExceeded,
 }
 
-/// What a CONNACK tells a client of version 5 besides.
+/// What a CONNACK also states to a client of version 5.
 #[derive(Debug, Default)]
 pub(super) struct Welcome {
     pub session_present: bool,
@@ -141,7 +141,7 @@ pub(super) fn publish_v3(message: &Outgoing<'_>, packet_id: Option<u16>) -> Resu
         .build()
 }
 
-/// What a packet says.
+/// Reads a packet.
 pub(super) fn read_packet(packet: Packet) -> Incoming {
     match packet {
         Packet::V3_1_1Connect(connect) => Incoming::Connect(Connect {

@@ -35,7 +35,7 @@ pub(super) struct Progress {
     /// How many messages of the change after that need no sending.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub messages: usize,
-    /// Changes before this one were missed, which the client has to be told.
+    /// Changes before this one were missed, which the client has to be notified of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resync: Option<Seq>,
     /// The subscription whose retained descriptions are being sent, and the last of them that was.

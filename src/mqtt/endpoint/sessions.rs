@@ -328,7 +328,11 @@ fn expires_at(away_since: Timestamp, expiry: u32) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::super::{EndpointOptions, feed::{ENDPOINT_MESSAGES, Feed}, topics::Topics},
+        super::super::{
+            EndpointOptions,
+            feed::{ENDPOINT_MESSAGES, Feed},
+            topics::Topics,
+        },
         *,
     };
 

@@ -82,14 +82,27 @@ impl From<PubAckReason> for Verdict {
     }
 }
 
-/// Whether a connection ended because a message was too large.
-pub(super) fn is_too_large(error: &ConnectionError) -> bool {
-    let ConnectionError::MqttState(error) = error else { return false };
-    match error {
-        // This is how rumqttc reads a PUBACK with a reason code that it shouldn't have.
-        StateError::Deserialization(Error::InvalidConnectReturnCode(code)) => *code == PACKET_TOO_LARGE,
-        StateError::ServerDisconnect { reason_code, .. } => *reason_code == DisconnectReasonCode::PacketTooLarge,
-        _ => false,
+/// Which message ended a connection by its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TooLarge {
+    /// The oldest that isn't acknowledged: PUBACKs come in the order of the messages (5.0, section 4.6).
+    Oldest,
+    /// One of those that aren't acknowledged.
+    Any,
+}
+
+impl TooLarge {
+    /// None: the connection ended for another reason.
+    pub fn of(error: &ConnectionError) -> Option<TooLarge> {
+        let ConnectionError::MqttState(error) = error else { return None };
+        match error {
+            // This is how rumqttc reads a PUBACK with a reason code that it shouldn't have.
+            StateError::Deserialization(Error::InvalidConnectReturnCode(PACKET_TOO_LARGE)) => Some(TooLarge::Oldest),
+            StateError::ServerDisconnect { reason_code: DisconnectReasonCode::PacketTooLarge, .. } => {
+                Some(TooLarge::Any)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use tokio::{
 
 use super::{
     super::feed::Family,
-    limits::{self, Limits, Verdict},
+    limits::{self, Limits, TooLarge, Verdict},
 };
 use crate::change::Seq;
 
@@ -162,8 +162,12 @@ impl Link {
 
     /// After the end of the connection: how large packets may be, if that was the reason.
     pub fn learned_bytes(&self, error: &ConnectionError) -> Option<usize> {
-        let largest = self.in_flight.iter().filter(|message| !message.acknowledged).map(|message| message.bytes).max();
-        largest.filter(|_| limits::is_too_large(error)).map(|bytes| bytes.saturating_sub(1))
+        let mut open = self.in_flight.iter().filter(|message| !message.acknowledged).map(|message| message.bytes);
+        let bytes = match TooLarge::of(error)? {
+            TooLarge::Oldest => open.next(),
+            TooLarge::Any => open.max(),
+        };
+        bytes.map(|bytes| bytes.saturating_sub(1))
     }
 
     fn quarantine(&self, topic: &str, bytes: usize, reason: &str) {

@@ -78,8 +78,8 @@ impl Publisher {
         self.shared.is_connected.load(Ordering::Relaxed)
     }
 
-    /// How many messages the broker has refused for good, by its reason codes or its limits; each is an
-    /// error in the log.
+    /// How many messages were not published since the broker refuses them for good, by its reason codes or
+    /// its limits. Each is an error in the log; one that is due again after a lost connection counts again.
     pub fn quarantined(&self) -> u64 {
         self.shared.quarantined.load(Ordering::Relaxed)
     }
