@@ -95,7 +95,7 @@ async fn enter(context: &Context, connect: &Connect) -> Result<(Lease, Session, 
     let asked = connect.session_expiry.unwrap_or_else(|| seconds(options.default_session_expiry));
     let expiry = asked.min(seconds(options.max_session_expiry));
     let (lease, session, present) = match context.sessions.enter(client_id, connect.clean, expiry).await {
-        Entering::Entered { lease, session, present } => (lease, session, present),
+        Entering::Entered { lease, session, present } => (lease, *session, present),
         Entering::Waiting(_) | Entering::Busy => return Err(Refusal::Busy),
         Entering::Full => return Err(Refusal::Full),
     };

@@ -42,14 +42,14 @@ struct Slots {
 
 enum Slot {
     Connected { lease: u64, evict: Arc<Notify>, gone: watch::Receiver<()> },
-    Away { session: Session, until: Timestamp },
+    Away { session: Box<Session>, until: Timestamp },
 }
 
 /// What becomes of a connection that asks for a session.
 pub(super) enum Entering {
     Entered {
         lease: Lease,
-        session: Session,
+        session: Box<Session>,
         /// Whether the session was there.
         present: bool,
     },
@@ -143,7 +143,7 @@ impl Sessions {
         let there = match slots.by_client.remove(client_id) {
             Some(Slot::Away { session, until }) if !clean && until > Timestamp::now() => Some(session),
             Some(Slot::Away { session, .. }) => {
-                self.end(session);
+                self.end(*session);
                 None
             }
             Some(Slot::Connected { .. }) | None if slots.by_client.len() >= self.limit => return Entering::Full,
@@ -162,7 +162,7 @@ impl Sessions {
             subscriptions: Subscriptions::default(),
             is_stored: false,
         };
-        let mut session = there.unwrap_or_else(new);
+        let mut session = there.unwrap_or_else(|| Box::new(new()));
         session.expiry = expiry;
         Entering::Entered { lease, session, present }
     }
@@ -178,7 +178,7 @@ impl Sessions {
             } else {
                 self.save(&mut session, Some(now));
                 let until = expires_at(now, session.expiry);
-                slots.by_client.insert(lease.client_id.clone(), Slot::Away { session, until });
+                slots.by_client.insert(lease.client_id.clone(), Slot::Away { session: Box::new(session), until });
             }
         }
         // Not before: the lease looks for its slot when it is dropped.
@@ -232,7 +232,7 @@ impl Sessions {
         let expired: Vec<(String, Slot)> = slots.by_client.extract_if(is_over).collect();
         for (_, slot) in expired {
             if let Slot::Away { session, .. } = slot {
-                self.end(session);
+                self.end(*session);
             }
         }
     }
@@ -288,7 +288,7 @@ fn load(index: &SubscriptionIndex) -> Result<Slots> {
     let by_client = sessions.into_iter().map(|(client_id, (session, away_since))| {
         // Whoever was connected when the server ended is away since now.
         let until = expires_at(away_since.unwrap_or_else(Timestamp::now), session.expiry);
-        (client_id, Slot::Away { session, until })
+        (client_id, Slot::Away { session: Box::new(session), until })
     });
     Ok(Slots { by_client: by_client.collect(), leases: 0 })
 }
@@ -352,7 +352,7 @@ mod tests {
         let Entering::Entered { lease, session, present: false } = enter() else { panic!("it was not let in") };
         assert!(matches!(enter(), Entering::Busy));
         runtime.block_on(lease.evicted());
-        sessions.leave(lease, session);
+        sessions.leave(lease, *session);
         assert!(matches!(enter(), Entering::Entered { present: true, .. }));
     }
 }

@@ -206,7 +206,7 @@ impl Worker {
         let messages = self.feed.messages(change);
         for (index, message) in messages.iter().enumerate() {
             let payload = self.feed.payload(change, message.family)?;
-            let completes = (index + 1 == messages.len()).then(|| change.seq);
+            let completes = (index + 1 == messages.len()).then_some(change.seq);
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;
         }
