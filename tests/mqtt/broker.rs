@@ -258,13 +258,14 @@ fn messages_that_the_broker_refuses_hold_up_no_others() {
         registry.put(&agent("urn:after", "small", &["chat"])).unwrap();
         wait_for_acknowledgements(&broker, &registry);
         assert_eq!(broker.retained(), ["agentdex/things/urn:after", "agentdex/things/urn:before"], "{limit}");
-        // Event, capability and description.
-        assert_eq!(publisher.quarantined(), 3, "{limit}");
+        // Event, capability and description; a limit that is learned takes several attempts.
+        let quarantined = publisher.quarantined();
+        assert!(quarantined >= 3 && (quarantined == 3 || limit.starts_with("message")), "{quarantined} with {limit}");
         // Also while everything is published again.
         broker.publish_retained(&["agentdex/things/urn:gone".into()]);
         publisher.resync();
         eventually("the clearing", || broker.retained().len() == 2);
-        eventually("the end of the resync", || publisher.quarantined() == 4);
+        eventually("the end of the resync", || publisher.quarantined() > quarantined);
     }
 }
 
