@@ -1,5 +1,5 @@
-//! `/.well-known/wot`: the directory as a Thing (WoT Discovery, sections 6.1 and 7.3.2.1), so that WoT
-//! clients find their way by what they know already.
+//! `/.well-known/wot`: the directory as a Thing (WoT Discovery, sections 6.1 and 7.3.2.1), whose properties,
+//! actions and events WoT consumers such as node-wot can use as they are.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -75,81 +75,132 @@ fn description(base: &str, id: &str) -> Value {
         "links": [{"rel": "service-doc", "href": "openapi.json", "type": "application/json"}],
         "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}},
         "security": "nosec_sc",
-        "schemaDefinitions": {
-            "problem": {"type": "object", "properties": {"title": {"type": "string"}, "status": {"type": "integer"}}},
-        },
-        "properties": {"things": things()},
+        "schemaDefinitions": {"problem": object(json!({
+            "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
+            "code": {"type": "string"}, "detail": {"type": "string"},
+        }))},
+        "properties": properties(),
         "actions": actions(),
         "events": events(),
     })
 }
 
-fn things() -> Value {
+fn properties() -> Value {
+    let page = json!({
+        "offset": {"type": "integer", "minimum": 0},
+        "limit": {"type": "integer", "minimum": 1},
+        "sort_by": {"type": "string", "enum": ["id", "title", "created", "modified"]},
+        "sort_order": {"type": "string", "enum": ["asc", "desc"]},
+    });
+    let property = |title: &str, schema: Value, href: &str| {
+        let mut property = schema;
+        property["title"] = title.into();
+        property["readOnly"] = true.into();
+        property["uriVariables"] = page.clone();
+        property["forms"] = json!([form(href, "GET", &["readproperty"], "application/ld+json")]);
+        property
+    };
+    let list = json!({"type": "array", "items": {"type": "object"}});
+    let collection = object(json!({
+        "total": {"type": "integer"}, "members": list, "@id": {"type": "string"}, "next": {"type": "string"},
+    }));
     json!({
-        "title": "All Things",
-        "type": "array",
-        "items": {"type": "object"},
-        "readOnly": true,
-        "uriVariables": {
-            "offset": {"type": "integer", "minimum": 0},
-            "limit": {"type": "integer", "minimum": 1},
-            "format": {"type": "string", "enum": ["array", "collection"]},
-            "sort_by": {"type": "string", "enum": ["id", "title", "created", "modified"]},
-            "sort_order": {"type": "string", "enum": ["asc", "desc"]},
-        },
-        "forms": [form("things{?offset,limit,format,sort_by,sort_order}", "GET", "readproperty", "application/ld+json")],
+        "things": property("All Things", list, "things{?offset,limit,sort_by,sort_order}"),
+        "thingCollection": property(
+            "A page of Things, with their number and the next page", collection,
+            "things?format=collection{&offset,limit,sort_by,sort_order}",
+        ),
     })
 }
 
 fn actions() -> Value {
     let id = json!({"id": {"type": "string", "format": "uri-reference"}});
-    let td = json!({"type": "object"});
-    let action = |title: &str, is_safe: bool, uri_variables: &Value, form: Value| json!({"title": title, "safe": is_safe, "uriVariables": uri_variables, "forms": [form]});
-    let with_input = |mut action: Value, content_type: &str| {
-        action["input"] = td.clone();
-        action["forms"][0]["contentType"] = content_type.into();
-        action
-    };
-    let td_json = "application/td+json";
-    let search = json!({"q": {"type": "string"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}});
+    let thing = || json!({"type": "object"});
+    let created = || object(json!({"id": {"type": "string"}, "warnings": {"type": "array"}}));
     json!({
-        "createAnonymousThing": with_input(
-            action("Register a Thing that gets its id", false, &json!({}),
-                form("things", "POST", "invokeaction", "application/json")),
-            td_json,
-        ),
-        "createThing": with_input(
-            action("Register a Thing", false, &id, form("things/{id}", "PUT", "invokeaction", "application/json")),
-            td_json,
-        ),
-        "updateThing": with_input(
-            action("Replace a Thing", false, &id, form("things/{id}", "PUT", "invokeaction", EMPTY)),
-            td_json,
-        ),
-        "partiallyUpdateThing": with_input(
-            action("Change a Thing", false, &id, form("things/{id}", "PATCH", "invokeaction", EMPTY)),
-            "application/merge-patch+json",
-        ),
-        "retrieveThing": action("Read a Thing", true, &id, form("things/{id}", "GET", "invokeaction", td_json)),
-        "deleteThing": action("Remove a Thing", false, &id, form("things/{id}", "DELETE", "invokeaction", EMPTY)),
-        "search": action(
-            "Find Things by what they can do", true, &search,
-            form("search{?q,limit,offset}", "GET", "invokeaction", "application/json"),
-        ),
+        "createAnonymousThing": Action::new("Register a Thing; the directory assigns its id", "POST", "things", TD_JSON)
+            .input(thing()).output(created(), JSON),
+        "createThing": Action::new("Register a Thing under its id", "PUT", "things/{id}", TD_JSON)
+            .uri_variables(&id).input(thing()).output(created(), JSON),
+        "updateThing": Action::new("Replace a Thing", "PUT", "things/{id}", TD_JSON).uri_variables(&id).input(thing()),
+        "partiallyUpdateThing": Action::new("Change a Thing by a merge patch", "PATCH", "things/{id}", JSON)
+            .or_content_type("application/merge-patch+json").uri_variables(&id).input(thing()),
+        "retrieveThing": Action::new("Read a Thing", "GET", "things/{id}", TD_JSON)
+            .uri_variables(&id).output(thing(), TD_JSON).safe(),
+        "deleteThing": Action::new("Remove a Thing", "DELETE", "things/{id}", JSON).uri_variables(&id),
+        "search": Action::new("Find Things by what they can do", "GET", "search{?q,capability,limit,offset}", JSON)
+            .uri_variables(&json!({
+                "q": {"type": "string"}, "capability": {"type": "string"},
+                "limit": {"type": "integer", "minimum": 1}, "offset": {"type": "integer", "minimum": 0},
+            }))
+            .output(object(json!({"total": {"type": "integer"}, "hits": {"type": "array", "items": {"type": "object"}}})), JSON)
+            .safe(),
     })
 }
 
+/// An action affordance with one form.
+struct Action(Value);
+
+impl Action {
+    fn new(title: &str, method: &str, href: &str, content_type: &str) -> Action {
+        let form = form(href, method, &["invokeaction"], content_type);
+        Action(json!({"title": title, "safe": false, "forms": [form]}))
+    }
+
+    /// Adds a second form with the content type of the specification, behind one that every consumer can write.
+    fn or_content_type(mut self, content_type: &str) -> Action {
+        let mut form = self.0["forms"][0].clone();
+        form["contentType"] = content_type.into();
+        if let Some(forms) = self.0["forms"].as_array_mut() {
+            forms.push(form);
+        }
+        self
+    }
+
+    fn uri_variables(mut self, variables: &Value) -> Action {
+        self.0["uriVariables"] = variables.clone();
+        self
+    }
+
+    fn input(mut self, schema: Value) -> Action {
+        self.0["input"] = schema;
+        self
+    }
+
+    /// Actions without one are answered with 204: their forms have no `response`.
+    fn output(mut self, schema: Value, content_type: &str) -> Action {
+        self.0["output"] = schema;
+        self.0["forms"][0]["response"] = json!({"contentType": content_type});
+        self
+    }
+
+    fn safe(mut self) -> Value {
+        self.0["safe"] = true.into();
+        self.0
+    }
+}
+
+impl serde::Serialize for Action {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Each event has two forms. Consumers take the first: like node-wot's, they receive only messages that have
+/// no name, and read their data by the content type of the form. The second is that of WoT Discovery.
 fn events() -> Value {
     let event = |title: &str, kind: ChangeKind| {
-        let mut form =
-            form(&format!("events/{}{{?diff}}", kind.as_str()), "GET", "subscribeevent", "text/event-stream");
-        form["subprotocol"] = "sse".into();
-        form["contentType"] = "text/event-stream".into();
+        let form = |variables: &str, content_type: &str| {
+            let href = format!("events/{}{variables}", kind.as_str());
+            let mut form = form(&href, "GET", &["subscribeevent", "unsubscribeevent"], content_type);
+            form["subprotocol"] = "sse".into();
+            form
+        };
         json!({
             "title": title,
             "data": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
             "uriVariables": {"diff": {"type": "boolean"}},
-            "forms": [form],
+            "forms": [form("?unnamed=true{&diff}", JSON), form("{?diff}", "text/event-stream")],
         })
     };
     json!({
@@ -159,15 +210,19 @@ fn events() -> Value {
     })
 }
 
-/// What TD 1.1, which asks for a content type of every response, calls that of an empty one.
-const EMPTY: &str = "application/x-empty";
+const JSON: &str = "application/json";
+const TD_JSON: &str = "application/td+json";
 
-fn form(href: &str, method: &str, op: &str, answer: &str) -> Value {
+fn object(properties: Value) -> Value {
+    json!({"type": "object", "properties": properties})
+}
+
+fn form(href: &str, method: &str, op: &[&str], content_type: &str) -> Value {
     json!({
         "href": href,
         "htv:methodName": method,
-        "op": [op],
-        "response": {"contentType": answer},
+        "op": op,
+        "contentType": content_type,
         "additionalResponses": [
             {"success": false, "contentType": "application/problem+json", "schema": "problem"},
         ],

@@ -21,9 +21,11 @@ fn own_description_is_a_valid_directory_whose_links_resolve() {
     let things = format!("/{}", href.split('{').next().unwrap());
     assert_eq!(registry.get(&things).expect(200).json(), json!([]));
     for (name, event) in description["events"].as_object().unwrap() {
-        let href = event["forms"][0]["href"].as_str().unwrap().split('{').next().unwrap();
-        let head = registry.head(&format!("/{href}")).expect(200);
-        assert_eq!(head.header("content-type"), "text/event-stream", "{name}");
+        for form in event["forms"].as_array().unwrap() {
+            let href = form["href"].as_str().unwrap().split('{').next().unwrap();
+            let head = registry.head(&format!("/{href}")).expect(200);
+            assert_eq!(head.header("content-type"), "text/event-stream", "{name}");
+        }
     }
     let again = registry.call("GET", "/.well-known/wot").header("if-none-match", &answer.header("etag")).send();
     again.expect(304);

@@ -22,6 +22,13 @@ pub fn run_javascript(program: &str, input: &str) -> Option<String> {
         .or_else(|| skipped("needs node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
 }
 
+/// What a JavaScript module writes that reads `input`, beside node-wot.
+pub fn run_node_wot(program: &str, input: &str) -> Option<String> {
+    env::var_os("AGENTDEX_NODE_WOT")
+        .and_then(|folder| run(node(program).current_dir(folder), input))
+        .or_else(|| skipped("needs node, and AGENTDEX_NODE_WOT that names a folder with @node-wot/binding-http"))
+}
+
 /// What a JavaScript module writes that reads `input` and needs npm only.
 pub fn run_node(program: &str, input: &str) -> Option<String> {
     run(&mut node(program), input).or_else(|| skipped("needs node and npm"))
