@@ -40,8 +40,8 @@ struct Page {
     summary = "Read the change log",
     params(
         ("since" = Option<String>, Query, description = "A position, or `<epoch>-<position>`: only changes after it"),
-        ("limit" = Option<u64>, Query, description = "At most so many; 100 unless given, 1,000 at most"),
-        ("wait" = Option<u64>, Query, description = "Where there is none, wait so many seconds for one; 60 at most"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
     ),
     responses(
         (status = 200, description = "In order, without gaps", body = super::schemas::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link" = String, description = "`next`"))),

@@ -39,7 +39,7 @@ pub(super) const END: &str = "/history";
     params(
         ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
         ("since" = Option<u64>, Query, description = "Only changes after this position"),
-        ("limit" = Option<u64>, Query, description = "At most so many; 100 unless given, 1,000 at most, and fewer where they are large"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000, and fewer where they are large"),
     ),
     responses(
         (status = 200, description = "Oldest first", body = super::schemas::History, headers(("Link" = String, description = "`next`"))),

@@ -12,7 +12,7 @@ use utoipa_swagger_ui::Config;
 
 use super::{
     batch, changes, events, export, health, history, home, import, imports, metrics, own_description,
-    parameters::Parameters, problem::Problem, query_languages, search, thing, things, validate,
+    parameters::Parameters, problem::Problem, query_languages, schemas::Constraints, search, thing, things, validate,
 };
 use crate::Error;
 
@@ -32,11 +32,12 @@ use crate::Error;
         imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
         events::of_type, health::live, health::ready, metrics::exposition, own_description::page, home::page, document,
     ),
+    modifiers(&Constraints),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
-        (name = "import", description = "Descriptions in other formats, in and out, and the URLs that are followed"),
-        (name = "search", description = "Who can do what"),
-        (name = "changes", description = "What happened, as a log and as events"),
+        (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),
+        (name = "search", description = "Find agents by what they can do"),
+        (name = "changes", description = "The change log, and events"),
         (name = "about", description = "The registry itself"),
     ),
 )]

@@ -1,4 +1,4 @@
-//! Query parameters: read strictly, so that a misspelt one is told and not ignored.
+//! Query parameters: read strictly, so that a misspelled one is refused and not ignored.
 
 use std::borrow::Cow;
 
@@ -13,6 +13,9 @@ const FILTERS: [&str; 10] =
     ["capability", "type", "tag", "vendor", "protocol", "security", "tenant", "channel", "status", "signature"];
 /// What may be given more than once beside the filters.
 const REPEATABLE: [&str; 3] = ["format", "source_format", "facets"];
+
+/// The largest number of a parameter: what JSON numbers hold exactly (RFC 7493, section 2.2).
+pub(super) const LARGEST_NUMBER: u64 = (1 << 53) - 1;
 
 /// The query parameters of a request.
 #[derive(Debug, Default)]
@@ -58,11 +61,11 @@ impl Parameters {
         self.pairs.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// `true` or `false`; a parameter without value is `true`.
+    /// `true` or `false`.
     pub(super) fn flag(&self, name: &str) -> Result<bool, Problem> {
         match self.text(name) {
             None | Some("false") => Ok(false),
-            Some("true" | "") => Ok(true),
+            Some("true") => Ok(true),
             Some(other) => Err(Problem::invalid_parameter(
                 name,
                 format!("`{name}` is {:?}, but must be true or false", excerpt(other)),
@@ -70,12 +73,16 @@ impl Parameters {
         }
     }
 
-    /// A whole number of at least `minimum`.
+    /// A whole number from `minimum` to [`LARGEST_NUMBER`].
     pub(super) fn number(&self, name: &str, minimum: u64) -> Result<Option<u64>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let number = text.parse().ok().filter(|number| *number >= minimum && !text.starts_with('+'));
+        let number =
+            text.parse().ok().filter(|number| (minimum..=LARGEST_NUMBER).contains(number) && !text.starts_with('+'));
         number.map(Some).ok_or_else(|| {
-            let detail = format!("`{name}` is {:?}, but must be a whole number of at least {minimum}", excerpt(text));
+            let detail = format!(
+                "`{name}` is {:?}, but must be a whole number from {minimum} to {LARGEST_NUMBER}",
+                excerpt(text)
+            );
             Problem::invalid_parameter(name, detail)
         })
     }

@@ -1,24 +1,25 @@
-//! `/search/jsonpath`, `/search/xpath`, `/search/sparql`: known to WoT Discovery, not offered here.
+//! `/search/jsonpath`, `/search/xpath`, `/search/sparql`: query languages of WoT Discovery that are not offered.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 
 use super::problem::Problem;
 
-/// Says so: 501 is what WoT Discovery asks for.
+/// Refuses with 501, as WoT Discovery requires.
 #[utoipa::path(
-    get,
+    method(get, post),
     path = "/search/{language}",
     tag = "search",
-    summary = "Known to WoT Discovery, not offered",
+    summary = "Query languages of WoT Discovery that are not offered",
     params(
         ("language" = String, Path, description = "`jsonpath`, `xpath` or `sparql`"),
     ),
     responses(
+        (status = 404, description = "Not a query language of WoT Discovery", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 501, description = "Not offered", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let language = request.match_info().get("language").unwrap_or_default();
-    let detail = format!("this registry does not answer {language} queries; GET /search?q= looks for words");
+    let detail = format!("this registry does not offer {language} queries; GET /search?q= finds Things by words");
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", detail))
 }

@@ -19,7 +19,8 @@ use crate::{
 
 /// Beside the filters.
 const KNOWN: [&str; 6] = ["q", "limit", "offset", "format", "facets", "consistent"];
-const FACETS: [(&str, FacetField); 9] = [
+/// The names of facets.
+pub(super) const FACETS: [(&str, FacetField); 9] = [
     ("capability", FacetField::Capability),
     ("type", FacetField::Type),
     ("tag", FacetField::Tag),
@@ -66,8 +67,8 @@ struct Link {
     summary = "Find Things by what they can do",
     params(
         ("q" = Option<String>, Query, description = "Words (any), \"phrases\", +must, -not, field:value, prefix*"),
-        ("limit" = Option<u64>, Query, description = "At most so many; 10 unless given, 1,000 at most"),
-        ("offset" = Option<u64>, Query, description = "Pass so many over; with `limit` at most 10,000"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of results: 10 unless given; over 1,000 is served as 1,000"),
+        ("offset" = Option<u64>, Query, description = "Number of results to skip; with `limit` at most 10,000"),
         ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it (`billing@^1.2`: the highest version first); repeated: one of them"),
         ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),
         ("tag" = Option<Vec<String>>, Query, description = "Tags"),
@@ -75,12 +76,12 @@ struct Link {
         ("protocol" = Option<Vec<String>>, Query, description = "Protocols of the forms"),
         ("security" = Option<Vec<String>>, Query, description = "Security schemes"),
         ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
-        ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
+        ("tenant" = Option<Vec<String>>, Query, description = "Tenants; agents that name none support all"),
         ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
         ("status" = Option<Vec<String>>, Query, description = "`stale` where the URL that a description was imported from is broken, else `current`"),
         ("signature" = Option<Vec<String>>, Query, description = "What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`"),
         ("facets" = Option<Vec<String>>, Query, description = "Fields to count, one by one or with commas"),
-        ("consistent" = Option<bool>, Query, description = "See everything acknowledged so far"),
+        ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is in the index"),
     ),
     responses(
         (status = 200, description = "The best first", body = super::schemas::SearchResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"), ("Link" = String, description = "`next`"))),

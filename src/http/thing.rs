@@ -99,9 +99,9 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     ),
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
-        (status = 204, description = "Replaced", headers(("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", body = super::schemas::ThingDescription, content_type = "application/td+json"),
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 204, description = "Replaced", headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
@@ -141,8 +141,8 @@ pub(super) async fn put(
     ),
     request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
     responses(
-        (status = 204, description = "Changed", headers(("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", body = super::schemas::ThingDescription, content_type = "application/td+json"),
+        (status = 204, description = "Changed", headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
         super::schemas::BodyRefusals,
@@ -180,7 +180,7 @@ pub(super) async fn patch(
     ),
     responses(
         (status = 204, description = "Removed"),
-        (status = 200, description = "What a dry run would do"),
+        (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

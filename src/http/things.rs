@@ -40,10 +40,10 @@ const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
     params(
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
     ),
-    request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
+    request_body(content((super::schemas::AnonymousThingDescription = "application/td+json"), (super::schemas::AnonymousThingDescription = "application/ld+json"), (super::schemas::AnonymousThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "How much was mended or is odd"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "What a dry run would do"),
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
@@ -68,13 +68,13 @@ pub(super) async fn create(
     tag = "things",
     summary = "List descriptions",
     params(
-        ("limit" = Option<u64>, Query, description = "At most so many; over 1,000 is served as 1,000; without it everything is sent"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it all are sent"),
         ("offset" = Option<u64>, Query, description = "Pass so many over"),
         ("format" = Option<String>, Query, description = "`array` or `collection`"),
         ("view" = Option<String>, Query, description = "`full` or `summary`: id, title, description, capabilities"),
         ("sort_by" = Option<String>, Query, description = "`id`, or with a `limit`: `title`, `created`, `modified`"),
         ("sort_order" = Option<String>, Query, description = "`asc` or `desc`"),
-        ("q" = Option<String>, Query, description = "Only what matches the words, as in `/search`"),
+        ("q" = Option<String>, Query, description = "Only what matches the query, as in `/search`"),
         ("consistent" = Option<bool>, Query, description = "Filter by everything acknowledged so far"),
         ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it; repeated: one of them"),
         ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),

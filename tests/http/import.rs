@@ -245,7 +245,7 @@ fn dry_run_tells_what_would_be() {
     assert_eq!(foreseen.header("location"), "");
     assert_eq!(changes(&registry), 0);
     import(&registry, "", agent("a", "A")).expect(201);
-    let foreseen = import(&registry, "?dry_run", agent("a", "B")).expect(200).json();
+    let foreseen = import(&registry, "?dry_run=true", agent("a", "B")).expect(200).json();
     assert_eq!((&foreseen["created"], &foreseen["updated"]), (&json!([]), &json!(["urn:agentspec:local:a"])));
     import(&registry, "?dry_run=true&if_exists=refuse", agent("a", "A")).problem(409, "already-exists");
     assert_eq!(changes(&registry), 1);

@@ -1,14 +1,15 @@
 //! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
+mod constraints;
 mod formats;
 mod refusals;
 
 use utoipa::ToSchema;
 
-pub(super) use self::{formats::*, refusals::*};
+pub(super) use self::{constraints::Constraints, formats::*, refusals::*};
 
-/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are kept as they are.
+/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
 #[derive(ToSchema)]
 #[schema(example = json!({
     "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
@@ -23,6 +24,49 @@ pub(super) struct ThingDescription {
     title: String,
     description: Option<String>,
     registration: Option<Registration>,
+}
+
+/// A Thing Description without an `id`: the registry assigns one.
+#[derive(ToSchema)]
+#[schema(example = json!({
+    "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+    "@type": "lmos:Agent",
+    "title": "Weather agent",
+    "lmos:capabilities": [{"id": "forecast", "name": "Weather forecast"}],
+}))]
+pub(super) struct AnonymousThingDescription {
+    title: String,
+    description: Option<String>,
+    registration: Option<Registration>,
+}
+
+/// What a dry run would do.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct DryRun {
+    /// Always `true`.
+    dry_run: bool,
+    id: String,
+    effect: Effect,
+    warnings: Vec<Violation>,
+}
+
+/// What a write does.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(super) enum Effect {
+    Created,
+    Updated,
+    Unchanged,
+    Removed,
+}
+
+/// The description, as `Prefer: return=representation` asks, or what a dry run would do.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(super) enum RepresentationOrDryRun {
+    Representation(ThingDescription),
+    DryRun(DryRun),
 }
 
 /// What the registry knows of a Thing; clients may set `ttl` or `expires`.
@@ -42,8 +86,24 @@ pub(super) struct Registration {
 
 /// A list of whole descriptions, or with `view=summary` of summaries.
 #[derive(ToSchema)]
-#[schema(value_type = Vec<ThingDescription>)]
-pub(super) struct ThingList(Vec<ThingDescription>);
+#[serde(untagged)]
+pub(super) enum ThingList {
+    Array(Vec<ThingDescription>),
+    Collection(ThingCollection),
+}
+
+/// A page with `format=collection`.
+#[derive(ToSchema)]
+pub(super) struct ThingCollection {
+    /// How many Things there are on all pages.
+    total: u64,
+    members: Vec<ThingDescription>,
+    /// The URL of this page.
+    #[schema(rename = "@id")]
+    id: String,
+    /// The URL of the next page.
+    next: Option<String>,
+}
 
 /// A merge patch (RFC 7396). `{}` changes nothing and renews the expiry.
 #[derive(ToSchema)]
@@ -56,7 +116,7 @@ pub(super) struct Created {
     warnings: Vec<Violation>,
 }
 
-/// Something that is wrong, was mended, or is odd.
+/// Something that is wrong, was fixed automatically, or is unusual.
 #[derive(ToSchema)]
 pub(super) struct Violation {
     /// JSON Pointer (RFC 6901).
@@ -71,7 +131,7 @@ pub(super) struct Violation {
 pub(super) struct BatchResult {
     /// From 1.
     line: u64,
-    /// What the line alone would have been answered with: 201, 204 (200 in a dry run) or that of a problem.
+    /// The status of the line: 201, 204 (200 in a dry run) or that of a problem.
     status: u16,
     id: Option<String>,
     etag: Option<String>,
@@ -97,14 +157,14 @@ pub(super) struct Report {
 /// A part of the change log.
 #[derive(ToSchema)]
 pub(super) struct Changes {
-    /// Tells one life of the store from another: positions of another epoch mean nothing.
+    /// Identifies the store: positions of another epoch are not valid.
     epoch: String,
     changes: Vec<Change>,
     /// The end of the log.
     last: u64,
     /// The oldest change that is left.
     oldest: u64,
-    /// Whether changes after `since` are gone, or it lies beyond the end: read `/things` anew.
+    /// Whether changes after `since` are no longer available, or it lies beyond the end: read `/things` again.
     truncated: bool,
 }
 
@@ -149,7 +209,7 @@ pub(super) struct SearchResult {
     /// For each field asked for, the most frequent value first.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<FacetCount>>)]
     facets: (),
-    /// Words that the index has and that were perhaps meant.
+    /// Words of the index that are spelled like those of the query.
     suggestions: Vec<String>,
     /// Whether nothing matched exactly and the hits match words that are spelled alike.
     fuzzy: bool,
@@ -197,11 +257,13 @@ pub(super) struct FacetCount {
 pub(super) struct Problem {
     /// `urn:agentdex:problem:<code>`, or `about:blank`.
     r#type: String,
+    /// The phrase of the status.
     title: String,
     status: u16,
+    /// What is wrong, where, and what to do about it.
     detail: Option<String>,
-    /// A stable code for programs.
-    code: Option<String>,
+    /// The kind of problem as a stable name.
+    code: String,
     /// Everything that is wrong with a description.
     #[schema(rename = "validationErrors")]
     validation_errors: Option<Vec<ValidationError>>,

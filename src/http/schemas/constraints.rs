@@ -1,0 +1,103 @@
+//! What the values of parameters may be, and what every operation answers besides: one table for the whole
+//! OpenAPI document instead of a line at each operation.
+
+use utoipa::{
+    Modify,
+    openapi::{
+        Content, HeaderBuilder, OpenApi, Ref, RefOr, ResponseBuilder,
+        path::{Operation, Parameter, ParameterIn},
+        schema::{ArrayBuilder, ObjectBuilder, Schema, Type},
+    },
+};
+
+use crate::{
+    ChangeKind,
+    http::{parameters::LARGEST_NUMBER, search::FACETS},
+    registry::tracked_sources::SourceStatus,
+    signature,
+};
+
+/// Writes the constraints into the document.
+pub(in crate::http) struct Constraints;
+
+impl Modify for Constraints {
+    fn modify(&self, openapi: &mut OpenApi) {
+        for (path, item) in &mut openapi.paths.paths {
+            let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+            for operation in methods.into_iter().flatten() {
+                constrain(path, operation);
+                add_method_not_allowed(operation);
+            }
+        }
+    }
+}
+
+fn constrain(path: &str, operation: &mut Operation) {
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(parameter) = parameter
+            && let Some(schema) = schema(path, parameter)
+        {
+            parameter.schema = Some(schema);
+        }
+    }
+}
+
+/// The table.
+fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
+    Some(match (parameter.name.as_str(), &parameter.parameter_in) {
+        ("type", ParameterIn::Path) => one_of(&ChangeKind::ALL.map(ChangeKind::as_str)),
+        ("language", ParameterIn::Path) => one_of(&["jsonpath", "xpath", "sparql"]),
+        (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
+        ("limit", _) => whole_number(1),
+        // With a `limit` of 1 or more it is at most 10,000.
+        ("offset", _) if path == "/search" => number_between(0, 9_999),
+        ("offset" | "wait" | "ttl", _) => whole_number(0),
+        ("since", _) if path == "/changes" => matching("^([0-9a-f]{16}-)?[0-9]{1,15}$"),
+        ("since", _) => whole_number(0),
+        ("format", _) if path == "/things" => one_of(&["array", "collection"]),
+        ("view", _) => one_of(&["full", "summary"]),
+        ("sort_by", _) => one_of(&["id", "title", "created", "modified"]),
+        ("sort_order", _) => one_of(&["asc", "desc"]),
+        ("profile", _) => one_of(&["spec", "sdk"]),
+        ("if_exists", _) => one_of(&["replace", "refuse"]),
+        ("version", _) => one_of(&["0.3", "1.0"]),
+        ("status", _) => list(one_of(&[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))),
+        ("signature", _) => list(one_of(&signature::Status::ALL.map(signature::Status::name))),
+        ("facets", _) => {
+            let names = FACETS.map(|(name, _)| name).join("|");
+            list(matching(&format!("^({names})(,({names}))*$")))
+        }
+        _ => return None,
+    })
+}
+
+fn whole_number(minimum: u64) -> RefOr<Schema> {
+    number_between(minimum, LARGEST_NUMBER)
+}
+
+fn number_between(minimum: u64, maximum: u64) -> RefOr<Schema> {
+    let number = ObjectBuilder::new().schema_type(Type::Integer);
+    number.minimum(Some(minimum)).maximum(Some(maximum)).into()
+}
+
+fn one_of(words: &[&str]) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied())).into()
+}
+
+fn matching(pattern: &str) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).into()
+}
+
+fn list(items: RefOr<Schema>) -> RefOr<Schema> {
+    ArrayBuilder::new().items(items).into()
+}
+
+/// Every path refuses methods that it does not have, and names those that it has.
+fn add_method_not_allowed(operation: &mut Operation) {
+    let allow = HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(Type::String)));
+    let response = ResponseBuilder::new()
+        .description("The path does not have this method")
+        .content("application/problem+json", Content::new(Some(Ref::from_schema_name("Problem"))))
+        .header("Allow", allow.description(Some("The methods that the path has")).build());
+    operation.responses.responses.insert("405".to_owned(), response.build().into());
+}
