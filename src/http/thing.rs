@@ -219,7 +219,7 @@ pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Re
         return registry.write(write).await;
     }
     let registry = registry.clone();
-    blocking(move || pollster::block_on(registry.write(write))).await
+    blocking(move || registry.write_blocking(write)).await
 }
 
 /// The response to a write.

@@ -151,7 +151,7 @@ pub(super) fn page_url(path: &str, parameters: &Parameters, offset: usize, limit
 /// The entity tag of the collection, without quotes.
 pub(super) fn collection_tag(registry: &Registry) -> Result<String, Error> {
     let seq = registry.last_seq();
-    Ok(match registry.expired()?.len() {
+    Ok(match registry.expired_count()? {
         0 => seq.to_string(),
         expired => format!("{seq}-{expired}"),
     })

@@ -451,6 +451,15 @@ impl Registry {
         Ok(td::assess(Document::parse(json)?, self.options().strictness))
     }
 
+    /// How many have expired and aren't purged yet. Costs the same however many those are; where thousands
+    /// expire at once, they are counted little by little.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn expired_count(&self) -> Result<usize> {
+        self.0.store.expired_count()
+    }
+
     /// The ids that have expired and aren't purged yet: usually none.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! A Thing as it is read: the stored form and what the registry knows besides.
+//! A Thing as it is read: the stored form and what the registry knows about it.
 
 use crate::{
     Result,

@@ -87,13 +87,6 @@ impl Write {
     }
 }
 
-impl Write {
-    /// Writes on this thread, which may block.
-    fn block(self, registry: &Registry) -> Result<Written> {
-        pollster::block_on(registry.write(Write { may_block: true, ..self }))
-    }
-}
-
 impl From<Verb> for Write {
     fn from(verb: Verb) -> Write {
         Write { verb, precondition: None, dry_run: false, actor: None, may_block: false }
@@ -197,12 +190,21 @@ impl Registry {
         Ok(Written { id, effect, seq, warnings })
     }
 
+    /// [`Registry::write`] for threads that may block: such a thread commits itself, which saves the hand-off
+    /// to another one and back.
+    ///
+    /// # Errors
+    /// As [`Registry::write`].
+    pub fn write_blocking(&self, write: Write) -> Result<Written> {
+        pollster::block_on(self.write(Write { may_block: true, ..write }))
+    }
+
     /// [`Write::register`], waiting until it is durable. Blocks: in asynchronous code use [`Registry::write`].
     ///
     /// # Errors
     /// As [`Registry::write`].
     pub fn register(&self, json: &str) -> Result<Written> {
-        Write::register(json).block(self)
+        self.write_blocking(Write::register(json))
     }
 
     /// [`Write::put`], waiting until it is durable. Blocks.
@@ -210,7 +212,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn put(&self, json: &str) -> Result<Written> {
-        Write::put(json).block(self)
+        self.write_blocking(Write::put(json))
     }
 
     /// Replaces a Thing that is there, waiting until that is durable. Blocks.
@@ -218,7 +220,7 @@ impl Registry {
     /// # Errors
     /// [`Error::NotFound`], else as [`Registry::write`].
     pub fn replace(&self, json: &str) -> Result<Written> {
-        Write::put(json).when(Precondition::Present).block(self).map_err(|error| match error {
+        self.write_blocking(Write::put(json).when(Precondition::Present)).map_err(|error| match error {
             Error::PreconditionFailed { id, .. } => Error::NotFound { id },
             error => error,
         })
@@ -229,7 +231,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn patch(&self, id: &str, patch: &str) -> Result<Written> {
-        Write::patch(id, patch).block(self)
+        self.write_blocking(Write::patch(id, patch))
     }
 
     /// [`Write::remove`], waiting until it is durable. Blocks.
@@ -237,7 +239,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::write`].
     pub fn remove(&self, id: &str) -> Result<Written> {
-        Write::remove(id).block(self)
+        self.write_blocking(Write::remove(id))
     }
 
     fn prepare(&self, document: Document, identity: Identity<'_>, precondition: Precondition) -> Result<Prepared> {

@@ -249,7 +249,7 @@ impl Work {
         }
         let moment = self.moment(view);
         let mut applier = Applier::new(&view.tree.db, self.state, moment);
-        // Failures too are told only once all is durable: they may rest on writes of the same round.
+        // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |writes| applier.apply(Command { writes, moment });
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
         match self.make_durable(view, applier.finish()) {

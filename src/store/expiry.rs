@@ -88,8 +88,12 @@ impl Expiries {
 
     /// See [`super::Store::expired`].
     pub fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<String>> {
-        let mut expired = self.lock();
-        while expired.keys.len() < limit && self.scan_on(&mut expired, now)? {}
+        // Unlocked between the steps: commits don't wait for all of them.
+        while {
+            let mut expired = self.lock();
+            expired.keys.len() < limit && self.scan_on(&mut expired, now)?
+        } {}
+        let expired = self.lock();
         let keys = expired.keys.range(..layout::after_due(now)).take(limit);
         keys.map(|key| layout::id_of_due_key(key).map(str::to_owned)).collect()
     }

@@ -1,8 +1,8 @@
 //! `Log`: the changes in order. Appending to it, reading it (the latest changes from memory, older ones
 //! from the tree), and retention.
 //!
-//! It knows of records only that a creation's description may be left to one; who reads says how that
-//! is had. Another log, such as a replicated one, has to offer the same.
+//! It knows of records only that a creation's description may be left to one; who reads says how to read
+//! that. Another log, such as a replicated one, has to offer the same.
 
 use std::{
     sync::{

@@ -203,6 +203,14 @@ impl Store {
         self.len() == 0
     }
 
+    /// How many have expired and aren't purged yet; where thousands expire at once, some of them don't count yet.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn expired_count(&self) -> Result<usize> {
+        self.view.expiries.count(Timestamp::now(), || 0).map(|(expired, _)| expired)
+    }
+
     /// The ids that have expired and aren't purged yet, at most `limit`, the longest expired first.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Opening: the directory, the lock, the format, and what is kept in memory.
+//! Opening: the directory, the lock, the format, and what is loaded into memory.
 
 use std::{
     fs::{self, DirBuilder},

@@ -40,7 +40,7 @@ impl<'a> Overlay<'a> {
         Ok(held)
     }
 
-    /// What is under a key that readers don't have to be kept from.
+    /// What is under a key whose new value readers may see before it is durable.
     pub fn get_open(&self, key: &IVec) -> Result<Option<IVec>> {
         match self.staged.get(key) {
             Some(staged) => Ok(staged.clone()),
@@ -48,7 +48,7 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// Stages what [`Overlay::get`] was called for, or what readers don't have to be kept from.
+    /// Stages what [`Overlay::get`] was called for, or what readers may see before it is durable.
     pub fn set(&mut self, key: IVec, value: Option<IVec>) {
         let replaced = self.staged.insert(key.clone(), value);
         self.undo.push((key, replaced));

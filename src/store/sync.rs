@@ -64,7 +64,7 @@ impl DataFiles {
     }
 }
 
-/// sled removes a file once its page has been written anew, also in between.
+/// sled removes a file once its page has been rewritten, also in between.
 fn sync_if_there(path: &Path) -> io::Result<()> {
     match File::open(path).and_then(|file| file.sync_data()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
