@@ -29,6 +29,25 @@ impl From<Profile> for agent_spec::Profile {
     }
 }
 
+/// How agents are called at their base.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(super) enum Protocol {
+    /// A POST of the inputs as JSON
+    #[default]
+    Http,
+    /// The A2A protocol over JSON-RPC
+    A2a,
+}
+
+impl From<Protocol> for agent_spec::Protocol {
+    fn from(protocol: Protocol) -> agent_spec::Protocol {
+        match protocol {
+            Protocol::Http => agent_spec::Protocol::Http,
+            Protocol::A2a => agent_spec::Protocol::A2a,
+        }
+    }
+}
+
 /// How a configuration is read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Open Agent Spec")]
@@ -47,6 +66,9 @@ pub(super) struct Reading {
 pub(super) struct AgentSpecMapping {
     #[command(flatten)]
     pub reading: Reading,
+    /// How agents are called at `--base`
+    #[arg(long, value_enum, default_value_t)]
+    pub protocol: Protocol,
     /// The namespace of ids that are no UUID: urn:agentspec:NAME:ID
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub publisher: String,
@@ -67,6 +89,7 @@ impl AgentSpecMapping {
         agent_spec::Options {
             profile: self.reading.profile.into(),
             base,
+            protocol: self.protocol.into(),
             publisher: self.publisher.clone(),
             nested: self.nested,
             tools: self.tools,
@@ -83,7 +106,11 @@ impl AgentSpecMapping {
         };
         let flags = [("nested", self.nested), ("tools", self.tools), ("publish_prompts", self.publish_prompts)];
         let flags = flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| (name, "true"));
-        [("profile", profile), ("publisher", &self.publisher)].into_iter().chain(flags).collect()
+        let protocol = agent_spec::Protocol::from(self.protocol).name();
+        [("profile", profile), ("protocol", protocol), ("publisher", &self.publisher)]
+            .into_iter()
+            .chain(flags)
+            .collect()
     }
 }
 

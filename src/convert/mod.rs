@@ -9,7 +9,7 @@ mod detect;
 mod json_text;
 pub mod lmos_capabilities;
 mod place;
-mod secret_names;
+mod redaction;
 mod shape;
 mod signs;
 mod syntax;

@@ -146,23 +146,14 @@ impl EntryWriter<'_> {
         }
     }
 
-    /// What a description made of an Agent Spec configuration has beside: the tools that an agent has for
-    /// itself, its model, and its prompts if they are published.
+    /// What a description made of an Agent Spec configuration has beside: the model of an agent, and its prompts
+    /// if they are published.
     fn add_agent_spec(&mut self, thing: &Map<String, Value>) {
-        for tool in objects(thing, "agentspec:tools") {
-            if let Some(name) = tool.get("name").and_then(Value::as_str) {
-                self.add_name(name);
-            }
-            for description in texts(tool, "description") {
-                self.add_prose(description);
-            }
-            self.add_data(tool, ["inputs", "outputs"]);
-        }
-        let model =
-            objects(thing, "agentspec:model").flat_map(|model| ["modelName", "provider"].map(|key| texts(model, key)));
+        let model = objects(thing, "agentspec:model")
+            .flat_map(|model| ["agentspec:modelName", "agentspec:provider"].map(|key| texts(model, key)));
         model.flatten().for_each(|text| self.add_prose(text));
         objects(thing, "agentspec:prompts")
-            .flat_map(|prompt| texts(prompt, "text"))
+            .flat_map(|prompt| texts(prompt, "agentspec:text"))
             .for_each(|text| self.add_prose(text));
     }
 
@@ -303,7 +294,8 @@ fn supported<'a>(thing: &'a Map<String, Value>, what: &str) -> impl Iterator<Ite
 fn tags(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
     const MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
     let owners = [thing].into_iter().chain(metadata(thing)).chain(declared_capabilities(thing));
-    let owners = owners.chain(objects(thing, "agentspec:metadata"));
+    let metadata = objects(thing, "agentspec:metadata").filter_map(|literal| literal.get("@value")?.as_object());
+    let owners = owners.chain(metadata);
     owners.flat_map(|owner| MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
 }
 

@@ -129,12 +129,12 @@ fn a_byte_order_mark_is_skipped_and_kept() {
 fn secrets_are_never_kept() {
     let odd = with(json!({
         "url": "https://me:hunter2@echo.example/a2a",
-        "capabilities": {"extensions": [{"uri": "urn:x", "params": {"api_key": "hunter3"}}]},
+        "capabilities": {"extensions": [{"uri": "urn:x", "params": {"api_key": "hunter3hunter3"}}]},
     }));
     let card = card(&odd);
     let rules = found(card.warnings());
     assert!(rules.contains(&("user-info", "/url")), "{rules:?}");
-    assert!(rules.contains(&("secret", "/capabilities/extensions/0/params/api_key")), "{rules:?}");
+    assert!(rules.contains(&("secret-name", "/capabilities/extensions/0/params/api_key")), "{rules:?}");
     let conversion = card.to_thing(&Options::default()).unwrap();
     let (description, kept) = (conversion.things[0].description.text(), &conversion.things[0].source.bytes);
     assert!(!description.contains("hunter") && !String::from_utf8_lossy(kept).contains("hunter"));

@@ -308,8 +308,9 @@ fn forms_are_made_of_the_base() {
     let registry = TestRegistry::start();
     import(&registry, "?base=https://host.example/agents/a", agent("a", "A")).expect(201);
     let thing = registry.get("/things/urn:agentspec:local:a").json();
-    let href = thing["actions"]["invoke"]["forms"][0]["href"].as_str().unwrap();
-    assert!(href.starts_with("https://host.example/agents/a"), "{thing}");
+    assert_eq!(thing["actions"]["A"]["forms"][0]["href"], "https://host.example/agents/a");
+    let problem = import(&registry, "?base=https://host.example/{x}", agent("b", "B")).problem(400, "invalid-document");
+    assert!(problem.to_string().contains("{id} and {name}"), "{problem}");
 }
 
 #[test]

@@ -153,12 +153,13 @@ fn an_agent_is_found_by_its_own_tools_and_its_model() {
         extended(
             thing("urn:a", "Agent", ""),
             json!({
-                "agentspec:tools": [
-                    {"name": "rainRadar", "description": "Sees storms.", "inputs": data("region", "a postal code"), "outputs": data("picture", "")},
-                ],
-                "agentspec:model": {"modelName": "gpt-4o", "provider": "openai"},
-                "agentspec:prompts": [{"field": "system_prompt", "text": "Be courteous."}],
-                "agentspec:metadata": {"tags": ["meteorology"]},
+                "lmos:capabilities": [{
+                    "lmos:id": "rainRadar", "lmos:name": "rainRadar", "lmos:description": "Sees storms.",
+                    "agentspec:input": data("region", "a postal code"), "agentspec:output": data("picture", ""),
+                }],
+                "agentspec:model": {"agentspec:modelName": "gpt-4o", "agentspec:provider": "openai"},
+                "agentspec:prompts": [{"agentspec:field": "system_prompt", "agentspec:text": "Be courteous."}],
+                "agentspec:metadata": {"@type": "@json", "@value": {"tags": ["meteorology"]}},
             }),
         ),
         extended(

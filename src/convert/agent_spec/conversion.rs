@@ -1,22 +1,25 @@
 //! From a configuration to Things, with what is kept of it.
 
-use std::{cell::RefCell, collections::HashSet};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
 
 use super::{
     Configuration, Options,
     effort::Effort,
     findings::{Findings, Spot},
     graph::{Graph, Key},
-    kept,
-    redaction::Redaction,
+    inference::Inference,
     rules,
-    source::Source,
-    thing::{Mapper, checked_base},
+    secrets::Secrets,
+    stored,
+    thing::{Base, Mapper},
 };
 use crate::{
     Error, Result,
     convert::{Conversion, ConvertedThing, Format, MAX_SOURCE_BYTES},
-    td::{Document, Report, Violation},
+    td::{Document, LmosKind, Report, Violation},
 };
 
 impl Configuration {
@@ -45,7 +48,7 @@ impl Configuration {
     /// a Thing Description would be larger than the registry takes, or all of them together.
     pub fn to_things(&self, options: &Options) -> Result<Conversion> {
         let Configuration { main, beside } = self;
-        let base = options.base.as_deref().map(checked_base).transpose().map_err(|message| {
+        let base = options.base.as_deref().map(Base::parse).transpose().map_err(|message| {
             let message = format!("the base can't be that of forms: {message}");
             refusal(Violation::new("", "invalid-base", message), Vec::new())
         })?;
@@ -55,61 +58,151 @@ impl Configuration {
         if !findings.is_valid() {
             return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report: findings.into_report() });
         }
-        let redaction = Redaction::of(&main.value, beside.iter().map(|source| &source.value), options.publish_prompts);
-        let mapper = Mapper {
-            graph: &graph,
-            inference: &inference,
-            redaction: &redaction,
+        let secrets = Secrets::of(main, beside, options.publish_prompts);
+        secrets.report(&mut findings);
+        let Some(clean) = secrets.documents_without(main, beside)? else {
+            return self.map(
+                &Prepared { graph: &graph, inference: &inference, secrets: &secrets, base },
+                options,
+                findings,
+            );
+        };
+        let (main, beside) = &clean;
+        // What was sent is valid, so that nothing about the document without its secrets is news.
+        let graph = Graph::read(main, beside, options.profile, &mut Findings::default());
+        let inference = rules::check(&graph, &mut Findings::default());
+        self.map(&Prepared { graph: &graph, inference: &inference, secrets: &secrets, base }, options, findings)
+    }
+
+    /// Makes Things of a configuration that is valid and has no secrets any more.
+    fn map(&self, prepared: &Prepared<'_, '_>, options: &Options, mut findings: Findings) -> Result<Conversion> {
+        let Prepared { graph, inference, secrets, base } = prepared;
+        let Configuration { main, beside } = self;
+        let mut mapper = Mapper {
+            graph,
+            inference,
+            hidden: secrets.hidden(),
+            sent: &main.value,
             options,
-            base,
+            base: base.clone(),
+            registered: HashSet::new(),
             spec_version: main.version(),
             effort: Effort::for_document(),
             ids: RefCell::default(),
         };
         let Some((root, kind)) = graph.root().and_then(|root| Some((root, mapper.kind(root)?))) else {
-            return Err(no_thing(&graph, findings.into_report().warnings));
+            return Err(no_thing(graph, findings.into_report().warnings));
         };
         if !beside.is_empty() {
-            let message = "the documents of components given beside the configuration aren't kept with it; \
+            let message = "the documents of components given beside the configuration aren't stored with it; \
                            whoever exports it needs them again";
-            findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-kept", || message);
+            findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-stored", || message);
         }
-        let id = mapper.thing_id(root)?;
-        let description = Document::parse(mapper.describe(root, kind, true, &mut findings)?.as_bytes())?;
-        let mut things = vec![ConvertedThing { id, description, source: kept::document(main, &redaction) }];
-        things.extend(parts(&mapper, root, main, &mut findings)?);
+        let mut parts = vec![(root, kind)];
+        parts.extend(mapper.nested_things(root));
+        mapper.check_effort()?;
+        parts = without_repetition(&mapper, parts)?;
+        mapper.registered = parts.iter().map(|(key, _)| *key).collect();
+        check_addresses(&mapper, &parts, &mut findings)?;
+        let things = self.things(&mapper, &parts, secrets, &mut findings)?;
         Ok(Conversion { things, warnings: findings.into_report().warnings })
+    }
+
+    /// The Things of components, the first of which is what the configuration is about.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] where a description would be larger than the registry takes, or they would all
+    /// be: many parts may refer to the same large one.
+    fn things(
+        &self,
+        mapper: &Mapper<'_, '_>,
+        parts: &[(Key, LmosKind)],
+        secrets: &Secrets,
+        findings: &mut Findings,
+    ) -> Result<Vec<ConvertedThing>> {
+        let documents = if parts.len() > 1 { secrets.stored_values(self)? } else { Vec::new() };
+        let mut bytes = 0;
+        let mut things = Vec::with_capacity(parts.len());
+        for (index, (key, kind)) in parts.iter().copied().enumerate() {
+            let id = mapper.thing_id(key)?;
+            let description = mapper.describe(key, kind, findings)?;
+            let source = match index {
+                0 => stored::document(&self.main, secrets),
+                _ => stored::excerpt(mapper.graph, &documents, key, &self.main),
+            };
+            if index > 0 {
+                bytes += description.len() + source.bytes.len();
+            }
+            if bytes > MAX_SOURCE_BYTES {
+                let what = "length in bytes of the Things of the configuration's parts with their sources";
+                return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
+            }
+            let description = Document::parse(description.as_bytes())?;
+            things.push(ConvertedThing { id, description, source });
+        }
+        Ok(things)
     }
 }
 
-/// The Things of the parts of `root` that the options ask for.
+/// The parts without those that are there again.
 ///
 /// # Errors
-/// [`Error::LimitExceeded`] where a description would be larger than the registry takes, or they would all
-/// be: many parts may refer to the same large one.
-fn parts(mapper: &Mapper<'_, '_>, root: Key, main: &Source, findings: &mut Findings) -> Result<Vec<ConvertedThing>> {
-    let nested = mapper.nested_things(root);
-    mapper.check_effort()?;
-    let mut known = HashSet::from([mapper.thing_id(root)?]);
-    let mut bytes = 0;
-    let mut things = Vec::new();
-    for (key, kind) in nested {
+/// [`Error::InvalidSource`] where two different ones would be the same Thing.
+fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> Result<Vec<(Key, LmosKind)>> {
+    let mut known: HashMap<String, Key> = HashMap::new();
+    let mut single = Vec::with_capacity(parts.len());
+    for (key, kind) in parts {
         let id = mapper.thing_id(key)?;
-        if !known.insert(id.clone()) {
-            let message = "another component before this one gives a Thing of the same id, so that this one gives none";
-            findings.warning(|| mapper.graph.at(key), "thing-id-repeated", || message);
+        let Some(first) = known.get(&id).copied() else {
+            known.insert(id, key);
+            single.push((key, kind));
             continue;
+        };
+        if mapper.graph.component(first).members != mapper.graph.component(key).members {
+            let message = format!(
+                "{:?} and this are two components of one id, which would be one Thing; give one of them another id",
+                mapper.graph.pointer(first),
+            );
+            return Err(refusal(Violation::new(mapper.graph.pointer(key), "repeated-id", message), Vec::new()));
         }
-        let description = Document::parse(mapper.describe(key, kind, false, findings)?.as_bytes())?;
-        let source = kept::excerpt(mapper.graph, mapper.redaction, key, main);
-        bytes += description.text().len() + source.bytes.len();
-        if bytes > MAX_SOURCE_BYTES {
-            let what = "length in bytes of the Things of the configuration's parts with what is kept of them";
-            return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
-        }
-        things.push(ConvertedThing { id, description, source });
     }
-    Ok(things)
+    Ok(single)
+}
+
+/// Warns once where nothing says how Things are called.
+///
+/// # Errors
+/// [`Error::InvalidSource`] where several agents would have the same address.
+fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings: &mut Findings) -> Result<()> {
+    let deployed = || parts.iter().filter(|(key, _)| !mapper.is_reached(*key)).count();
+    if mapper.base.as_ref().is_some_and(Base::is_shared) && deployed() > 1 {
+        let message = "several agents would have this address; put `{id}` or `{name}` into it, which stand for those of \
+                       each agent: https://host/agents/{id}";
+        return Err(refusal(Violation::new("", "invalid-base", message), Vec::new()));
+    }
+    let mut missing = parts.iter().map(|(key, _)| *key).filter(|key| mapper.has_no_target(*key));
+    if let Some(first) = missing.next() {
+        let message = || {
+            let more = match missing.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more like it)"),
+            };
+            format!(
+                "nothing says where this is called{more}, so that it is described by capabilities instead of an action; \
+                 pass `--base` (`?base=`) with the URL of the agent"
+            )
+        };
+        findings.warning(|| mapper.graph.at(first), "no-endpoint", message);
+    }
+    Ok(())
+}
+
+/// A configuration without its secrets, and what is known of it.
+struct Prepared<'p, 'd> {
+    graph: &'p Graph<'d>,
+    inference: &'p Inference<'d>,
+    secrets: &'p Secrets,
+    base: Option<Base>,
 }
 
 fn refusal(violation: Violation, warnings: Vec<Violation>) -> Error {

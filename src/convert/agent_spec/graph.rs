@@ -9,7 +9,7 @@ use super::{
     findings::Spot,
     places::{At, PlaceId, Places},
     references::{Definition, REFERENCE, Resolved, State, as_reference},
-    types::{ComponentType, Field},
+    types::{ComponentType, Field, Role},
     version::Version,
 };
 
@@ -102,6 +102,14 @@ impl<'d> Graph<'d> {
     /// Whether its type is `family` or extends it; of a plugin's component nobody knows.
     pub(super) fn is_a(&self, key: Key, family: &str) -> bool {
         matches!(self.component(key).class, Class::Known(known) if known.is_a(family))
+    }
+
+    /// What it is to those around it; of a plugin's component nobody knows.
+    pub(super) fn role(&self, key: Key) -> Role {
+        match self.component(key).class {
+            Class::Known(known) => known.role,
+            Class::Plugin => Role::None,
+        }
     }
 
     /// Whether it comes from a plugin.

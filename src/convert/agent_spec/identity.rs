@@ -1,12 +1,12 @@
 //! Ids of Things, made of those of components.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
     graph::Key,
-    redaction::{Redaction, scrubbed},
-    thing::Mapper,
+    thing::{Mapper, RESERVED},
 };
 use crate::{Error, Result, td::MAX_ID_BYTES};
 
@@ -14,12 +14,9 @@ use crate::{Error, Result, td::MAX_ID_BYTES};
 /// the namespace of URLs (RFC 9562, section 6.6).
 const NAMESPACE: Uuid = Uuid::from_u128(0x40d9_5c17_def5_58e1_8eb1_ff07_09ae_714e);
 
-/// All but the unreserved characters (RFC 3986, section 2.3).
-pub(super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
 impl Mapper<'_, '_> {
     /// The id that a component has as a Thing: a UUID as it is, another id within the publisher's, and
-    /// where there is none one of the component's content, secrets and prompts aside.
+    /// where there is none one of the content that was sent for the component.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] where it would be too long.
@@ -36,7 +33,12 @@ impl Mapper<'_, '_> {
     }
 
     fn content_id(&self, key: Key) -> String {
-        let canonical = Redaction::canonical(self.graph.component(key).members);
+        let spot = self.graph.at(key);
+        let sent = self.sent.pointer(&spot.pointer).filter(|_| spot.document == 0);
+        let canonical = match sent {
+            Some(value) => sorted(value).to_string(),
+            None => sorted(&Value::Object(self.graph.component(key).members.clone())).to_string(),
+        };
         format!("urn:uuid:{}", Uuid::new_v5(&NAMESPACE, canonical.as_bytes()))
     }
 }
@@ -48,7 +50,20 @@ fn of_component(id: &str, publisher: &str) -> String {
     let is_uuid = |uuid: &str| uuid.len() == 36 && Uuid::try_parse(uuid).is_ok();
     match is_uuid(uuid) {
         true => format!("urn:uuid:{}", uuid.to_ascii_lowercase()),
-        false => format!("urn:agentspec:{}:{}", encoded(publisher), encoded(&scrubbed(id))),
+        false => format!("urn:agentspec:{}:{}", encoded(publisher), encoded(id)),
+    }
+}
+
+/// A value whose members are sorted, whatever order serde_json was asked for.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(elements) => elements.iter().map(sorted).collect(),
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+        }
+        scalar => scalar.clone(),
     }
 }
 

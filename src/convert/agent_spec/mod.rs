@@ -7,6 +7,7 @@ mod casting;
 mod coercion;
 mod components;
 mod conversion;
+mod cursor;
 mod document;
 mod effort;
 mod export;
@@ -17,21 +18,23 @@ mod graph;
 mod identity;
 mod inference;
 mod json_schema;
-mod kept;
+mod marks;
 mod pattern;
 mod placeholders;
 mod places;
 mod property;
 mod reader;
-mod redaction;
 mod references;
 mod rules;
 mod scan;
 mod sdk_types;
+mod secrets;
 mod source;
+mod stored;
 mod thing;
 mod types;
 mod version;
+mod yaml_text;
 
 pub use self::{
     export::from_thing,
@@ -50,13 +53,39 @@ pub enum Profile {
     Sdk,
 }
 
+/// How an agent is called at the base that it is deployed at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// A POST of its inputs as JSON.
+    #[default]
+    Http,
+    /// The A2A protocol, version 1.0, over JSON-RPC.
+    A2a,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Protocol; 2] = [Protocol::Http, Protocol::A2a];
+
+    /// Its name in parameters and flags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Http => "http",
+            Protocol::A2a => "a2a",
+        }
+    }
+}
+
 /// How Things are made of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// What the configuration must be valid by.
     pub profile: Profile,
-    /// Where the agent is deployed, such as `https://host/agents/weather`.
+    /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are filled
+    /// in, which several agents need.
     pub base: Option<String>,
+    /// How it is called there.
+    pub protocol: Protocol,
     /// Who publishes the configuration: part of the ids that are made of ids that are no UUIDs.
     pub publisher: String,
     /// Nested agents become Things of their own.
@@ -74,6 +103,7 @@ impl Default for Options {
         Options {
             profile: Profile::default(),
             base: None,
+            protocol: Protocol::default(),
             publisher: "local".to_owned(),
             nested: false,
             tools: false,

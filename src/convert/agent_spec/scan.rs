@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::{
     Profile,
     graph::text_member,
+    marks::component_name,
     places::{At, PlaceId},
     reader::Reader,
-    redaction::component_name,
     references::{DEFINITIONS, REFERENCE},
     types::{ComponentType, Secrecy},
 };

@@ -23,8 +23,17 @@ impl Source {
     /// Reads a document.
     pub(super) fn parse(bytes: &[u8], syntax: Syntax) -> Result<Source> {
         let json = syntax.to_json(bytes)?.into_owned();
-        let (value, duplicates) = td::parse_json(&json)?;
         let has_byte_order_mark = bytes.starts_with(BYTE_ORDER_MARK.as_bytes());
+        Source::of_json(json, syntax, has_byte_order_mark)
+    }
+
+    /// The same document with another text.
+    pub(super) fn with_json(&self, json: String) -> Result<Source> {
+        Source::of_json(json, self.syntax, self.has_byte_order_mark)
+    }
+
+    fn of_json(json: String, syntax: Syntax, has_byte_order_mark: bool) -> Result<Source> {
+        let (value, duplicates) = td::parse_json(&json)?;
         Ok(Source { syntax, json, has_byte_order_mark, value, duplicates })
     }
 

@@ -1,9 +1,11 @@
 //! Configurations as Thing Descriptions.
 //!
-//! An agent, or a tool that can be reached, becomes a Thing with one action, `invoke`. Where nobody
-//! says how it is reached, that is a capability instead: no form is made up.
+//! An agent, or a tool that can be reached, becomes a Thing with an action of its name. Where nobody says
+//! how it is reached, that is a capability instead: no form is made up. Its own tools and what its members
+//! and steps can do are capabilities too.
 
 mod action;
+mod capabilities;
 mod data_schema;
 mod endpoint;
 mod layers;
@@ -11,7 +13,7 @@ mod model;
 mod parts;
 mod prompts;
 mod security;
-mod tools;
+mod template;
 mod writer;
 
 use std::{
@@ -21,22 +23,18 @@ use std::{
 
 use serde_json::Value;
 
-pub(super) use self::endpoint::checked_base;
-use self::{
-    data_schema::DataSchemas,
-    endpoint::{Endpoint, Variables},
-    writer::Writer,
-};
+pub(super) use self::endpoint::{Base, RESERVED};
+use self::{data_schema::DataSchemas, endpoint::Endpoint, writer::Writer};
 use super::{
     Options,
     effort::Effort,
     findings::Findings,
     graph::{Graph, Key},
     inference::Inference,
-    redaction::Redaction,
 };
 use crate::{
     Error, Result,
+    convert::{a2a::A2A_NAMESPACE, redaction::Hidden},
     td::{CONTEXT_1_1, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES, MAX_NESTING},
 };
 
@@ -46,6 +44,11 @@ pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
 /// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
 pub const AGENT_SPEC_CONTEXT: &str = include_str!("../../../schemas/agent-spec.jsonld");
 
+/// The namespace of what forms say of MCP.
+const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
+/// The namespace of what forms say of HTTP (HTTP Vocabulary in RDF 1.0).
+const HTTP_NAMESPACE: &str = "http://www.w3.org/2011/http#";
+
 /// The most schemas of one description that stand where a reference to them was.
 const MOST_INLINED: usize = 500;
 
@@ -53,10 +56,15 @@ const MOST_INLINED: usize = 500;
 pub(super) struct Mapper<'m, 'd> {
     pub graph: &'m Graph<'d>,
     pub inference: &'m Inference<'d>,
-    pub redaction: &'m Redaction<'d>,
+    /// What was hidden in the main document.
+    pub hidden: &'m [Hidden],
+    /// The main document as it was sent.
+    pub sent: &'d Value,
     pub options: &'m Options,
-    /// The base of the forms of the root, checked.
-    pub base: Option<String>,
+    /// Where agents are deployed.
+    pub base: Option<Base>,
+    /// The components that are Things, which links may lead to.
+    pub registered: HashSet<Key>,
     /// The version that the document says it is written for.
     pub spec_version: Option<&'d str>,
     /// What is left of the work that finding parts may take: components that many have in common are
@@ -80,8 +88,8 @@ impl<'d> Mapper<'_, 'd> {
     /// # Errors
     /// [`Error::LimitExceeded`] where it would be larger or deeper than the registry takes, or takes too
     /// much to be made.
-    pub(super) fn describe(&self, key: Key, kind: LmosKind, is_root: bool, findings: &mut Findings) -> Result<String> {
-        let description = self.written(key, kind, is_root, findings)?;
+    pub(super) fn describe(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<String> {
+        let description = self.written(key, kind, findings)?;
         self.check_effort()?;
         check_limits(&description)?;
         Ok(description)
@@ -109,50 +117,69 @@ impl<'d> Mapper<'_, 'd> {
 
     /// A value within a field, where it is a reference to a plain value that value, if it may be shown.
     fn resolve(&self, value: &'d Value) -> Option<&'d Value> {
-        if self.redaction.hides(value) { None } else { self.graph.resolve(value) }
+        self.graph.resolve(value)
     }
 
-    fn written(&self, key: Key, kind: LmosKind, is_root: bool, findings: &mut Findings) -> Result<String> {
-        let base = self.base.clone().filter(|_| is_root);
-        let target = self.own_endpoint(key).map(Target::Own).or(base.map(Target::Base));
+    fn written(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<String> {
+        let target = self.target(key);
+        let capabilities = self.capabilities(key);
         let mut writer = Writer::with_capacity(4096);
         writer.open('{');
-        self.write_identity(&mut writer, key, kind, target.is_none())?;
+        self.write_identity(&mut writer, key, kind, target.as_ref())?;
         let endpoint = match &target {
             Some(Target::Own(endpoint)) => Some(endpoint),
             _ => None,
         };
         self.write_security(&mut writer, key, endpoint)?;
-        self.write_model(&mut writer, key, target.as_ref());
+        let has_action = target.is_some() || self.options.thing_model;
         let mut schemas = DataSchemas::new(&mut writer, MOST_INLINED);
-        if target.is_some() || self.options.thing_model {
-            schemas.writer.name("actions").open('{');
-            schemas.writer.name("invoke").open('{');
-            self.write_invoke(&mut schemas, key, target.as_ref());
-            schemas.writer.close('}');
-            schemas.writer.close('}');
-        } else {
-            self.write_capability(&mut schemas, key);
-            findings.warning(|| self.graph.at(key), "no-endpoint", || no_endpoint(is_root));
+        self.write_capabilities(&mut schemas, (!has_action).then_some(key), &capabilities, findings);
+        if has_action {
+            self.write_actions(&mut schemas, key, target.as_ref());
         }
-        self.write_tools(&mut schemas, &self.own_tools(key));
         self.warn_of_headers(key, target.as_ref(), findings);
-        self.write_prompts(&mut writer, key);
         self.write_links(&mut writer, key);
+        self.write_metadata(&mut writer, key);
         writer.close('}');
         Ok(writer.into_text())
     }
 
-    fn write_identity(&self, writer: &mut Writer, key: Key, kind: LmosKind, has_no_target: bool) -> Result<()> {
+    /// Where a Thing is called: as its component says, or at the base.
+    fn target(&self, key: Key) -> Option<Target> {
+        let base = || {
+            let base = self.base.as_ref().filter(|base| !base.is_shared() || self.graph.root() == Some(key))?;
+            let name = self.text(key, "name").unwrap_or(self.graph.type_name(key));
+            let id = self.graph.id(key).map(str::to_owned).or_else(|| self.thing_id(key).ok())?;
+            Some(Target::Base(base.address(&id, name)))
+        };
+        self.own_endpoint(key).map(Target::Own).or_else(base)
+    }
+
+    /// Whether nothing says where a Thing is called.
+    pub(super) fn has_no_target(&self, key: Key) -> bool {
+        !self.options.thing_model && self.target(key).is_none()
+    }
+
+    /// Whether a component says itself where it is called.
+    pub(super) fn is_reached(&self, key: Key) -> bool {
+        self.own_endpoint(key).is_some()
+    }
+
+    fn write_identity(&self, writer: &mut Writer, key: Key, kind: LmosKind, target: Option<&Target>) -> Result<()> {
         writer.name("@context").array(|writer| {
             writer.word(CONTEXT_1_1);
             writer.object(|writer| {
                 writer.name("lmos").word(LMOS_NAMESPACE);
                 writer.name("agentspec").word(AGENT_SPEC_NAMESPACE);
+                if target.is_some() {
+                    writer.name("a2a").word(A2A_NAMESPACE);
+                    writer.name("mcp").word(MCP_NAMESPACE);
+                    writer.name("htv").word(HTTP_NAMESPACE);
+                }
             });
         });
         writer.name("@type").array(|writer| {
-            if has_no_target && self.options.thing_model {
+            if target.is_none() && self.options.thing_model {
                 writer.word("tm:ThingModel");
             }
             writer.word(match kind {
@@ -166,73 +193,33 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(description) = self.text(key, "description") {
             writer.name("description").text(description);
         }
+        Ok(())
+    }
+
+    /// What only this format has.
+    fn write_metadata(&self, writer: &mut Writer, key: Key) {
         if let Some(own) = self.graph.id(key) {
             writer.name("agentspec:id").text(own);
         }
         if let Some(version) = self.spec_version {
             writer.name("agentspec:specVersion").text(version);
         }
-        let metadata = self.field(key, "metadata");
-        if let Some(metadata @ Value::Object(members)) = metadata
+        let model = self.model(key);
+        if !model.is_empty() {
+            writer.name("agentspec:model").object(|writer| model.write(writer));
+        }
+        if let Some(metadata @ Value::Object(members)) = self.field(key, "metadata")
             && !members.is_empty()
         {
-            let owner = self.graph.id(key).unwrap_or_default();
-            writer.name("agentspec:metadata").data(&self.redaction.free_form(owner, "metadata", metadata));
+            writer.name("agentspec:metadata").json(metadata);
         }
-        Ok(())
-    }
-
-    fn write_model(&self, writer: &mut Writer, key: Key, target: Option<&Target>) {
-        let model = self.model(key);
-        if model.is_empty() {
-            return;
-        }
-        writer.name("agentspec:model").object(|writer| model.write(writer));
-        let base = match target {
-            Some(Target::Base(base)) => Some(base),
-            _ => None,
-        };
-        if base.is_none() && !self.options.thing_model {
-            return;
-        }
-        writer.name("properties").object(|writer| {
-            writer.name("modelConfiguration").object(|writer| {
-                writer.name("description").word("The configuration of the language model behind the agent.");
-                writer.name("type").word("object");
-                writer.name("readOnly").flag(true);
-                writer.name("properties").object(|writer| model.write_schemas(writer));
-                if let Some(base) = base {
-                    writer.name("forms").array(|writer| {
-                        writer.object(|writer| {
-                            writer.name("op").word("readproperty");
-                            writer.name("href").word(&format!("{base}/properties/modelConfiguration"));
-                            writer.name("contentType").word("application/json");
-                        });
-                    });
-                }
-            });
-        });
-    }
-
-    /// What the action would be if somebody said how it is called.
-    fn write_capability(&self, schemas: &mut DataSchemas<'_>, key: Key) {
-        schemas.writer.name("lmos:capabilities").open('[');
-        schemas.writer.open('{');
-        schemas.writer.name("id").word("invoke");
-        schemas.writer.name("name").text(self.text(key, "name").unwrap_or(self.graph.type_name(key)));
-        if let Some(description) = self.text(key, "description") {
-            schemas.writer.name("description").text(description);
-        }
-        self.write_data_of(schemas, ["agentspec:input", "agentspec:output"], key, &Variables::default());
-        schemas.writer.close('}');
-        schemas.writer.close(']');
+        self.write_prompts(writer, key);
     }
 
     fn write_links(&self, writer: &mut Writer, key: Key) {
         let mut known = HashSet::new();
-        let links: Vec<_> = self
-            .thing_parts(key)
-            .into_iter()
+        let parts = self.thing_parts(key).into_iter().filter(|part| self.registered.contains(&part.key));
+        let links: Vec<_> = parts
             .filter_map(|part| Some((part.role, self.thing_id(part.key).ok()?)))
             .filter(|(_, id)| known.insert(id.clone()))
             .collect();
@@ -248,20 +235,6 @@ impl<'d> Mapper<'_, 'd> {
                 });
             }
         });
-    }
-}
-
-/// What to do about a Thing that nobody says how to reach.
-fn no_endpoint(is_root: bool) -> &'static str {
-    match is_root {
-        true => {
-            "nothing says where it is reached, so that it is described by capabilities instead of an action; \
-             pass `--base` (`?base=`) with the URL that it is deployed at"
-        }
-        false => {
-            "nothing says where this part is reached, so that it is described by capabilities instead of an \
-             action; pass `--base` (`?base=`) with a document of its own to say where"
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Terms, answer, convert, register};
 use crate::{
     convert::{
         Conversion, Syntax,
-        agent_spec::{Configuration, Options, Profile},
+        agent_spec::{Configuration, Options, Profile, Protocol},
     },
     http::{
         Context,
@@ -20,8 +20,8 @@ use crate::{
 };
 
 const PATH: &str = "/import/agent-spec";
-const PARAMETERS: [&str; 9] =
-    ["base", "publisher", "nested", "tools", "publish_prompts", "profile", "if_exists", "ttl", "dry_run"];
+const PARAMETERS: [&str; 10] =
+    ["base", "protocol", "publisher", "nested", "tools", "publish_prompts", "profile", "if_exists", "ttl", "dry_run"];
 const TYPES: [(&str, Syntax); 7] = [
     ("application/json", Syntax::Json),
     ("application/yaml", Syntax::Yaml),
@@ -40,7 +40,8 @@ const TYPES: [(&str, Syntax); 7] = [
     tag = "import",
     summary = "Register the agents and tools of an Open Agent Spec configuration",
     params(
-        ("base" = Option<String>, Query, description = "Where the agent is deployed; its forms are made of it"),
+        ("base" = Option<String>, Query, description = "The URL of the agent; `{id}` and `{name}` in it are filled in"),
+        ("protocol" = Option<String>, Query, description = "How the agent is called there: `http` (a POST of its inputs as JSON, the default) or `a2a`"),
         ("publisher" = Option<String>, Query, description = "The namespace of ids that are no UUID: `urn:agentspec:<publisher>:<id>`; `local` unless given"),
         ("nested" = Option<bool>, Query, description = "Register nested agents as Things of their own"),
         ("tools" = Option<bool>, Query, description = "Register tools that can be reached as Things of their own"),
@@ -75,10 +76,12 @@ pub(in crate::http) async fn import(
 
 fn options(parameters: &Parameters) -> Result<Options, Problem> {
     let profiles = [("spec", Profile::Spec), ("sdk", Profile::Sdk)];
+    let protocols = Protocol::ALL.map(|protocol| (protocol.name(), protocol));
     let defaults = Options::default();
     Ok(Options {
         profile: parameters.choice("profile", &profiles)?.unwrap_or(defaults.profile),
         base: parameters.text("base").map(str::to_owned),
+        protocol: parameters.choice("protocol", &protocols)?.unwrap_or_default(),
         publisher: parameters.text("publisher").map_or(defaults.publisher, str::to_owned),
         nested: parameters.flag("nested")?,
         tools: parameters.flag("tools")?,

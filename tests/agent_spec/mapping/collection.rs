@@ -8,7 +8,13 @@ fn all_options() -> Vec<Options> {
     let mut all = Vec::new();
     for profile in [Profile::Spec, Profile::Sdk] {
         all.push(Options { profile, tools: true, publisher: "Acme, Inc.".into(), ..options() });
-        all.push(Options { profile, nested: true, publish_prompts: true, ..with_base() });
+        all.push(Options {
+            profile,
+            nested: true,
+            publish_prompts: true,
+            base: Some("https://host/{id}".into()),
+            ..options()
+        });
     }
     all
 }

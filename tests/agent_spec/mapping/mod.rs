@@ -1,8 +1,8 @@
 //! Open Agent Spec configurations as Things.
 
 mod collection;
-mod kept;
 mod secrets;
+mod stored;
 mod things;
 
 use std::{fs, path::PathBuf};
@@ -11,7 +11,7 @@ use agentdex::{
     Error,
     convert::{
         Conversion, Syntax,
-        agent_spec::{Configuration, Options, Profile},
+        agent_spec::{Configuration, Options, Profile, Protocol},
     },
     td::{Document, Identity, Report, Strictness, Violation, admit},
 };

@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::*;
 
-const MARK: &str = "hunter2";
+const MARK: &str = "hunter2hunter2";
 
 /// Fields that hold a secret, by the type of the component.
 const SECRET_FIELDS: [(&[&str], &[&str]); 12] = [
@@ -72,7 +72,7 @@ fn fill_members(members: &mut Map<String, Value>) -> usize {
         }
     }
     for field in fields_of(&SECRET_OBJECTS) {
-        let name = if field == "headers" { "X-Plain" } else { "X-Key" };
+        let name = if field == "headers" { "X-API-Key" } else { "X-Plain" };
         match members.get_mut(field) {
             Some(Value::Object(headers)) if !headers.contains_key("$component_ref") => {
                 headers.insert(name.to_owned(), secret().into());
@@ -92,7 +92,7 @@ fn fill_members(members: &mut Map<String, Value>) -> usize {
     match type_name.as_str() {
         "" => {}
         "StdioTransport" => {
-            members.insert("env".to_owned(), json!({"HARMLESS": secret()}));
+            members.insert("env".to_owned(), json!({"API_KEY": secret()}));
             members.insert("args".to_owned(), json!(["--api-key", secret(), format!("--token={}", secret())]));
         }
         "RemoteTool" | "ApiNode" => {
@@ -104,7 +104,7 @@ fn fill_members(members: &mut Map<String, Value>) -> usize {
     }
     if !type_name.is_empty() {
         let metadata = json!({
-            "api_key": secret(), "nested": [{"Password": secret(), "env": {"X": secret()}}],
+            "api_key": secret(), "nested": [{"Password": secret(), "env": {"DB_PASSWORD": secret()}}],
             "page": format!("https://joe:{}@host/", secret()), "token": [secret()], "note": format!("sk-{}-0123456789abcdef", secret()),
         });
         members.insert("metadata".to_owned(), metadata);
@@ -175,7 +175,9 @@ fn kept_configurations_are_read_again() {
         let kept = String::from_utf8(first.things[0].source.bytes.clone()).unwrap();
         let second =
             convert_text(&kept, Syntax::Json, &options()).unwrap_or_else(|error| panic!("{file}: {error}\n{kept}"));
-        assert_eq!(second.things[0].id, first.things[0].id, "{file}");
+        if document.get("id").is_some() {
+            assert_eq!(second.things[0].id, first.things[0].id, "{file}");
+        }
         assert_eq!(String::from_utf8_lossy(&second.things[0].source.bytes), kept, "{file}");
     }
 }
@@ -190,8 +192,8 @@ fn marked_secrets_of_the_wrong_kind_are_nowhere_in_errors() {
                 *count += 1;
                 *value = match (*count + step) % 3 {
                     0 => json!([text]),
-                    1 => json!({"x": text, "$component_ref": 5}),
-                    _ => json!({"$referenced_components": {"x": text}}),
+                    1 => json!({"value": text, "$component_ref": 5}),
+                    _ => json!({"value": {"value": text}}),
                 };
             }
             _ => {}
@@ -218,7 +220,8 @@ fn prompts_are_published_only_on_demand() {
     assert!(!hidden.contains("Answer for"), "{hidden}");
     let published = convert(&document, &Options { publish_prompts: true, ..options() });
     let thing: Value = serde_json::from_str(published.as_ref().unwrap().things[0].description.text()).unwrap();
-    let prompts = json!([{"field": "system_prompt", "text": "Answer for {{city}} in {{language}}."}]);
+    let prompts =
+        json!([{"agentspec:field": "system_prompt", "agentspec:text": "Answer for {{city}} in {{language}}."}]);
     assert_eq!(thing["agentspec:prompts"], prompts);
     assert_eq!(published.unwrap().things[0].source.bytes, document.to_string().as_bytes());
 }
@@ -239,26 +242,31 @@ fn values_that_secret_fields_refer_to_are_hidden_with_them() {
     let conversion = convert(&document, &options()).unwrap();
     assert_unmarked("", &everything(&Ok(conversion.clone())));
     let kept: Value = serde_json::from_slice(&conversion.things[0].source.bytes).unwrap();
-    assert_eq!(kept["$referenced_components"], json!({"model": "m"}));
+    assert_eq!(kept["$referenced_components"], json!({"model": "m", "address": "https://h/"}));
     assert_eq!(kept["llm_config"]["api_key"], json!({"$component_ref": "l.api_key"}));
-    assert_eq!(kept["llm_config"]["url"], json!({"$component_ref": "l.url"}));
+    assert_eq!(kept["llm_config"]["url"], json!({"$component_ref": "address"}));
+    assert_eq!(kept["description"], "[redacted]");
     assert_eq!(kept["system_prompt"], json!({"$component_ref": "a.system_prompt"}));
 }
 
 #[test]
-fn defaults_of_properties_named_like_secrets_are_hidden() {
+fn schemas_change_for_what_is_a_credential_by_itself_alone() {
     let mut document = remote_tool();
-    document["url"] = "https://h/{{city}}/{{api_key}}".into();
-    document["inputs"].as_array_mut().unwrap().push(json!({"title": "api_key", "type": "string", "default": MARK}));
+    document["url"] = "https://h/{{city}}/{{token}}/{{pin}}".into();
+    let token = json!({"title": "token", "type": "string", "enum": ["ETH-mainnet-1", "BTC-mainnet-1"], "default": "ETH-mainnet-1"});
+    let pin = json!({"title": "pin", "type": "integer", "default": 4});
+    let key = json!({"title": "api_key", "type": "string", "default": format!("https://joe:{MARK}@h/")});
+    document["data"]["key"] = "{{api_key}}".into();
+    document["inputs"].as_array_mut().unwrap().extend([token.clone(), pin.clone(), key]);
     let result = convert(&document, &options());
     assert_unmarked("", &everything(&result));
     let thing = thing(&document, &options());
-    assert_eq!(
-        thing["actions"]["invoke"]["uriVariables"]["api_key"],
-        json!({"title": "api_key", "type": "string", "default": ""})
-    );
-    let kept = String::from_utf8(result.unwrap().things[0].source.bytes.clone()).unwrap();
-    assert!(convert_text(&kept, Syntax::Json, &options()).is_ok(), "{kept}");
+    let variables = &thing["actions"]["forecast"]["uriVariables"];
+    assert_eq!((&variables["token"], &variables["pin"]), (&token, &pin));
+    let kept = kept_value(&result.unwrap(), 0);
+    let inputs = kept["inputs"].as_array().unwrap();
+    assert_eq!((&inputs[3], &inputs[4], &inputs[5]["default"]), (&token, &pin, &json!("https://h/")));
+    assert!(convert(&kept, &options()).is_ok(), "{kept}");
 }
 
 #[test]
@@ -266,8 +274,8 @@ fn components_of_plugins_show_no_secrets() {
     let mut document = agent();
     document["tools"] = json!([{
         "component_type": "Odd", "component_plugin_name": "p", "component_plugin_version": "1", "id": "odd", "name": "odd",
-        "apiToken": MARK, "system_prompt": MARK, "headers": {"X": MARK}, "deep": [{"x": {"client_secret": [MARK], "env": {"A": MARK}}}],
-        "address": format!("amqp://{MARK}@h"), "harmless": "stays",
+        "apiToken": MARK, "system_prompt": MARK, "sensitive_headers": {"X": MARK}, "deep": [{"x": {"client_secret": MARK, "env": {"PASSWORD": MARK}}}],
+        "address": format!("amqp://joe:{MARK}@h"), "harmless": "stays",
     }]);
     let result = convert(&document, &options());
     let said = everything(&result);
@@ -321,16 +329,16 @@ fn values_hidden_in_the_whole_are_hidden_in_its_parts() {
 fn secret_parameters_of_a_query_are_hidden() {
     let mut document = remote_tool();
     document["query_params"] = json!({
-        "key": MARK, "code": [MARK], "sig": {"$component_ref": "signature"}, "lang": "en", "session": "{{note}}", "days": "{{days}}",
+        "key": MARK, "token": [MARK], "auth": {"$component_ref": "login"}, "lang": "en", "session": "{{note}}", "days": "{{days}}",
         "next": format!("https://joe:{MARK}@idp/"), "filter": format!("password={MARK}"),
     });
-    document["$referenced_components"] = json!({"signature": MARK});
+    document["$referenced_components"] = json!({"login": MARK});
     let conversion = assert_hidden(&document, &options());
     let parameters = &kept_value(&conversion, 0)["query_params"];
     assert_eq!(parameters["key"], json!({"$component_ref": "forecast.query_params.key"}));
     assert_eq!((&parameters["lang"], &parameters["session"]), (&json!("en"), &json!("{{note}}")));
     document["query_params"] = json!({"$component_ref": "parameters"});
-    document["$referenced_components"] = json!({"parameters": {"code": MARK, "days": "{{days}}"}});
+    document["$referenced_components"] = json!({"parameters": {"key": MARK, "days": "{{days}}"}});
     assert_hidden(&document, &options());
 }
 
@@ -343,26 +351,18 @@ fn secrets_that_look_like_components_are_hidden() {
         json!({"$referenced_components": {}, "X-Foo": MARK}),
     ];
     for disguise in &disguises {
-        for field in ["headers", "sensitive_headers"] {
-            let mut document = remote_tool();
-            document[field] = disguise.clone();
+        let mut document = remote_tool();
+        document["sensitive_headers"] = disguise.clone();
+        if disguise["$component_ref"] == "headers" {
             document["$referenced_components"] = json!({"headers": {"X-Bar": MARK}});
-            assert_hidden(&document, &options());
-            let transport = json!({field: disguise});
-            assert_unmarked(field, &everything(&convert(&mcp_tool(transport), &options())));
         }
-        let mut document = agent();
-        document["metadata"] = json!({"credentials": disguise, "env": disguise});
         assert_hidden(&document, &options());
+        let transport = json!({"sensitive_headers": disguise});
+        assert_unmarked("sensitive_headers", &everything(&convert(&mcp_tool(transport), &options())));
     }
     let mut document = agent();
     document["system_prompt"] = json!({"$component_ref": "weather.system_prompt", "text": MARK});
     assert_hidden(&document, &options());
-    let mut document = agent();
-    document["description"] = json!({"$component_ref": "text", "text": MARK});
-    document["$referenced_components"] = json!({"text": "Knows."});
-    let conversion = assert_hidden(&document, &options());
-    assert_eq!(kept_value(&conversion, 0)["description"], json!({"$component_ref": "text"}));
 }
 
 #[test]
@@ -372,16 +372,12 @@ fn names_of_fields_say_nothing_in_unknown_components() {
     document["tools"] = json!([{
         "component_type": "Odd", "component_plugin_name": "p", "component_plugin_version": "1", "id": "odd", "name": "odd",
         "mapping": {"password": MARK}, "reducers": {"token": MARK}, "datastore_schema": {"api_key": MARK},
-        "outputs": [{
-            "title": "password", "type": "object", "api_key": MARK, "x-value": MARK,
-            "properties": {"a": {"type": "string", "default": MARK}},
-        }],
         "auth_token": {"component_type": "x", "value": MARK},
     }]);
     document["metadata"] = json!({"component_type": "Odd", "id": {"password": MARK}, "name": {"password": MARK},
-        "agentspec_version": {"password": MARK}, "outputs": [{"api_key": MARK}, [{"password": [MARK]}]], "access_tokens": [MARK],
-        "extra_headers": {"x": MARK}, "Env": [{"name": "A", "value": MARK}],
-        (format!("https://joe:{MARK}@git/")): 1, "api_key": {"$component_ref": [MARK]}});
+        "agentspec_version": {"password": MARK}, "access_tokens": [MARK],
+        "extra_headers": {"x-api-key": MARK}, "Env": [{"name": "API_KEY", "value": MARK}],
+        (format!("https://joe:{MARK}@git/")): 1});
     assert_hidden(&document, &options());
 }
 
@@ -406,31 +402,35 @@ fn things_show_nothing_that_their_originals_hide() {
 }
 
 #[test]
-fn secrets_in_schemas_are_hidden_whatever_their_type() {
+fn everything_hidden_is_a_warning_that_does_not_repeat_it() {
     let mut document = agent();
-    document["tools"][0]["inputs"] = json!([
-        {"title": "password", "type": "string", "enum": [MARK]},
-        {"title": "api_keys", "type": "array", "items": {"type": "string"}, "default": [MARK]},
-        {"title": "pin", "type": "integer", "default": 271_828_182},
-        {"title": "credentials", "type": "object", "default": {"u": "x", "v": MARK}, "properties": {"v": {"type": "string", "default": MARK}}},
-        {"title": "token", "type": "string", "example": MARK, "x-shown": MARK},
-        {"title": "plain", "type": "string", "x-api-key": MARK, "default": "stays"},
-        {"title": "count", "type": "integer", "default": 5, "enum": [5, 6]},
-    ]);
+    document["llm_config"]["api_key"] = MARK.into();
+    document["description"] = format!("Ask https://joe:{MARK}@h/ for it.").into();
+    document["metadata"] = json!({"password": MARK, "cost_per_token": 0.00002, "eos_token": "<|end_of_text|>",
+        "note": format!("Authorization: Bearer {MARK}9876"), "credentials_provider": "aws-secrets-manager"});
     let conversion = assert_hidden(&document, &options());
-    let said = everything(&Ok(conversion.clone()));
-    assert!(!said.contains("271828182"), "{said}");
-    let kept = kept_value(&conversion, 0);
-    let inputs = &kept["tools"][0]["inputs"];
-    assert_eq!(inputs[2]["default"], 0);
-    assert_eq!(inputs[6], json!({"title": "count", "type": "integer", "default": 5, "enum": [5, 6]}));
-    assert_eq!(inputs[5]["default"], "stays");
-    let again = convert(&kept, &options()).unwrap();
-    assert_eq!(kept_value(&again, 0), kept);
+    let found: Vec<_> =
+        conversion.warnings.iter().map(|warning| (warning.pointer.as_str(), warning.rule.as_ref())).collect();
+    assert_eq!(
+        found,
+        [
+            ("/description", "user-info"),
+            ("/llm_config/api_key", "secret-field"),
+            ("/metadata/note", "secret-value"),
+            ("/metadata/password", "secret-name"),
+            ("/system_prompt", "hidden-prompt"),
+            ("", "no-endpoint"),
+        ]
+    );
+    let metadata = &thing(&document, &options())["agentspec:metadata"]["@value"];
+    assert_eq!(metadata["note"], "Authorization: Bearer [redacted]");
+    for name in ["cost_per_token", "eos_token", "credentials_provider"] {
+        assert_eq!(metadata[name], document["metadata"][name]);
+    }
 }
 
 #[test]
-fn ids_of_contents_say_nothing_of_secrets() {
+fn ids_of_contents_are_those_of_what_was_sent() {
     let id = |key: &str| {
         let mut document = agent();
         document.as_object_mut().unwrap().remove("id");
@@ -438,7 +438,8 @@ fn ids_of_contents_say_nothing_of_secrets() {
         document["$referenced_components"] = json!({"k": key});
         assert_hidden(&document, &options()).things[0].id.clone()
     };
-    assert_eq!(id(MARK), id(&format!("{MARK}-2")));
+    assert_eq!(id(MARK), id(MARK));
+    assert_ne!(id(MARK), id(&format!("{MARK}-2")));
 }
 
 #[test]
@@ -458,9 +459,9 @@ fn long_ids_do_not_multiply_what_is_kept() {
 fn what_was_hidden_under_a_long_id_is_read_as_held_back() {
     let mut document = remote_tool();
     document["id"] = "long-".repeat(60).into();
-    document["headers"] = json!({"X-Foo": MARK});
+    document["sensitive_headers"] = json!({"X-Foo": MARK});
     let conversion = assert_hidden(&document, &options());
     let kept = kept_value(&conversion, 0);
-    assert!(kept["headers"]["$component_ref"].as_str().unwrap().starts_with("long-"));
+    assert!(kept["sensitive_headers"]["$component_ref"].as_str().unwrap().starts_with("long-"));
     assert_eq!(kept_value(&convert(&kept, &options()).unwrap(), 0), kept);
 }

@@ -1,4 +1,4 @@
-//! The action `invoke`: what goes in and out, and the form by which it is called.
+//! The actions of a Thing: what goes in and out, and the forms by which they are called.
 
 use std::collections::HashSet;
 
@@ -6,69 +6,122 @@ use serde_json::{Value, json};
 
 use super::{
     Mapper, Target,
-    data_schema::{DataSchemas, is_within_depth},
+    data_schema::DataSchemas,
     endpoint::{Endpoint, Variables, variable_name},
+    template::write_headers,
     writer::Writer,
 };
-use crate::convert::agent_spec::{
-    findings::Findings, graph::Key, inference::Side, placeholders::is_placeholders, placeholders::names,
-    property::Property,
+use crate::convert::{
+    agent_spec::{
+        Protocol,
+        findings::Findings,
+        graph::Key,
+        inference::Side,
+        placeholders::{is_placeholders, names},
+        property::Property,
+    },
+    redaction::{is_stand_in, secrecy_of},
 };
-
-/// The deepest body of a request that is shown: beyond, the description would be too deep.
-const DEEPEST_DATA: usize = 56;
 
 impl<'d> Mapper<'_, 'd> {
     /// Where a component is reached by what it says itself.
     pub(super) fn own_endpoint(&self, key: Key) -> Option<Endpoint> {
         let graph = self.graph;
         if graph.is_a(key, "RemoteTool") {
+            self.text(key, "http_method").filter(|method| is_method(method))?;
             let mut endpoint = Endpoint::of_template(self.text(key, "url")?)?;
+            endpoint.credentials.user_info |= self.had_user_info(key, "url");
             if let Some(Value::Object(parameters)) = self.field(key, "query_params") {
                 endpoint.add_parameters(parameters);
             }
             return Some(endpoint);
         }
-        let url = match graph.part(key, "client_transport") {
-            Some(transport) => self.text(transport, "url"),
-            None => self.text(key, "agent_url"),
+        let (owner, field) = match graph.part(key, "client_transport") {
+            Some(transport) => (transport, "url"),
+            None => (key, "agent_url"),
         };
-        Endpoint::of_url(url?)
+        let mut endpoint = Endpoint::of_url(self.text(owner, field)?)?;
+        endpoint.credentials.user_info |= self.had_user_info(owner, field);
+        Some(endpoint)
     }
 
-    /// Writes what the action `invoke` is; `target` is missing in a Thing Model.
-    pub(super) fn write_invoke(&self, schemas: &mut DataSchemas<'_>, key: Key, target: Option<&Target>) {
-        let variables = match target {
-            Some(Target::Own(endpoint)) => &endpoint.variables,
-            _ => &Variables::default(),
-        };
-        if let Some(description) = self.text(key, "description") {
+    /// Writes the actions of a Thing: one, or one for each tool that a toolbox names. `target` is missing in a
+    /// Thing Model.
+    pub(super) fn write_actions(&self, schemas: &mut DataSchemas<'_>, key: Key, target: Option<&Target>) {
+        schemas.writer.name("actions").open('{');
+        let listed = if self.graph.is_a(key, "MCPToolBox") { self.listed_tools(key) } else { Vec::new() };
+        for (name, signature) in &listed {
+            schemas.writer.name(name).open('{');
+            self.write_action(schemas, key, *signature, Some(name), target);
+            schemas.writer.close('}');
+        }
+        if listed.is_empty() {
+            schemas.writer.name(&self.key(key)).open('{');
+            let tool = self.text(key, "name").filter(|_| self.graph.is_a(key, "MCPTool"));
+            self.write_action(schemas, key, Some(key), tool, target);
+            schemas.writer.close('}');
+        }
+        schemas.writer.close('}');
+    }
+
+    /// `signature` is what has the description, inputs and outputs, `tool` the name of a tool of an MCP server.
+    fn write_action(
+        &self,
+        schemas: &mut DataSchemas<'_>,
+        key: Key,
+        signature: Option<Key>,
+        tool: Option<&str>,
+        target: Option<&Target>,
+    ) {
+        if let Some(title) = signature.and_then(|key| self.text(key, "name")) {
+            schemas.writer.name("title").text(title);
+        }
+        if let Some(description) = signature.and_then(|key| self.text(key, "description")) {
             schemas.writer.name("description").text(description);
         }
-        self.write_data_of(schemas, ["input", "output"], key, variables);
-        if !variables.names().is_empty() {
-            self.write_variables(schemas, key, variables.names());
+        match (target, signature) {
+            (Some(Target::Own(endpoint)), _) if self.graph.is_a(key, "RemoteTool") => {
+                self.write_request_data(schemas, key, endpoint);
+            }
+            (_, Some(signature)) if tool.is_some() || !self.graph.is_a(key, "MCPToolBox") => {
+                self.write_data(schemas, "input", signature, Side::Inputs, &Variables::default());
+                self.write_data(schemas, "output", signature, Side::Outputs, &Variables::default());
+            }
+            (_, None) => {}
+            _ => write_any_tool_call(schemas.writer),
         }
         if let Some(target) = target {
             schemas.writer.name("forms").open('[');
-            schemas.writer.object(|writer| self.write_form(writer, key, target));
+            schemas.writer.object(|writer| self.write_form(writer, key, tool, target));
             schemas.writer.close(']');
         }
     }
 
-    /// Writes what goes in and out under these names.
-    pub(super) fn write_data_of(
-        &self,
-        schemas: &mut DataSchemas<'_>,
-        [input, output]: [&str; 2],
-        key: Key,
-        elsewhere: &Variables,
-    ) {
-        if self.graph.is_a(key, "MCPToolBox") {
-            return self.write_tool_call(schemas.writer.name(input), key);
+    /// What goes into the URL and the body of a request, and what comes out.
+    fn write_request_data(&self, schemas: &mut DataSchemas<'_>, key: Key, endpoint: &Endpoint) {
+        let method = self.text(key, "http_method").unwrap_or_default().to_ascii_uppercase();
+        let is_safe = matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        if is_safe {
+            schemas.writer.name("safe").flag(true);
         }
-        self.write_data(schemas, input, key, Side::Inputs, elsewhere);
-        self.write_data(schemas, output, key, Side::Outputs, &Variables::default());
+        if is_safe || matches!(method.as_str(), "PUT" | "DELETE") {
+            schemas.writer.name("idempotent").flag(true);
+        }
+        if !endpoint.variables.names().is_empty() {
+            self.write_variables(schemas, key, endpoint.variables.names());
+        }
+        if let Some(data) = self.body(key) {
+            schemas.writer.name("input");
+            self.write_body(schemas, key, data, 0);
+        }
+        self.write_data(schemas, "output", key, Side::Outputs, &Variables::default());
+    }
+
+    /// The template of the body of a request, if it has one.
+    fn body(&self, key: Key) -> Option<&'d Value> {
+        let method = self.text(key, "http_method").unwrap_or_default();
+        let has_body = !["get", "head"].iter().any(|known| method.eq_ignore_ascii_case(known));
+        self.field(key, "data").filter(|data| has_body && !is_empty(data))
     }
 
     /// Writes an object that has the properties of one side by their titles, if there are any that don't
@@ -92,7 +145,6 @@ impl<'d> Mapper<'_, 'd> {
         if properties.is_empty() {
             return;
         }
-        let owner = self.graph.id(key).unwrap_or_default();
         schemas.writer.name(name).open('{');
         schemas.writer.name("type").word("object");
         schemas.writer.name("properties").open('{');
@@ -101,7 +153,7 @@ impl<'d> Mapper<'_, 'd> {
                 return;
             }
             schemas.writer.name(&property.title);
-            schemas.write(&self.redaction.schema(owner, &property.schema()));
+            schemas.write(&property.schema());
         }
         schemas.writer.close('}');
         let is_required = |property: &&&Property<'d>| side == Side::Outputs || !property.has_default();
@@ -114,7 +166,6 @@ impl<'d> Mapper<'_, 'd> {
 
     /// What goes into the URL. A variable is no object or array (TD 1.1, section 5.3.1.2).
     fn write_variables(&self, schemas: &mut DataSchemas<'_>, key: Key, variables: &[String]) {
-        let owner = self.graph.id(key).unwrap_or_default();
         schemas.writer.name("uriVariables").open('{');
         for variable in variables {
             if schemas.writer.is_full() {
@@ -122,12 +173,11 @@ impl<'d> Mapper<'_, 'd> {
             }
             schemas.writer.name(&variable_name(variable));
             let property = self.inference.port(key, Side::Inputs).find(variable);
-            let schema = property.map(|property| property.schema());
-            match schema.map(|schema| self.redaction.schema(owner, &schema).into_owned()) {
+            match property.map(|property| property.schema()) {
                 Some(schema) if !has_parts(&schema) => schemas.write(&schema),
                 Some(schema) => schemas.writer.object(|writer| {
                     writer.name("type").word("string");
-                    writer.name("agentspec:jsonSchema").data(&schema);
+                    writer.name("agentspec:jsonSchema").json(&schema);
                 }),
                 None => schemas.write(&json!({"type": "string"})),
             }
@@ -135,110 +185,119 @@ impl<'d> Mapper<'_, 'd> {
         schemas.writer.close('}');
     }
 
-    /// What calls a tool of a toolbox: the parameters of MCP's `tools/call`.
-    fn write_tool_call(&self, writer: &mut Writer, toolbox: Key) {
-        let tools = self.own_tools(toolbox);
-        let mut names: Vec<&str> = tools.iter().filter_map(|tool| self.tool_name(tool)).collect();
-        names.sort_unstable();
-        names.dedup();
-        writer.object(|writer| {
-            writer.name("type").word("object");
-            writer.name("properties").object(|writer| {
-                writer.name("name").object(|writer| {
-                    writer.name("type").word("string");
-                    if !names.is_empty() {
-                        writer.name("enum").array(|writer| names.iter().for_each(|name| writer.text(name)));
-                    }
-                });
-                writer.name("arguments").object(|writer| writer.name("type").word("object"));
-            });
-            writer.name("required").array(|writer| writer.word("name"));
-        });
-    }
-
-    fn write_form(&self, writer: &mut Writer, key: Key, target: &Target) {
+    fn write_form(&self, writer: &mut Writer, key: Key, tool: Option<&str>, target: &Target) {
         writer.name("op").word("invokeaction");
-        let endpoint = match target {
+        match target {
             Target::Base(base) => {
-                writer.name("href").word(&format!("{base}/actions/invoke"));
+                writer.name("href").word(base);
                 writer.name("contentType").word("application/json");
-                return writer.name("htv:methodName").word("POST");
-            }
-            Target::Own(endpoint) => endpoint,
-        };
-        writer.name("href").word(&endpoint.href);
-        if self.graph.is_a(key, "RemoteTool") {
-            return self.write_request(writer, key);
-        }
-        writer.name("contentType").word("application/json");
-        match self.graph.part(key, "client_transport") {
-            None => {
-                writer.name("subprotocol").word("a2a");
-                writer.name("htv:methodName").word("POST");
-            }
-            Some(transport) => {
-                writer.name("subprotocol").word("mcp");
-                if self.graph.is_a(transport, "StreamableHTTPTransport") {
-                    writer.name("htv:methodName").word("POST");
+                if self.options.protocol == Protocol::A2a {
+                    write_agent_protocol(writer, "1.0", "SendMessage");
                 }
-                writer.name("agentspec:transport").text(self.graph.type_name(transport));
+                writer.name("htv:methodName").word("POST");
+                if self.options.protocol == Protocol::A2a {
+                    write_headers(writer, std::iter::once(("A2A-Version", "1.0")));
+                }
+            }
+            Target::Own(endpoint) => {
+                writer.name("href").word(&endpoint.href);
+                match self.graph.part(key, "client_transport") {
+                    _ if self.graph.is_a(key, "RemoteTool") => self.write_request(writer, key),
+                    Some(transport) => self.write_tool_call(writer, transport, tool),
+                    None => {
+                        writer.name("contentType").word("application/json");
+                        // What its clients speak: the SDK is of that age.
+                        write_agent_protocol(writer, "0.3.0", "message/send");
+                        writer.name("htv:methodName").word("POST");
+                    }
+                }
             }
         }
     }
 
-    /// What the request of a tool is like, and how its body and headers are made of the inputs.
+    fn write_tool_call(&self, writer: &mut Writer, transport: Key, tool: Option<&str>) {
+        writer.name("contentType").word("application/json");
+        writer.name("subprotocol").word("mcp");
+        writer.name("mcp:method").word("tools/call");
+        if let Some(tool) = tool {
+            writer.name("mcp:tool").text(tool);
+        }
+        if self.graph.is_a(transport, "StreamableHTTPTransport") {
+            writer.name("htv:methodName").word("POST");
+        }
+        writer.name("agentspec:transport").text(self.graph.type_name(transport));
+    }
+
+    /// What the request of a tool is like beside its body.
     fn write_request(&self, writer: &mut Writer, key: Key) {
-        let graph = self.graph;
-        let data = self.field(key, "data").filter(|data| !is_empty(data));
-        writer.name("contentType").word(self.content_type(key, data));
-        if let Some(method) = self.text(key, "http_method").filter(|method| is_method(method)) {
+        writer.name("contentType").word(self.content_type(key));
+        if let Some(method) = self.text(key, "http_method") {
             writer.name("htv:methodName").word(&method.to_ascii_uppercase());
         }
-        let owner = graph.id(key).unwrap_or_default();
-        if let Some(data) = data.filter(|data| is_within_depth(data, DEEPEST_DATA)) {
-            writer.name("agentspec:data").data(&self.redaction.free_form(owner, "data", data));
-        }
-        let headers = self.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
-        let mut open = headers
-            .filter_map(|(name, value)| Some((name, value.as_str().filter(|value| is_placeholders(value))?)))
-            .peekable();
+        let headers: Vec<_> =
+            self.headers(key).filter(|(name, _)| !name.eq_ignore_ascii_case("content-type")).collect();
+        let is_shown = |value: &str| names(value).next().is_none() && !is_stand_in(value);
+        write_headers(writer, headers.iter().copied().filter(|(name, value)| is_shown(value) && !is_access(name)));
+        let mut open = headers.iter().filter(|(name, value)| is_placeholders(value) && !is_access(name)).peekable();
         if open.peek().is_some() {
-            writer.name("agentspec:headers").object(|writer| {
-                open.for_each(|(name, value)| writer.name(name).text(value));
-            });
+            let headers = open.map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+            writer.name("agentspec:headers").json(&Value::Object(headers));
         }
+    }
+
+    fn headers(&self, key: Key) -> impl Iterator<Item = (&'d str, &'d str)> {
+        let headers = self.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
+        headers.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
     }
 
     /// Says which headers of a tool aren't shown though they are made of inputs: their values have more in
-    /// them than placeholders, which may be a secret.
+    /// them than placeholders.
     pub(super) fn warn_of_headers(&self, key: Key, target: Option<&Target>, findings: &mut Findings) {
         if !self.graph.is_a(key, "RemoteTool") || !matches!(target, Some(Target::Own(_))) {
             return;
         }
-        let headers = self.graph.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
-        for (name, value) in headers {
-            let Some(text) = value.as_str().filter(|text| !is_placeholders(text)) else { continue };
-            if names(text).next().is_some() {
+        for (name, value) in self.headers(key).filter(|(name, value)| !is_placeholders(value) && !is_access(name)) {
+            if names(value).next().is_some() {
                 let spot = || self.graph.at(key).member("headers").member(name);
                 let message = "the description doesn't say which inputs go into this header: there is more than \
-                               placeholders in its value, which may be a secret";
+                               placeholders in its value";
                 findings.warning(spot, "header-not-shown", || message);
             }
         }
     }
 
-    fn content_type(&self, key: Key, data: Option<&Value>) -> &'static str {
-        let headers = self.field(key, "headers").and_then(Value::as_object).into_iter().flatten();
-        let mut types = headers.filter(|(name, _)| name.eq_ignore_ascii_case("content-type")).map(|(_, value)| value);
-        let media_type = types.next().and_then(Value::as_str).and_then(|value| value.split(';').next());
-        // Values of headers aren't shown, so that only what is known to be none of a secret is said.
-        let known =
-            ["application/json", "application/x-www-form-urlencoded", "application/xml", "text/plain", "text/xml"];
-        let named =
-            known.into_iter().find(|known| media_type.is_some_and(|name| name.trim().eq_ignore_ascii_case(known)));
-        let of_data = if data.is_some_and(Value::is_string) { "text/plain" } else { "application/json" };
-        named.unwrap_or(of_data)
+    fn content_type(&self, key: Key) -> &'d str {
+        let mut types = self.headers(key).filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let is_media_type = |name: &str| name.contains('/') && names(name).next().is_none() && !name.contains(' ');
+        let named = types.next().and_then(|(_, value)| value.split(';').next()).map(str::trim);
+        let of_data = if self.body(key).is_some_and(Value::is_string) { "text/plain" } else { "application/json" };
+        named.filter(|name| is_media_type(name)).unwrap_or(of_data)
     }
+}
+
+/// What calls any tool of an MCP server: the parameters of `tools/call`.
+fn write_any_tool_call(writer: &mut Writer) {
+    writer.name("input").object(|writer| {
+        writer.name("type").word("object");
+        writer.name("properties").object(|writer| {
+            writer.name("name").object(|writer| writer.name("type").word("string"));
+            writer.name("arguments").object(|writer| writer.name("type").word("object"));
+        });
+        writer.name("required").array(|writer| writer.word("name"));
+    });
+}
+
+/// What the forms of agent cards have for JSON-RPC.
+fn write_agent_protocol(writer: &mut Writer, version: &str, method: &str) {
+    writer.name("subprotocol").word("a2a");
+    writer.name("a2a:binding").word("JSONRPC");
+    writer.name("a2a:protocolVersion").word(version);
+    writer.name("a2a:method").word(method);
+}
+
+/// Whether a header grants access, which security schemes say.
+pub(super) fn is_access(name: &str) -> bool {
+    name.eq_ignore_ascii_case("cookie") || secrecy_of(name).is_some()
 }
 
 fn is_empty(data: &Value) -> bool {

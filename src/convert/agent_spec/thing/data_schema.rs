@@ -52,7 +52,7 @@ impl DataSchemas<'_> {
         self.writer.open('{');
         self.members(schema, &mut property, 0);
         if !property.is_exact && is_within_depth(schema, DEEPEST_KEPT) {
-            self.writer.name("agentspec:jsonSchema").data(schema);
+            self.writer.name("agentspec:jsonSchema").json(schema);
         }
         self.writer.close('}');
     }
@@ -321,8 +321,8 @@ mod tests {
     /// The data schema without the JSON Schema, which must be there as it is.
     fn reduced(schema: &Value) -> Value {
         let mut written = written(schema);
-        let kept = written.as_object_mut().unwrap().remove("agentspec:jsonSchema");
-        assert_eq!(kept.as_ref(), Some(schema));
+        let whole = written.as_object_mut().unwrap().remove("agentspec:jsonSchema").unwrap();
+        assert_eq!(whole, json!({"@type": "@json", "@value": schema}));
         written
     }
 

@@ -3,24 +3,34 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use fluent_uri::UriRef;
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use crate::{
-    convert::agent_spec::{
-        identity::RESERVED,
-        placeholders::is_placeholders,
-        placeholders::{Piece, pieces},
-        redaction::{Credentials, is_secret_parameter, is_secret_value, take_credentials},
+    convert::{
+        agent_spec::placeholders::{Piece, pieces, places},
+        redaction::is_stand_in,
     },
     td::MAX_DOCUMENT_BYTES,
 };
+
+/// All but the unreserved characters (RFC 3986, section 2.3).
+pub(in super::super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What can't stand in a URI as it is. The percent sign is seen to apart.
 const NO_URI_CHARACTER: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
 /// What can't stand in the name of a variable in a URI template (RFC 6570, section 2.3).
 const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
+
+/// What grants access in a URL.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Credentials {
+    /// Whether there is user-info.
+    pub user_info: bool,
+    /// The names of the parameters whose values are secrets.
+    pub parameters: Vec<String>,
+}
 
 /// A URL without its credentials, as a URI template.
 #[derive(Debug, Default)]
@@ -62,7 +72,7 @@ impl Endpoint {
     /// A URL in which `{{x}}` stands for an input; none if it is no absolute URL.
     pub(super) fn of_template(url: &str) -> Option<Endpoint> {
         let mut endpoint = Endpoint::default();
-        let clean = take_credentials(url, &mut endpoint.credentials);
+        let clean = endpoint.without_credentials(url);
         for piece in pieces(&clean) {
             match piece {
                 Piece::Literal(literal) => endpoint.push_literal(literal),
@@ -75,12 +85,59 @@ impl Endpoint {
     /// A URL as it is; none if it is no absolute URL.
     pub(super) fn of_url(url: &str) -> Option<Endpoint> {
         let mut endpoint = Endpoint::default();
-        let clean = take_credentials(url, &mut endpoint.credentials);
+        let clean = endpoint.without_credentials(url);
         endpoint.push_literal(&clean);
         endpoint.is_absolute().then_some(endpoint)
     }
 
-    /// Adds the parameters of a query. Secrets among them are left out.
+    /// The URL without its user-info, and without parameters whose values were hidden: both are ways to be
+    /// granted access, and none is part of an address.
+    fn without_credentials<'u>(&mut self, url: &'u str) -> Cow<'u, str> {
+        let Some(start) = url.find("://").map(|scheme| scheme + 3) else { return url.into() };
+        let mut templates = places(url).filter(|place| place.start >= start).peekable();
+        let mut position = start;
+        let mut at = None;
+        while let Some(byte) = url.as_bytes().get(position) {
+            if let Some(template) = templates.next_if(|place| place.start == position) {
+                position = template.end;
+                continue;
+            }
+            match byte {
+                b'/' | b'?' | b'#' => break,
+                b'@' => at = Some(position + 1),
+                _ => {}
+            }
+            position += 1;
+        }
+        let mut clean: Cow<'u, str> = url.into();
+        if let Some(end) = at {
+            self.credentials.user_info = true;
+            clean = format!("{}{}", &url[..start], &url[end..]).into();
+        }
+        let Some((address, query)) = clean.split_once('?') else { return clean };
+        let (query, fragment) = query.split_once('#').map_or((query, None), |(query, part)| (query, Some(part)));
+        let is_hidden = |parameter: &&str| parameter.split_once('=').is_some_and(|(_, value)| is_stand_in(value));
+        if !query.split('&').any(|parameter| is_hidden(&parameter)) {
+            return clean;
+        }
+        let (hidden, shown): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_hidden);
+        let mut rest = address.to_owned();
+        if !shown.is_empty() {
+            rest.push('?');
+            rest.push_str(&shown.join("&"));
+        }
+        if let Some(fragment) = fragment {
+            rest.push('#');
+            rest.push_str(fragment);
+        }
+        let names = hidden.into_iter().filter_map(|parameter| parameter.split_once('='));
+        self.credentials
+            .parameters
+            .extend(names.map(|(name, _)| percent_decode_str(name).decode_utf8_lossy().into_owned()));
+        rest.into()
+    }
+
+    /// Adds the parameters of a query. Those whose values were hidden are left out.
     pub(super) fn add_parameters(&mut self, parameters: &Map<String, Value>) {
         let fragment = self.href.find('#').map(|mark| self.href.split_off(mark));
         let mut mark = if self.href.contains('?') { '&' } else { '?' };
@@ -89,22 +146,12 @@ impl Endpoint {
                 Value::Array(values) => values.as_slice(),
                 value => std::slice::from_ref(value),
             };
-            // A name may be long, and there may be many values.
-            let is_secret_name = is_secret_parameter(name);
-            let is_secret = |text: &str| {
-                let is_given = !text.is_empty() && !is_placeholders(text);
-                is_secret_name && is_given || is_secret_value("", text)
-            };
-            let mut has_secret = false;
-            for value in values {
-                match text_of(value) {
-                    Some(text) if is_secret(&text) => has_secret = true,
-                    Some(text) => self.add_parameter(std::mem::replace(&mut mark, '&'), name, &text),
-                    None => {}
-                }
-            }
-            if has_secret {
+            if values.iter().any(|value| value.is_object() || value.as_str().is_some_and(is_stand_in)) {
                 self.credentials.parameters.push(name.clone());
+                continue;
+            }
+            for text in values.iter().filter_map(text_of) {
+                self.add_parameter(std::mem::replace(&mut mark, '&'), name, &text);
             }
         }
         self.href.extend(fragment);
@@ -160,21 +207,45 @@ impl Endpoint {
     }
 }
 
-/// A base that forms are put under, without a slash at its end.
-///
-/// # Errors
-/// What is wrong with it; nothing of it is quoted, since it may hold a secret.
-pub(in super::super) fn checked_base(base: &str) -> Result<String, &'static str> {
-    let endpoint = Endpoint::of_url(base).ok_or("it is no absolute URL, such as https://host/agents/weather")?;
-    let is_http = ["http://", "https://"]
-        .iter()
-        .any(|scheme| endpoint.href.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
-    match () {
-        () if !is_http => Err("its scheme is neither http nor https"),
-        () if endpoint.credentials != Credentials::default() => Err("it has credentials in it"),
-        () if endpoint.href.contains(['?', '#']) => Err("it has a query or a fragment"),
-        () => Ok(endpoint.href.trim_end_matches('/').to_owned()),
+/// Where an agent is deployed: an address, in which `{id}` and `{name}` are those of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Base(String);
+
+impl Base {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// What is wrong with it; nothing of it is quoted, since it may hold a secret.
+    pub(in super::super) fn parse(base: &str) -> Result<Base, &'static str> {
+        let filled = filled(base, "a", "a");
+        let endpoint = Endpoint::of_url(&filled).ok_or("it is no absolute URL, such as https://host/agents/weather")?;
+        let is_http = ["http://", "https://"]
+            .iter()
+            .any(|scheme| endpoint.href.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+        match () {
+            () if !is_http => Err("its scheme is neither http nor https"),
+            () if endpoint.credentials != Credentials::default() => Err("it has credentials in it"),
+            () if endpoint.href.contains(['?', '#']) => Err("it has a query or a fragment"),
+            () if filled.contains(['{', '}']) => Err("{id} and {name} alone can be filled in"),
+            () => Ok(Base(base.to_owned())),
+        }
     }
+
+    /// Whether several agents have the same address.
+    pub(in super::super) fn is_shared(&self) -> bool {
+        !self.0.contains("{id}") && !self.0.contains("{name}")
+    }
+
+    /// The address of one agent.
+    pub(super) fn address(&self, id: &str, name: &str) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, RESERVED).to_string();
+        let filled = filled(&self.0, &encoded(id), &encoded(name));
+        Endpoint::of_url(&filled).map_or(filled, |endpoint| endpoint.href)
+    }
+}
+
+fn filled(base: &str, id: &str, name: &str) -> String {
+    base.replace("{id}", id).replace("{name}", name)
 }
 
 /// The name of an input as a variable of URI templates.
@@ -228,34 +299,33 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_taken_out_and_noted() {
-        let url = "https://joe:{{pw}}@host/{{id}}?api_key=1&key={{key}}";
-        let endpoint = Endpoint::of_template(url).unwrap();
-        assert_eq!(endpoint.href, "https://host/{id}?key={key}");
+    fn credentials_are_taken_out() {
+        let endpoint = Endpoint::of_template("https://joe:{{pw}}@host/{{id}}?api_key=redacted&key={{key}}#f").unwrap();
+        assert_eq!(endpoint.href, "https://host/{id}?key={key}#f");
         assert_eq!(endpoint.variables.names(), ["id", "key"]);
         assert_eq!(endpoint.credentials.parameters, ["api_key"]);
         assert!(endpoint.credentials.user_info);
+        assert_eq!(Endpoint::of_url("https://host/?sig=redacted").unwrap().href, "https://host/");
     }
 
     #[test]
     fn parameters_are_added_to_the_query() {
-        let parameters =
-            json!({"q": "{{term}}", "n": 3, "l": [1, "a b"], "o": {}, "z": null, "token": "1", "key": "{{k}}"});
+        let parameters = json!({
+            "q": "{{term}}", "n": 3, "l": [1, "a b"], "o": {"$component_ref": "x.o"}, "z": null, "token": "[redacted]", "key": "{{k}}",
+        });
         let mut endpoint = Endpoint::of_template("https://h/x?a=1#f").unwrap();
         endpoint.add_parameters(parameters.as_object().unwrap());
         assert_eq!(endpoint.href, "https://h/x?a=1&key={k}&l=1&l=a%20b&n=3&q={term}#f");
         assert_eq!(endpoint.variables.names(), ["k", "term"]);
-        assert_eq!(endpoint.credentials.parameters, ["token"]);
+        assert_eq!(endpoint.credentials.parameters, ["o", "token"]);
     }
 
     #[test]
     fn names_of_parameters_with_many_values_are_bounded() {
-        let values = vec![json!("x"); 10_000];
-        let parameters = json!({"n".repeat(10_000): values, format!("token{}", "_".repeat(10_000)): values});
+        let parameters = json!({"n".repeat(10_000): vec![json!("x"); 10_000]});
         let mut endpoint = Endpoint::of_template("https://h/x").unwrap();
         endpoint.add_parameters(parameters.as_object().unwrap());
         assert!(endpoint.href.len() < 2 * MAX_DOCUMENT_BYTES, "{} bytes", endpoint.href.len());
-        assert!(endpoint.credentials.parameters.len() <= 1);
     }
 
     #[test]
@@ -282,8 +352,11 @@ mod tests {
     }
 
     #[test]
-    fn base_is_checked_without_being_quoted() {
-        assert_eq!(checked_base("https://host/agents/weather/").unwrap(), "https://host/agents/weather");
+    fn base_is_checked_and_filled_in() {
+        let address = |base: &str| Base::parse(base).map(|base| base.address("a/b", "Weather Agent"));
+        assert_eq!(address("https://host/agents/weather").unwrap(), "https://host/agents/weather");
+        assert_eq!(address("https://{name}.host/{id}").unwrap(), "https://Weather%20Agent.host/a%2Fb");
+        assert!(Base::parse("https://h/x").unwrap().is_shared() && !Base::parse("https://h/{id}").unwrap().is_shared());
         for base in [
             "host",
             "ftp://host",
@@ -293,8 +366,9 @@ mod tests {
             "https://h#x",
             "https://",
             "https:///",
+            "https://h/{key}",
         ] {
-            assert!(checked_base(base).is_err(), "{base}");
+            assert!(Base::parse(base).is_err(), "{base}");
         }
     }
 }

@@ -26,13 +26,17 @@ impl<'d> Mapper<'_, 'd> {
         let mut members = Vec::new();
         let provider = self.text(config, "provider").or_else(|| provider_of(graph.type_name(config)));
         let texts = [
-            ("modelName", self.text(config, "model_id")),
-            ("provider", provider),
-            ("apiType", self.text(config, "api_type")),
+            ("agentspec:modelName", self.text(config, "model_id")),
+            ("agentspec:provider", provider),
+            ("agentspec:apiType", self.text(config, "api_type")),
         ];
         members.extend(texts.into_iter().filter_map(|(name, text)| Some((name, Fact::Text(text?)))));
         let parameters = self.field(config, "default_generation_parameters");
-        for (name, parameter) in [("temperature", "temperature"), ("maxTokens", "max_tokens"), ("topP", "top_p")] {
+        for (name, parameter) in [
+            ("agentspec:temperature", "temperature"),
+            ("agentspec:maxTokens", "max_tokens"),
+            ("agentspec:topP", "top_p"),
+        ] {
             let value = parameters.and_then(|parameters| parameters.get(parameter));
             if let Some(Value::Number(number)) = value.and_then(|value| self.resolve(value)) {
                 members.push((name, Fact::Number(number)));
@@ -54,16 +58,6 @@ impl Model<'_> {
             fact.write(writer.name(name));
         }
     }
-
-    /// Writes a data schema for each value, which admits that value alone.
-    pub(super) fn write_schemas(&self, writer: &mut Writer) {
-        for (name, fact) in &self.members {
-            writer.name(name).object(|writer| {
-                writer.name("type").word(fact.type_name());
-                fact.write(writer.name("const"));
-            });
-        }
-    }
 }
 
 impl Fact<'_> {
@@ -71,14 +65,6 @@ impl Fact<'_> {
         match self {
             Fact::Text(text) => writer.text(text),
             Fact::Number(number) => writer.number(number),
-        }
-    }
-
-    fn type_name(&self) -> &'static str {
-        match self {
-            Fact::Text(_) => "string",
-            Fact::Number(number) if number.is_f64() => "number",
-            Fact::Number(_) => "integer",
         }
     }
 }

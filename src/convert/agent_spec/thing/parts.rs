@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use super::Mapper;
-use crate::{convert::agent_spec::graph::Key, td::LmosKind};
+use crate::{
+    convert::agent_spec::{graph::Key, types::Role},
+    td::LmosKind,
+};
 
 /// A part that is a Thing, or would be one.
 pub(super) struct ThingPart {
@@ -21,10 +24,13 @@ impl Mapper<'_, '_> {
         let graph = self.graph;
         let is_mcp = || graph.is_a(key, "MCPTool") || graph.is_a(key, "MCPToolBox");
         let has_url = || graph.part(key, "client_transport").is_some_and(|part| graph.is_a(part, "RemoteTransport"));
-        if graph.is_a(key, "AgenticComponent") {
-            return Some(LmosKind::Agent);
+        match graph.role(key) {
+            Role::Agent => Some(LmosKind::Agent),
+            Role::Tool | Role::ToolBox if graph.is_a(key, "RemoteTool") || is_mcp() && has_url() => {
+                Some(LmosKind::Tool)
+            }
+            _ => None,
         }
-        (graph.is_a(key, "RemoteTool") || is_mcp() && has_url()).then_some(LmosKind::Tool)
     }
 
     /// The agents and tools that a component has, not those that these have; each once.
@@ -56,7 +62,7 @@ impl Mapper<'_, '_> {
     }
 
     pub(super) fn is_part_of_its_own(&self, key: Key) -> bool {
-        ["AgenticComponent", "Tool", "ToolBox"].into_iter().any(|family| self.graph.is_a(key, family))
+        self.graph.role(key).is_thing()
     }
 
     /// The parts of `root`, at any depth, that become Things by the options; without `root`.

@@ -25,8 +25,8 @@ impl Mapper<'_, '_> {
                     return;
                 }
                 writer.object(|writer| {
-                    writer.name("field").word(field);
-                    writer.name("text").text(text);
+                    writer.name("agentspec:field").word(field);
+                    writer.name("agentspec:text").text(text);
                 });
             }
         });

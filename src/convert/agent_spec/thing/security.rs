@@ -8,8 +8,8 @@
 //! | any other sensitive header, a header or query parameter that is a key by its name | `apikey` |
 //! | certificate and key of a client | `agentspec:mutualTLS` |
 //! | OCI client | `agentspec:oci` |
-//! | sensitive headers that are held back, a plugin's configuration | `auto`: something is needed |
-//! | nothing of all that | `nosec` |
+//! | sensitive headers that are held back, a plugin's configuration | `auto` |
+//! | nothing of all that | `auto`: no document says that nothing is needed |
 //!
 //! Where there are several, all of them are needed.
 
@@ -17,12 +17,17 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Mapper, endpoint::Endpoint, writer::Writer};
+use super::{
+    Mapper,
+    action::is_access,
+    endpoint::{Credentials, Endpoint},
+    writer::Writer,
+};
 use crate::{
     Error, Result,
-    convert::agent_spec::{
-        graph::Key,
-        redaction::{Credentials, is_secret_parameter},
+    convert::{
+        agent_spec::{graph::Key, references::REFERENCE},
+        redaction::{Hidden, Rule},
     },
 };
 
@@ -67,12 +72,17 @@ impl<'d> Schemes<'d> {
 
     fn add_headers(&mut self, headers: Option<&'d Value>, are_sensitive: bool) {
         for (name, value) in headers.and_then(Value::as_object).into_iter().flatten() {
+            if name == REFERENCE {
+                // What it refers to isn't known.
+                self.add(Scheme::Plain("auto"));
+                continue;
+            }
             let scheme = value.as_str().and_then(|value| value.trim_start().split(' ').next()).unwrap_or_default();
             let is_authorization = name.eq_ignore_ascii_case("authorization");
             let known = ["bearer", "basic", "digest"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known));
             match known {
                 Some(known) if is_authorization => self.add(Scheme::Plain(known)),
-                _ if are_sensitive || is_secret_parameter(name) => self.add(Scheme::ApiKey("header", name)),
+                _ if are_sensitive || is_access(name) => self.add(Scheme::ApiKey("header", name)),
                 _ => {}
             }
         }
@@ -125,8 +135,8 @@ impl<'d> Mapper<'_, 'd> {
         }
         if let Some(connection) = self.connection(key) {
             // Of hidden ones too: only their names and ways of access are told.
-            schemes.add_headers(graph.field(connection, "headers"), false);
-            schemes.add_headers(graph.field(connection, "sensitive_headers"), true);
+            schemes.add_headers(self.sent_field(connection, "headers"), false);
+            schemes.add_headers(self.sent_field(connection, "sensitive_headers"), true);
             let has = |field| {
                 graph.is_withheld(connection, field)
                     || graph.text(connection, field).is_some_and(|path| !path.is_empty())
@@ -134,17 +144,31 @@ impl<'d> Mapper<'_, 'd> {
             if has("key_file") || has("cert_file") {
                 schemes.add(Scheme::Plain("agentspec:mutualTLS"));
             }
-            if graph.is_withheld(connection, "sensitive_headers") {
-                schemes.add(Scheme::Plain("auto"));
-            }
         }
         if let Some(client) = graph.part(key, "client_config") {
             schemes.add(Scheme::Oci(self.text(client, "auth_type")));
         }
         if schemes.0.is_empty() {
-            schemes.add(Scheme::Plain("nosec"));
+            schemes.add(Scheme::Plain("auto"));
         }
         schemes
+    }
+
+    /// A field as it was sent, of the main document.
+    fn sent_field(&self, key: Key, field: &str) -> Option<&'d Value> {
+        let spot = self.graph.at(key);
+        let sent = self.sent.pointer(&spot.pointer).filter(|_| spot.document == 0);
+        sent.and_then(|component| component.get(field)).or_else(|| self.graph.field(key, field))
+    }
+
+    /// Whether a URL had user-info, which was left out.
+    pub(super) fn had_user_info(&self, key: Key, field: &str) -> bool {
+        let is_it = |hidden: &&Hidden| hidden.rule == Rule::UserInfo && hidden.pointer.ends_with(field);
+        let mut found = self.hidden.iter().filter(is_it).peekable();
+        found.peek().is_some() && {
+            let spot = self.graph.at(key).member(field);
+            spot.document == 0 && found.any(|hidden| hidden.pointer == spot.pointer)
+        }
     }
 
     /// The component that says how a tool or remote agent is talked to.

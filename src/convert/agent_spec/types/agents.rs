@@ -2,7 +2,7 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, component, family,
+    Definition, Kind, Role, component, family,
     field::{
         Bound, Field,
         Trigger::{False, Present, Truthy},
@@ -12,7 +12,7 @@ use super::{
 };
 
 pub(super) static TYPES: &[Definition] = &[
-    family("AgenticComponent", "ComponentWithIO", fields![]),
+    family("AgenticComponent", "ComponentWithIO", fields![]).role(Role::Agent),
     component(
         "Agent",
         "AgenticComponent",
@@ -34,6 +34,7 @@ pub(super) static TYPES: &[Definition] = &[
             flag("human_in_the_loop").or_null(),
         ],
     )
+    .role(Role::Part)
     .since(Version::V25_4_2),
     component(
         "SpecializedAgent",

@@ -2,7 +2,7 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, component, family,
+    Definition, Kind, Role, component, family,
     field::{Field, part, parts, text, text_map, texts},
     tools::REQUEST,
 };
@@ -47,17 +47,23 @@ pub(super) static TYPES: &[Definition] = &[
             part("llm_config", "LlmConfig").required().alias_of_text("llm_configuration"),
             text("prompt_template").required().prompt().placeholders(),
         ],
-    ),
-    component("ApiNode", "Node", &REQUEST),
-    component("AgentNode", "Node", fields![part("agent", "AgenticComponent").required()]),
-    component("FlowNode", "Node", fields![part("subflow", "Flow").required()]),
-    component("CatchExceptionNode", "Node", fields![part("subflow", "Flow").required()]).since(Version::V26_1_2),
-    component("MapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS]),
-    component("ParallelMapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS]).since(Version::V25_4_2),
+    )
+    .role(Role::Step),
+    component("ApiNode", "Node", &REQUEST).role(Role::Step),
+    component("AgentNode", "Node", fields![part("agent", "AgenticComponent").required()]).role(Role::Frame),
+    component("FlowNode", "Node", fields![part("subflow", "Flow").required()]).role(Role::Frame),
+    component("CatchExceptionNode", "Node", fields![part("subflow", "Flow").required()])
+        .role(Role::Frame)
+        .since(Version::V26_1_2),
+    component("MapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS]).role(Role::Frame),
+    component("ParallelMapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS])
+        .role(Role::Frame)
+        .since(Version::V25_4_2),
     component("ParallelFlowNode", "Node", fields![parts("subflows", "Flow").required_by_spec()])
+        .role(Role::Frame)
         .since(Version::V25_4_2),
     component("BranchingNode", "Node", fields![text_map("mapping").required()]),
-    component("ToolNode", "Node", fields![part("tool", "Tool").required()]),
+    component("ToolNode", "Node", fields![part("tool", "Tool").required()]).role(Role::Frame),
     component("InputMessageNode", "Node", fields![text("message").or_null().placeholders()]),
     component("OutputMessageNode", "Node", fields![text("message").required().placeholders()]),
 ];

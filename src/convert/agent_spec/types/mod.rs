@@ -36,23 +36,54 @@ pub(super) struct Definition {
     parent: &'static str,
     is_abstract: bool,
     since: Version,
+    /// What it is to those around it, if it isn't what its parent is.
+    role: Option<Role>,
     /// Its own fields, and those of its parents that it changes.
     fields: &'static [Field],
 }
 
+/// What a component is to those around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing that anybody calls.
+    None,
+    /// An agent: it can do what it is made for, and what its tools do.
+    Agent,
+    Tool,
+    ToolBox,
+    /// A step of a flow that does something by itself.
+    Step,
+    /// A step of a flow that has something else done.
+    Frame,
+    /// What its tools do is done by the component around it.
+    Part,
+}
+
+impl Role {
+    /// Whether it can be a Thing of its own.
+    pub(super) fn is_thing(self) -> bool {
+        matches!(self, Role::Agent | Role::Tool | Role::ToolBox)
+    }
+}
+
 /// A type that a component can have.
 const fn component(name: &'static str, parent: &'static str, fields: &'static [Field]) -> Definition {
-    Definition { name, parent, is_abstract: false, since: Version::V25_4_1, fields }
+    Definition { name, parent, is_abstract: false, since: Version::V25_4_1, role: None, fields }
 }
 
 /// A family of types, which no component has itself.
 const fn family(name: &'static str, parent: &'static str, fields: &'static [Field]) -> Definition {
-    Definition { name, parent, is_abstract: true, since: Version::V25_4_1, fields }
+    Definition { name, parent, is_abstract: true, since: Version::V25_4_1, role: None, fields }
 }
 
 impl Definition {
     const fn since(mut self, version: Version) -> Definition {
         self.since = version;
+        self
+    }
+
+    const fn role(mut self, role: Role) -> Definition {
+        self.role = Some(role);
         self
     }
 }
@@ -66,6 +97,8 @@ pub(super) struct ComponentType {
     pub(super) is_abstract: bool,
     /// The version that it came with.
     pub(super) since: Version,
+    /// What it is to those around it.
+    pub(super) role: Role,
     /// Itself and all that it extends, nearest first.
     lineage: Vec<&'static str>,
     /// All fields, inherited ones first.
@@ -130,6 +163,7 @@ impl ComponentType {
             name: definition.name,
             is_abstract: definition.is_abstract,
             since: definition.since,
+            role: ancestry.iter().find_map(|definition| definition.role).unwrap_or(Role::None),
             lineage: ancestry.iter().map(|definition| definition.name).collect(),
             fields,
             names,
@@ -150,10 +184,7 @@ static SECRECIES: LazyLock<HashMap<&'static str, Secrecy>> = LazyLock::new(|| {
 /// What is to be thought of a field of a type that isn't in the table: secret or a prompt if it is that in
 /// another type.
 pub(super) fn secrecy_of(name: &str) -> Secrecy {
-    match name {
-        "headers" | "env" | "token" => Secrecy::Secret,
-        _ => SECRECIES.get(name).copied().unwrap_or(Secrecy::Public),
-    }
+    SECRECIES.get(name).copied().unwrap_or(Secrecy::Public)
 }
 
 fn definitions() -> impl Iterator<Item = &'static Definition> {
@@ -194,7 +225,7 @@ mod tests {
 
     #[test]
     fn names_of_secrets_are_secrets_in_unknown_types_too() {
-        for name in ["api_key", "sensitive_headers", "wallet_password", "sslcrl", "env"] {
+        for name in ["api_key", "sensitive_headers", "wallet_password", "sslcrl"] {
             assert_eq!(secrecy_of(name), Secrecy::Secret, "{name}");
         }
         assert_eq!(secrecy_of("prompt_template"), Secrecy::Prompt);

@@ -2,7 +2,7 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, component, family,
+    Definition, Kind, Role, component, family,
     field::{
         Field,
         Trigger::{NoObject, Present, Truthy},
@@ -12,7 +12,8 @@ use super::{
 };
 
 pub(super) static TYPES: &[Definition] = &[
-    family("Tool", "ComponentWithIO", fields![flag("requires_confirmation").since(&[(Version::V25_4_2, Truthy)])]),
+    family("Tool", "ComponentWithIO", fields![flag("requires_confirmation").since(&[(Version::V25_4_2, Truthy)])])
+        .role(Role::Tool),
     component("ClientTool", "Tool", fields![]),
     component("ServerTool", "Tool", fields![]),
     component(
@@ -35,7 +36,8 @@ pub(super) static TYPES: &[Definition] = &[
             record("retry_policy", &RETRY_POLICY).or_null().since(&[(Version::V26_3_1, Present)]),
         ],
     ),
-    family("ToolBox", "Component", fields![flag("requires_confirmation").since(&[(Version::V26_1_2, Truthy)])]),
+    family("ToolBox", "Component", fields![flag("requires_confirmation").since(&[(Version::V26_1_2, Truthy)])])
+        .role(Role::ToolBox),
     component(
         "MCPToolBox",
         "ToolBox",

@@ -1,4 +1,4 @@
-//! What is kept of a configuration.
+//! What is stored of a configuration.
 
 use super::*;
 
@@ -38,7 +38,7 @@ name: |
   lines
 agentspec_version: 25.4.2
 agent_url: 'https://h/a'
-connection_config: {component_type: A2AConnectionConfig, id: c, name: c, headers: {X: hunter2}}
+connection_config: {component_type: A2AConnectionConfig, id: c, name: c, key_file: hunter2}
 ";
     let expected = "\
 component_type: A2AAgent
@@ -52,8 +52,8 @@ connection_config:
   component_type: A2AConnectionConfig
   id: c
   name: c
-  headers:
-    $component_ref: c.headers
+  key_file:
+    $component_ref: c.key_file
 ";
     assert_eq!(kept(yaml, Syntax::Yaml).replace("\"$component_ref\"", "$component_ref"), expected);
 }
@@ -92,7 +92,7 @@ fn parts_are_kept_with_what_they_refer_to() {
 }
 
 #[test]
-fn documents_beside_the_configuration_are_not_kept_and_that_is_said() {
+fn documents_beside_the_configuration_are_not_stored_with_a_warning() {
     let document = json!({
         "component_type": "Agent", "agentspec_version": "26.1.2", "id": "a", "name": "a", "system_prompt": "",
         "llm_config": {"$component_ref": "llm"},
@@ -105,19 +105,19 @@ fn documents_beside_the_configuration_are_not_kept_and_that_is_said() {
         Configuration::parse(document.as_bytes(), Syntax::Json, &[(beside.as_bytes(), Syntax::Json)]).unwrap();
     let conversion = configuration.to_things(&options()).unwrap();
     assert_eq!(conversion.things[0].source.bytes, document.as_bytes());
-    assert!(conversion.things[0].description.text().contains(r#""modelName":"m""#));
-    assert!(conversion.warnings.iter().any(|warning| warning.rule == "components-not-kept"));
+    assert!(conversion.things[0].description.text().contains(r#""agentspec:modelName":"m""#));
+    assert!(conversion.warnings.iter().any(|warning| warning.rule == "components-not-stored"));
 }
 
 #[test]
-fn repeated_members_of_which_one_counts_are_kept_once() {
+fn repeated_members_show_no_secrets() {
     let text = r#"{"component_type": "A2AAgent", "id": "a", "name": "a", "agentspec_version": "25.4.2",
-        "agent_url": "https://h/a", "metadata": {"api_key": "hunter2"}, "metadata": {},
+        "agent_url": "https://h/a", "metadata": {"api_key": "hunter2hunter2"}, "metadata": {},
         "connection_config": {"component_type": "A2AConnectionConfig", "id": "c", "name": "c"}}"#;
     let options = Options { profile: Profile::Sdk, ..options() };
     let conversion = convert_text(text, Syntax::Json, &options).unwrap();
     let kept = String::from_utf8(conversion.things[0].source.bytes.clone()).unwrap();
-    assert!(!kept.contains("hunter2") && kept.contains(r#""metadata":{}"#), "{kept}");
+    assert!(!kept.contains("hunter2") && kept.contains(r#""metadata": {}"#), "{kept}");
     assert!(!conversion.warnings.is_empty());
 }
 

@@ -1,35 +1,37 @@
-//! What is kept of a configuration beside the Things that are made of it.
+//! What is stored of a configuration beside the Things that are made of it.
 //!
 //! JSON without anything to hide stays byte for byte; with something to hide, all around it does. YAML is
-//! written anew, since its comments may hold anything.
+//! written again from its data, since its comments may hold anything.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::{
+    findings::Spot,
     graph::{Graph, Key, text_member},
-    redaction::{Redaction, to_yaml},
+    places::At,
     references::{DEFINITIONS, REFERENCE, Resolved, State},
+    secrets::Secrets,
     source::Source,
+    yaml_text,
 };
 use crate::convert::{self, Format, Syntax};
 
 /// The whole of a document.
-pub(super) fn document(source: &Source, redaction: &Redaction<'_>) -> convert::Source {
-    let json = match (source.duplicates.as_slice(), &source.value) {
-        // Those of repeated members that don't count may hold secrets too.
-        ([_, ..], Value::Object(members)) => Value::Object(redaction.component(members)).to_string().into(),
-        _ => redaction.text(&source.json),
-    };
-    let has_mark = source.has_byte_order_mark && matches!(json, Cow::Borrowed(_));
-    let json = if has_mark { format!("\u{feff}{json}").into() } else { json };
-    in_syntax(&json, source.syntax)
+pub(super) fn document(source: &Source, secrets: &Secrets) -> convert::Source {
+    match secrets.stored_text(source) {
+        Some(json) => in_syntax(&json, source.syntax),
+        None if source.has_byte_order_mark => in_syntax(&format!("\u{feff}{}", source.json), source.syntax),
+        None => in_syntax(&source.json, source.syntax),
+    }
 }
 
 /// A component as a document of its own: with what it refers to, and the version that it is written for.
-pub(super) fn excerpt(graph: &Graph<'_>, redaction: &Redaction<'_>, key: Key, source: &Source) -> convert::Source {
-    let mut members = redaction.component(graph.component(key).members);
+/// `documents` are those of the configuration, as they may be stored.
+pub(super) fn excerpt(graph: &Graph<'_>, documents: &[Value], key: Key, source: &Source) -> convert::Source {
+    let found = |spot: &Spot| documents.get(spot.document)?.pointer(&spot.pointer);
+    let mut members = found(&graph.at(key)).and_then(Value::as_object).cloned().unwrap_or_default();
     let mut known = HashSet::new();
     let mut missing = Vec::new();
     collect(&members, &mut known, &mut missing);
@@ -44,11 +46,9 @@ pub(super) fn excerpt(graph: &Graph<'_>, redaction: &Redaction<'_>, key: Key, so
         let Some(definition) = graph.definitions.get(id.as_str()).filter(|definition| !definition.is_beside) else {
             continue;
         };
-        let value = match definition.state {
-            State::Read(Resolved::Component(_) | Resolved::Plain(_)) => redaction.definition(&id, definition.value),
-            _ => None,
-        };
-        let Some(value) = value.map(Cow::into_owned) else { continue };
+        let is_read = matches!(definition.state, State::Read(Resolved::Component(_) | Resolved::Plain(_)));
+        let spot = graph.spot(&At::Place(definition.place));
+        let Some(value) = found(&spot).filter(|_| is_read).cloned() else { continue };
         collect_from(&value, &mut known, &mut missing);
         definitions.insert(id, value);
     }
@@ -64,7 +64,7 @@ pub(super) fn excerpt(graph: &Graph<'_>, redaction: &Redaction<'_>, key: Key, so
 fn in_syntax(json: &str, syntax: Syntax) -> convert::Source {
     let (media_type, text) = match syntax {
         Syntax::Json => ("application/json", json.to_owned()),
-        Syntax::Yaml => ("application/yaml", to_yaml(json)),
+        Syntax::Yaml => ("application/yaml", yaml_text::from_json(json)),
     };
     convert::Source { format: Format::AgentSpec, media_type: media_type.to_owned(), bytes: text.into_bytes() }
 }

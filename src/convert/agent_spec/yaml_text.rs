@@ -3,7 +3,7 @@
 //! Block style, members in their order. A string is plain only where no version of YAML could take it
 //! for anything else.
 
-use super::scan::Cursor;
+use super::cursor::Cursor;
 
 /// Strings that some version of YAML takes for something else.
 const RESERVED: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
@@ -11,7 +11,7 @@ const RESERVED: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", 
 const LONGEST_NAME: usize = 900;
 
 /// Writes well-formed JSON as YAML with the same data.
-pub(in crate::convert::agent_spec) fn from_json(json: &str) -> String {
+pub(super) fn from_json(json: &str) -> String {
     let mut writer = YamlWriter { cursor: Cursor::new(json), out: String::with_capacity(json.len()) };
     writer.node(0, Position::Start);
     writer.out

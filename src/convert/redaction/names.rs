@@ -1,0 +1,276 @@
+//! Names that say that their value is a secret, by their last words: a `token_limit` is none.
+
+use super::words::{is_choice, is_location, is_mixed, is_number, is_placeholder};
+
+/// How much a name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::convert) enum Secrecy {
+    /// The value is hardly anything else.
+    Strong,
+    /// The value may as well be something harmless: it has to look like a secret too.
+    Weak,
+}
+
+/// Last words of names that say it by themselves.
+const STRONG: [&str; 22] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "secrets",
+    "passwords",
+    "apikey",
+    "apikeys",
+    "authtoken",
+    "accesstoken",
+    "refreshtoken",
+    "bearertoken",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authkey",
+    "clientsecret",
+    "connectionstring",
+    "apitoken",
+    "authorization",
+];
+/// Before `key` or `token` they say it.
+const QUALIFIERS: [&str; 30] = [
+    "api",
+    "access",
+    "private",
+    "secret",
+    "auth",
+    "account",
+    "subscription",
+    "signing",
+    "encryption",
+    "shared",
+    "master",
+    "service",
+    "ssh",
+    "deploy",
+    "refresh",
+    "bearer",
+    "session",
+    "security",
+    "bot",
+    "webhook",
+    "license",
+    "storage",
+    "admin",
+    "authentication",
+    "authorization",
+    "personal",
+    "github",
+    "openai",
+    "connection",
+    "aws",
+];
+/// Last words that may say it.
+const WEAK: [&str; 17] = [
+    "key",
+    "keys",
+    "token",
+    "tokens",
+    "auth",
+    "bearer",
+    "cookie",
+    "cookies",
+    "session",
+    "jwt",
+    "pat",
+    "pin",
+    "credential",
+    "credentials",
+    "pass",
+    "dsn",
+    "sas",
+];
+/// Last words of names that may say it of a parameter: elsewhere signatures are there to be seen.
+const OF_PARAMETERS: [&str; 4] = ["sig", "signature", "sid", "hmac"];
+/// Before `key`, `token` and the like they say that it is none.
+const HARMLESS: [&str; 46] = [
+    "public",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "cache",
+    "idempotency",
+    "object",
+    "routing",
+    "group",
+    "row",
+    "composite",
+    "index",
+    "unique",
+    "lookup",
+    "config",
+    "dictionary",
+    "json",
+    "hash",
+    "map",
+    "translation",
+    "eos",
+    "bos",
+    "pad",
+    "unk",
+    "sep",
+    "cls",
+    "mask",
+    "stop",
+    "special",
+    "per",
+    "max",
+    "min",
+    "next",
+    "page",
+    "continuation",
+    "pagination",
+    "sync",
+    "answer",
+    "shortcut",
+    "hot",
+    "input",
+    "output",
+    "suppress",
+    "bad",
+    "thumbnail",
+];
+
+/// What a name says of its value.
+pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
+    let (before, last) = last_words(name);
+    let last = last.as_str();
+    if STRONG.contains(&last)
+        || ["password", "passwd", "passphrase", "apikey", "clientsecret"].iter().any(|end| last.ends_with(end))
+    {
+        return Some(Secrecy::Strong);
+    }
+    let is_key = matches!(last, "key" | "keys" | "token" | "tokens" | "string");
+    let is_qualified = if last == "string" { before == "connection" } else { QUALIFIERS.contains(&before.as_str()) };
+    if is_key && is_qualified {
+        return Some(Secrecy::Strong);
+    }
+    let is_weak = WEAK.contains(&last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
+    (is_weak && !HARMLESS.contains(&before.as_str())).then_some(Secrecy::Weak)
+}
+
+/// What the name of a parameter in a text says of its value.
+pub(super) fn secrecy_of_parameter(name: &str) -> Option<Secrecy> {
+    let of_parameter = || OF_PARAMETERS.contains(&last_words(name).1.as_str()).then_some(Secrecy::Weak);
+    secrecy_of(name).or_else(of_parameter)
+}
+
+/// The last word of a name and the one before it, in lower case.
+fn last_words(name: &str) -> (String, String) {
+    let (mut before, mut last) = (String::new(), String::new());
+    let (mut is_over, mut was_lower, mut was_upper) = (false, false, false);
+    let characters: Vec<char> = name.chars().filter(|character| *character != '\u{feff}').collect();
+    for (index, character) in characters.iter().copied().enumerate() {
+        if !character.is_alphanumeric() {
+            is_over = true;
+            continue;
+        }
+        let is_upper = character.is_uppercase();
+        let next_is_lower = characters.get(index + 1).is_some_and(|next| next.is_lowercase());
+        let begins = is_over || is_upper && (was_lower || was_upper && next_is_lower);
+        if begins && !last.is_empty() {
+            before = std::mem::take(&mut last);
+        }
+        // A number at the end counts keys.
+        if !character.is_numeric() || !last.is_empty() && !is_over {
+            last.extend(character.to_lowercase());
+        } else if is_over && last.is_empty() && !before.is_empty() {
+            last = std::mem::take(&mut before);
+        }
+        (is_over, was_lower, was_upper) = (false, !is_upper, is_upper);
+    }
+    let trimmed = last.trim_end_matches(|character: char| character.is_numeric()).len();
+    last.truncate(trimmed);
+    (before, last)
+}
+
+/// The shortest value that counts.
+const SHORTEST: usize = 8;
+
+/// Whether a value under a name that says so is a secret: one word of eight characters or more that is no
+/// number, URL, placeholder, path or choice.
+pub(in crate::convert) fn is_secret_word(word: &str, secrecy: Secrecy) -> bool {
+    let word = word.trim();
+    if word.len() < SHORTEST || word.contains(char::is_whitespace) {
+        return false;
+    }
+    if is_placeholder(word) || is_number(word) || is_location(word) || is_choice(word) {
+        return false;
+    }
+    let is_login = || word.split_once(':').is_some_and(|(user, password)| !user.is_empty() && password.len() >= 4);
+    secrecy == Secrecy::Strong
+        || is_mixed(word)
+        || is_login()
+        || word.len() >= 24 && !word.contains(['-', '_', '.', ':'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_their_last_words() {
+        for name in [
+            "password",
+            "db_password",
+            "apiKey",
+            "API-KEY",
+            "x-api-key",
+            "openai_key",
+            "openai_api_key",
+            "client_secret",
+            "githubToken",
+            "access_token",
+            "AUTHORIZATION",
+            "aws_secret_access_key",
+            "userPassword",
+            "pwd",
+            "privateKey",
+            "connectionString",
+            "APIKey2",
+            "token",
+            "auth",
+            "key",
+            "session",
+        ] {
+            assert!(secrecy_of(name).is_some(), "{name}");
+        }
+        for name in [
+            "max_tokens",
+            "token_endpoint",
+            "token_limit",
+            "author",
+            "name",
+            "eos_token",
+            "password_policy",
+            "keywords",
+            "monkey",
+            "compass",
+            "secret_name",
+            "path",
+            "credentials_provider",
+            "public_key",
+            "sort_key",
+            "token_endpoint_auth_method",
+            "next_page_token",
+            "cost_per_token",
+            "primaryKey",
+            "",
+        ] {
+            assert_eq!(secrecy_of(name), None, "{name}");
+        }
+        assert_eq!((secrecy_of("signature"), secrecy_of_parameter("X-Amz-Signature")), (None, Some(Secrecy::Weak)));
+        assert_eq!(secrecy_of("token"), Some(Secrecy::Weak));
+        assert_eq!(secrecy_of("bot_token"), Some(Secrecy::Strong));
+    }
+}

@@ -1,0 +1,156 @@
+//! `Node`: JSON with the place of every value in its text, so that only what is replaced changes.
+
+use std::{borrow::Cow, ops::Range};
+
+/// A value of a document, and where it is.
+#[derive(Debug)]
+pub(in crate::convert) struct Node<'t> {
+    pub(super) span: Range<usize>,
+    pub(super) kind: Kind<'t>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind<'t> {
+    /// Members in the order of the text; repeated ones are all there.
+    Object(Vec<Member<'t>>),
+    Array(Vec<Node<'t>>),
+    Text(Cow<'t, str>),
+    Number,
+    /// `true`, `false` or `null`.
+    Other,
+}
+
+#[derive(Debug)]
+pub(super) struct Member<'t> {
+    pub(super) name: Cow<'t, str>,
+    /// Where the name is, quotes included.
+    pub(super) name_span: Range<usize>,
+    pub(super) value: Node<'t>,
+}
+
+impl<'t> Node<'t> {
+    /// Reads text that is known to be well-formed JSON of limited depth.
+    pub(in crate::convert) fn parse(json: &'t str) -> Node<'t> {
+        Reader { json, position: 0 }.value()
+    }
+
+    /// The text that this is, if it is one.
+    pub(in crate::convert) fn text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A member of an object; of repeated ones the last.
+    pub(in crate::convert) fn get(&self, name: &str) -> Option<&Node<'t>> {
+        self.members().rev().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// The members of an object.
+    pub(in crate::convert) fn members(&self) -> impl DoubleEndedIterator<Item = (&str, &Node<'t>)> {
+        let members = match &self.kind {
+            Kind::Object(members) => members.as_slice(),
+            _ => &[],
+        };
+        members.iter().map(|member| (member.name.as_ref(), &member.value))
+    }
+
+    /// The elements of an array.
+    pub(in crate::convert) fn elements(&self) -> &[Node<'t>] {
+        match &self.kind {
+            Kind::Array(elements) => elements,
+            _ => &[],
+        }
+    }
+}
+
+struct Reader<'t> {
+    json: &'t str,
+    position: usize,
+}
+
+impl<'t> Reader<'t> {
+    /// The next byte that is no white space; 0 at the end.
+    fn peek(&mut self) -> u8 {
+        let rest = self.json.as_bytes().get(self.position..).unwrap_or_default();
+        self.position += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.json.as_bytes().get(self.position).copied().unwrap_or_default()
+    }
+
+    fn value(&mut self) -> Node<'t> {
+        let first = self.peek();
+        let start = self.position;
+        let kind = match first {
+            b'{' => Kind::Object(self.parts(Reader::member)),
+            b'[' => Kind::Array(self.parts(Reader::value)),
+            b'"' => Kind::Text(self.string()),
+            _ => {
+                let rest = self.json.as_bytes().get(start..).unwrap_or_default();
+                let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace();
+                self.position += rest.iter().position(ends).unwrap_or(rest.len());
+                if matches!(first, b'-' | b'0'..=b'9') { Kind::Number } else { Kind::Other }
+            }
+        };
+        Node { span: start..self.position, kind }
+    }
+
+    fn parts<T>(&mut self, read: fn(&mut Self) -> T) -> Vec<T> {
+        self.position += 1;
+        let mut parts = Vec::new();
+        loop {
+            match self.peek() {
+                b'}' | b']' | 0 => break,
+                b',' => self.position += 1,
+                _ => parts.push(read(self)),
+            }
+        }
+        self.position += 1;
+        parts
+    }
+
+    fn member(&mut self) -> Member<'t> {
+        let start = self.position;
+        let name = self.string();
+        let name_span = start..self.position;
+        self.peek();
+        self.position += 1;
+        Member { name, name_span, value: self.value() }
+    }
+
+    fn string(&mut self) -> Cow<'t, str> {
+        let bytes = self.json.as_bytes();
+        let start = self.position;
+        let mut end = start + 1;
+        while let Some(byte) = bytes.get(end) {
+            match byte {
+                b'"' => break,
+                b'\\' => end += 2,
+                _ => end += 1,
+            }
+        }
+        self.position = (end + 1).min(bytes.len());
+        let plain = self.json.get(start + 1..end).unwrap_or_default();
+        if plain.contains('\\') {
+            let token = self.json.get(start..self.position).unwrap_or_default();
+            return serde_json::from_str::<String>(token).unwrap_or_default().into();
+        }
+        plain.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_knows_its_place() {
+        let json = r#" { "a\u0062" : [1.50, "x\"]", {}] , "c": null, "c": {"d": true} } "#;
+        let node = Node::parse(json);
+        let text_of = |node: &Node<'_>| json[node.span.clone()].to_owned();
+        let list = node.get("ab").map(|list| list.elements().iter().map(text_of).collect::<Vec<_>>());
+        assert_eq!(list.as_deref(), Some(&["1.50".to_owned(), r#""x\"]""#.into(), "{}".into()][..]));
+        assert_eq!(node.get("c").map(text_of).as_deref(), Some(r#"{"d": true}"#));
+        assert_eq!(text_of(&node), json.trim());
+    }
+}
