@@ -67,7 +67,7 @@ pub struct Written {
     pub id: String,
     /// Whether it is new.
     pub created: bool,
-    /// How much was mended or is odd.
+    /// How much was fixed or is odd.
     pub warnings: usize,
 }
 
@@ -82,11 +82,11 @@ pub struct Changes {
     pub last: Seq,
     /// The oldest change that the log still has.
     pub oldest: Seq,
-    /// Whether changes after the asked position are gone: read the whole state anew.
+    /// Whether changes after the asked position are gone: read the whole state again.
     pub truncated: bool,
 }
 
-/// What `GET /things?view=summary` tells of a Thing.
+/// A Thing in `GET /things?view=summary`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Summary {
     /// Its id.
@@ -287,11 +287,6 @@ impl RegistryClient {
         let parameters = [("since", since.as_str()), ("limit", &limit), ("wait", &wait)];
         let text = text(self.send(self.request(Method::GET, "changes", &parameters)).await?).await?;
         read(&text, "a part of the log")
-    }
-
-    /// What happens from now on, or after the event `after`; reconnects and misses nothing.
-    pub fn events(&self, filter: EventFilter, after: Option<String>) -> Events {
-        Events::new(self.clone(), filter, after)
     }
 
     fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 #[derive(Debug, Args)]
@@ -14,9 +14,10 @@ pub(super) struct Arguments {
     shell: Shell,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+/// Prints the script for the commands of `agentdex`.
+pub(super) fn run(arguments: &Arguments, agentdex: &mut Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut super::Cli::command(), "agentdex", &mut script);
+    clap_complete::generate(arguments.shell, agentdex, "agentdex", &mut script);
     io::stdout().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

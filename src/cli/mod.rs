@@ -29,9 +29,9 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-/// An agent discovery registry: agents register what they can do, others find them and hear of changes.
+/// An agent discovery registry: agents register what they can do, clients find them and subscribe to changes.
 #[derive(Debug, Parser)]
 #[command(name = "agentdex", version, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
@@ -59,15 +59,15 @@ enum Command {
     Search(search::Arguments),
     /// Remove agents.
     Remove(remove::Arguments),
-    /// List what the registry fetched and looks at again from time to time.
+    /// List the URLs that agents were imported from and that are polled.
     Imports(imports::Arguments),
-    /// Have the registry look at the sources of agents now.
+    /// Poll the sources of agents now.
     Refresh(refresh::Arguments),
-    /// End the following of sources; the agents stay.
+    /// Stop tracking the sources of agents; the agents stay.
     Untrack(untrack::Arguments),
     /// Print what changes, as it changes.
     Watch(watch::Arguments),
-    /// Look after the topics on an existing MQTT broker.
+    /// Maintain the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
     /// Print the OpenAPI description of the REST API.
     Openapi,
@@ -93,7 +93,7 @@ pub fn run() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Openapi => openapi::run(),
-        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command()),
     };
     outcome.unwrap_or_else(|error| report(&error))
 }

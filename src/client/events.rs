@@ -49,11 +49,14 @@ struct Connection {
     parser: Parser,
 }
 
-impl Events {
-    pub(super) fn new(client: RegistryClient, filter: EventFilter, after: Option<String>) -> Events {
-        Events { client, filter, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
+impl RegistryClient {
+    /// The events from now on, or after the event `after`. It reconnects and misses none.
+    pub fn events(&self, filter: EventFilter, after: Option<String>) -> Events {
+        Events { client: self.clone(), filter, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
     }
+}
 
+impl Events {
     /// The next event. An error that [`Error::is_transient`] doesn't end the events: the next call
     /// waits a moment, connects again and resumes after the last event.
     ///

@@ -1,5 +1,5 @@
-//! The check of a card's signatures: which are looked at, with which keys, and how often at most. Who
-//! publishes keys for a card of their own must not be able to keep the registry busy with it.
+//! The check of a card's signatures: which ones, with which keys, and the maximum effort. An
+//! owner of a card and its keys must not be able to keep the registry busy with it.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use crate::{
     td::{Document, Path},
 };
 
-/// The most signatures of a card that are looked at.
+/// The maximum number of signatures of a card.
 const MAX_SIGNATURES: usize = 16;
-/// The most keys that a signature is checked with.
+/// The maximum number of keys that a signature is checked with.
 const MAX_KEYS: usize = 4;
-/// The most verifications for a card, whoever's keys it is checked with.
+/// The maximum number of verifications for a card, over all key sets.
 const MAX_VERIFICATIONS: usize = 32;
 /// Greater integers are rounded by canonical forms (RFC 8785, section 3.2.2.3): others would verify alike.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
@@ -36,7 +36,7 @@ impl<'c> Checking<'c> {
         Checking { card, payloads: Payloads::default(), left: MAX_VERIFICATIONS }
     }
 
-    /// What the signatures are with these keys.
+    /// The result with these keys.
     pub fn with(&mut self, keys: &TrustedKeys, now: Timestamp) -> Verification {
         let result = |status| Verification {
             status,
@@ -52,7 +52,7 @@ impl<'c> Checking<'c> {
             None | Some(Value::Null) => return result(Status::Unsigned),
             Some(Value::Array(entries)) if entries.is_empty() => return result(Status::Unsigned),
             Some(Value::Array(entries)) => entries,
-            Some(_) => return invalid("`signatures` is no list".into()),
+            Some(_) => return invalid("`signatures` is not a list".into()),
         };
         if entries.len() > MAX_SIGNATURES {
             return invalid(format!("there are more than {MAX_SIGNATURES} signatures"));

@@ -64,7 +64,7 @@ impl Origin {
             // A name of one word is a whole top-level domain, or no domain at all.
             self.is_name && above.is_name && above.host.contains('.') && prefix.is_some_and(|name| name.ends_with('.'))
         };
-        // Whoever has another port may be somebody else.
+        // Another port may have another owner.
         let is_port = above.port.is_empty() || above.port == self.port;
         is_port && (self.host == above.host || is_below())
     }

@@ -81,7 +81,7 @@ impl<'c> Entry<'c> {
     }
 }
 
-/// A text of the header, as far as it is short enough to be told on.
+/// A text of the header, if it is short enough to be repeated.
 fn member(header: &Document, name: &str) -> Option<String> {
     let text = header.value().get(name)?.as_str()?;
     (text.len() <= MAX_KID_BYTES).then(|| text.to_owned())

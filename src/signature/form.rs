@@ -2,8 +2,8 @@
 //!
 //! The SDKs disagree with the specification and each other, so there are three, from the most to the
 //! least exact about what the specification says. Each is RFC 8785 over the card as it was received,
-//! without its signatures. What two of them leave out a signature says nothing of: `uncovered` looks
-//! whether that is more than the card's way of saying nothing.
+//! without its signatures. Two of them leave members out, which the signature doesn't protect: `uncovered` finds
+//! those that mean something.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,17 +57,6 @@ impl Form {
             return None;
         }
         uncovered::find(card, self == Form::Stripped)
-    }
-}
-
-/// Whether nothing of a value is left once everything empty is taken away.
-pub(super) fn is_hollow(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.iter().all(is_hollow),
-        Value::Object(members) => members.values().all(is_hollow),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -49,12 +49,12 @@ impl PublicKey {
         let restriction = |name: &str| match jwk.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(Unusable::Wrong("has a use, alg or kid that is no text")),
+            Some(_) => Err(Unusable::Wrong("has a use, alg or kid that is not a string")),
         };
         let operations = match jwk.get("key_ops") {
             None => None,
             Some(Value::Array(operations)) => Some(operations),
-            Some(_) => return Err(Unusable::Wrong("has key_ops that are no list")),
+            Some(_) => return Err(Unusable::Wrong("has key_ops that are not a list")),
         };
         let (purpose, alg, kid) = (restriction("use")?, restriction("alg")?, restriction("kid")?);
         let may_verify = operations.is_none_or(|operations| operations.iter().any(|operation| operation == "verify"));

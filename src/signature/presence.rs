@@ -251,3 +251,14 @@ pub(super) fn is_default(value: &Value) -> bool {
         Value::Object(members) => members.is_empty(),
     }
 }
+
+/// Whether nothing of a value is left once everything empty is taken away.
+pub(super) fn is_hollow(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.iter().all(is_hollow),
+        Value::Object(members) => members.values().all(is_hollow),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}

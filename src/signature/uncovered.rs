@@ -8,10 +8,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    form::is_hollow,
-    presence::{Kind, Message, card_message, is_default},
-};
+use super::presence::{Kind, Message, card_message, is_default, is_hollow};
 use crate::td::Path;
 
 /// The members of cards and skills with requirements, of either generation: readers take one for the other.

@@ -1,7 +1,7 @@
-//! Lenient in, valid out: what can be mended is mended and reported, what is stored validates.
+//! Lenient in, valid out: fixable problems are fixed and reported, what is stored validates.
 //!
-//! Mends and other edits touch only the members they are about; everything else keeps its text. The
-//! edits are: an `id` that is no URI, assigned or percent-encoded; the security scheme `auto` for an
+//! Fixes and other edits touch only the members they are about; everything else keeps its text. The
+//! edits are: an `id` that is not a URI, assigned or percent-encoded; the security scheme `auto` for an
 //! LMOS agent or tool that has none, which raises TD 1.0 to 1.1; the TD context of an LMOS agent or
 //! tool that names none; and the removal of `registration` with its context.
 
@@ -29,11 +29,11 @@ pub struct Admission {
     pub thing: ThingDescription,
     /// What the client asked for in `registration`, which is no part of the stored form.
     pub registration: RegistrationRequest,
-    /// The mends, and what else validation warned of.
+    /// The fixes, and what else validation warned of.
     pub warnings: Vec<Violation>,
 }
 
-/// Mends (unless strict), validates, and brings a document into its stored form.
+/// Fixes (unless strict), validates, and brings a document into its stored form.
 ///
 /// ```
 /// use agentdex::td::{Document, Identity, Strictness, admit};
@@ -44,8 +44,8 @@ pub struct Admission {
 /// }"#)?;
 /// let admission = admit(document, Identity::Own, Strictness::Lenient)?;
 /// assert_eq!(admission.thing.id(), "urn:agentdex:my%20agent");
-/// let mends: Vec<_> = admission.warnings.iter().map(|warning| warning.rule.as_ref()).collect();
-/// assert_eq!(mends, ["id-not-uri", "security-missing"]);
+/// let fixes: Vec<_> = admission.warnings.iter().map(|warning| warning.rule.as_ref()).collect();
+/// assert_eq!(fixes, ["id-not-uri", "security-missing"]);
 /// # Ok::<(), agentdex::Error>(())
 /// ```
 ///
@@ -56,20 +56,20 @@ pub fn admit(document: Document, identity: Identity<'_>, strictness: Strictness)
     let Value::Object(thing) = value else {
         return Err(Error::Invalid(check::not_an_object(&value)));
     };
-    let mut draft = Draft { thing, edits: Vec::new(), mends: Vec::new(), violations: Vec::new() };
+    let mut draft = Draft { thing, edits: Vec::new(), fixes: Vec::new(), violations: Vec::new() };
     let id = draft.settle_id(identity)?;
     let registration = draft.take_registration();
     if strictness == Strictness::Lenient && LmosKind::of_members(&draft.thing).is_some() {
         draft.mend_context();
         draft.mend_security();
     }
-    let Draft { thing, edits, mends, mut violations } = draft;
+    let Draft { thing, edits, fixes, mut violations } = draft;
     if strictness == Strictness::Strict {
-        violations.extend(mends.iter().cloned());
+        violations.extend(fixes.iter().cloned());
     }
     let value = Value::Object(thing);
     let report = check::check(&value, &duplicates, super::Layers::All);
-    let mut warnings = mends;
+    let mut warnings = fixes;
     warnings.extend(report.warnings);
     violations.extend(report.violations);
     let Some(id) = id.filter(|_| violations.is_empty()) else {
@@ -113,7 +113,7 @@ enum Edit {
 struct Draft {
     thing: Map<String, Value>,
     edits: Vec<Edit>,
-    mends: Vec<Violation>,
+    fixes: Vec<Violation>,
     violations: Vec<Violation>,
 }
 
@@ -123,8 +123,8 @@ impl Draft {
         self.edits.push(Edit::Set(name, value));
     }
 
-    fn mended(&mut self, pointer: &str, rule: &'static str, message: String) {
-        self.mends.push(Violation::new(pointer, rule, message));
+    fn fixed(&mut self, pointer: &str, rule: &'static str, message: String) {
+        self.fixes.push(Violation::new(pointer, rule, message));
     }
 
     /// The id that the description is to be stored under; none if the document's is no string, which
@@ -158,8 +158,8 @@ impl Draft {
     fn mend_id(&mut self, id: String) -> Result<String> {
         let normal = normalize_id(&id)?.into_owned();
         if !is_absolute_uri(&id) {
-            let message = format!("the id {id:?} is no absolute URI and is stored as {normal:?}");
-            self.mended("/id", "id-not-uri", message);
+            let message = format!("the id {id:?} is not an absolute URI and is stored as {normal:?}");
+            self.fixed("/id", "id-not-uri", message);
             self.set("id", normal.as_str().into());
         }
         Ok(normal)
@@ -197,16 +197,16 @@ impl Draft {
         if context.is_some_and(|context| Version::named_by(context).is_some()) {
             return;
         }
-        let mended = match context {
+        let fixed = match context {
             None => json!(CONTEXT_1_1),
             Some(Value::Array(entries)) => std::iter::once(CONTEXT_1_1.into()).chain(entries.iter().cloned()).collect(),
             Some(Value::String(uri)) if uri == CONTEXT_DISCOVERY => json!(CONTEXT_1_1),
             Some(one) => json!([CONTEXT_1_1, one]),
         };
         let message = format!("`@context` names no version of the Thing Description; {CONTEXT_1_1:?} was added");
-        self.mended("/@context", "td-context-missing", message);
-        self.thing.insert("@context".into(), mended.clone());
-        self.edits.push(Edit::SetFirst("@context", mended));
+        self.fixed("/@context", "td-context-missing", message);
+        self.thing.insert("@context".into(), fixed.clone());
+        self.edits.push(Edit::SetFirst("@context", fixed));
     }
 
     /// An agent that says nothing about security is negotiated with: scheme `auto` (TD 1.1, section 5.3.3.3).
@@ -223,7 +223,7 @@ impl Draft {
         self.set("securityDefinitions", json!({AUTO_SECURITY: {"scheme": "auto"}}));
         self.set("security", json!(AUTO_SECURITY));
         let message = "there is no `security`; the scheme `auto` was added, which leaves it to the protocol".into();
-        self.mended("/security", "security-missing", message);
+        self.fixed("/security", "security-missing", message);
         self.raise_version();
     }
 
@@ -240,7 +240,7 @@ impl Draft {
             }
             _ => json!(CONTEXT_1_1),
         };
-        self.mended("/@context", "td-version-raised", "raised from TD 1.0 to 1.1, which has the scheme `auto`".into());
+        self.fixed("/@context", "td-version-raised", "raised from TD 1.0 to 1.1, which has the scheme `auto`".into());
         self.set("@context", raised);
     }
 }

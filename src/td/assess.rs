@@ -1,4 +1,4 @@
-//! Would this document be admitted, and what would be mended?
+//! Would this document be admitted, and what would be fixed?
 
 use super::{Document, Identity, Report, Strictness, Version, Violation, admit};
 use crate::Error;
@@ -6,7 +6,7 @@ use crate::Error;
 /// Stands for the id that a registry assigns to a document without one.
 const ANONYMOUS_ID: &str = "urn:uuid:00000000-0000-4000-8000-000000000000";
 
-/// What [`admit`] would find: its mends are warnings, and what it would refuse are violations. A
+/// What [`admit`] would find: its fixes are warnings, and what it would refuse are violations. A
 /// document without an id is judged as one that gets one.
 ///
 /// ```

@@ -14,18 +14,18 @@ pub enum Layers {
     All,
 }
 
-/// Whether documents are mended or refused.
+/// Whether documents are fixed or refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// What can be mended is mended, with a warning.
+    /// Fixable problems are fixed, with a warning.
     #[default]
     Lenient,
-    /// What would have to be mended is refused.
+    /// Documents that need a fix are refused.
     Strict,
 }
 
-/// Validates a document as it is, without mending. What lenient admission would mend is a violation
-/// here if the document is invalid without the mend.
+/// Validates a document as it is, without fixing. What lenient admission would fix is a violation
+/// here if the document is invalid without the fix.
 ///
 /// ```
 /// use agentdex::td::{Document, Layers, validate};

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// A JSON document as it came: its text and its value; nothing is said about its validity yet.
+/// A JSON document as it came: its text and its value; not validated yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     pub(super) text: String,

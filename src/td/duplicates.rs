@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::{path::Path, report::has_room_for_pointers};
 
-/// JSON Pointers of the members whose name is repeated, as many as anybody reads: a second look at a
+/// JSON Pointers of the members whose name is repeated, up to a limit: a second pass over a
 /// text that is known to be JSON, only taken when it repeats a name somewhere.
 pub(super) fn find_duplicates(text: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -1,11 +1,11 @@
-//! The description as it is handed out, made of the stored text by a scan and two splices: this is
+//! The description as it is returned, made of the stored text by a scan and two splices: this is
 //! on the path of every read, so nothing is parsed.
 
 use std::fmt::{self, Write};
 
 use super::{CONTEXT_DISCOVERY, Registration, members::end_of_string};
 
-/// The description as it is handed out: `registration` and the discovery context spliced in.
+/// The description as it is returned: `registration` and the discovery context spliced in.
 ///
 /// `stored` is a stored form, that is the [`text`](super::ThingDescription::text) of an admitted
 /// description: an object in compact JSON that has an `@context` and no `registration`.

@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::MAX_ID_BYTES;
 use crate::{Error, Result};
 
-/// The prefix of ids that were mended.
+/// The prefix of ids that were fixed.
 pub const MENDED_ID_PREFIX: &str = "urn:agentdex:";
 
 /// All but the unreserved characters of RFC 3986, section 2.3.
@@ -47,7 +47,7 @@ pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
     let normal = match is_absolute_uri(id) {
         true => Cow::Borrowed(id),
         false => {
-            // A mended id whose encoding was undone, as servers do with paths, is still meant.
+            // A fixed id whose encoding was undone, as servers do with paths, is still meant.
             let word = id.strip_prefix(MENDED_ID_PREFIX).unwrap_or(id);
             Cow::Owned(format!("{MENDED_ID_PREFIX}{}", utf8_percent_encode(word, RESERVED)))
         }

@@ -1,4 +1,4 @@
-//! A JSON object as an ordered list of members whose values are kept as their exact text: what edits
+//! A JSON object as an ordered list of members whose values are their exact text: what edits
 //! and patches work on, so that member order and number tokens survive.
 
 use std::{borrow::Cow, fmt};
@@ -56,7 +56,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Whether the JSON text is an object, as far as its first character tells.
+/// Whether the JSON text is an object, judged by its first character.
 pub(super) fn is_object(json: &str) -> bool {
     json.trim_ascii_start().starts_with('{')
 }
@@ -130,14 +130,14 @@ pub(super) fn compact(json: &str) -> Cow<'_, str> {
         return Cow::Borrowed(json);
     };
     let mut text = String::with_capacity(json.len());
-    let mut kept = 0;
+    let mut copied = 0;
     let mut gap = Some(first);
     while let Some(start) = gap {
-        text.push_str(&json[kept..start]);
-        kept = bytes[start..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(bytes.len(), |n| start + n);
-        gap = next_insignificant(bytes, kept);
+        text.push_str(&json[copied..start]);
+        copied = bytes[start..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(bytes.len(), |n| start + n);
+        gap = next_insignificant(bytes, copied);
     }
-    text.push_str(&json[kept..]);
+    text.push_str(&json[copied..]);
     Cow::Owned(text)
 }
 

@@ -28,7 +28,7 @@ const MAX_DIFF_DEPTH: usize = 128;
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidPatch`] if `patch` is no JSON object, [`Error::MalformedJson`],
+/// [`Error::InvalidPatch`] if `patch` is not a JSON object, [`Error::MalformedJson`],
 /// [`Error::LimitExceeded`] if `patch` is nested too deep.
 pub fn apply(target: &str, patch: &str) -> Result<String> {
     let patch = patch.strip_prefix('\u{feff}').unwrap_or(patch);
@@ -107,7 +107,7 @@ fn difference<'a>(before: &'a str, after: &'a str, depth: usize) -> Option<Cow<'
     }
     let old: HashMap<Cow<'_, str>, Cow<'_, str>> = old.0.into_iter().collect();
     let mut patch = Members::default();
-    let mut kept = std::collections::HashSet::new();
+    let mut common = std::collections::HashSet::new();
     for (name, value) in &new.0 {
         let change = match old.get(name) {
             Some(before) => difference(before, value, depth + 1).map(Cow::into_owned),
@@ -116,9 +116,9 @@ fn difference<'a>(before: &'a str, after: &'a str, depth: usize) -> Option<Cow<'
         if let Some(change) = change {
             patch.0.push((name.clone(), change.into()));
         }
-        kept.insert(name);
+        common.insert(name);
     }
-    let mut gone: Vec<_> = old.keys().filter(|name| !kept.contains(name)).collect();
+    let mut gone: Vec<_> = old.keys().filter(|name| !common.contains(name)).collect();
     gone.sort();
     patch.0.extend(gone.into_iter().map(|name| (name.clone(), "null".into())));
     (!patch.0.is_empty()).then(|| patch.to_text().into())

@@ -1,7 +1,7 @@
-//! The Thing Description: reading, validating, mending, and what agentdex needs to know of one.
+//! The Thing Description: reading, validating, fixing, and what agentdex needs to know of one.
 //!
-//! The document's own text is the truth: member order and number tokens are kept, and edits (a
-//! mended id, a scheme that was missing) touch only the members they are about.
+//! The document's own text is the truth: member order and number tokens are preserved, and edits (a
+//! fixed id, a scheme that was missing) touch only the members they are about.
 
 mod admission;
 mod assess;

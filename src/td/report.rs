@@ -61,7 +61,7 @@ pub struct Report {
     /// What makes it invalid; empty if it is valid. Of a document that is wrong almost everywhere, each
     /// layer lists about 1,000 places.
     pub violations: Vec<Violation>,
-    /// What is allowed, but probably not meant; and what was or would be mended.
+    /// What is allowed, but probably not meant; and what was or would be fixed.
     pub warnings: Vec<Violation>,
 }
 

@@ -46,7 +46,7 @@ object! {
 }
 
 object! {
-    /// Something that a Thing tells of.
+    /// Something that a Thing notifies of.
     pub struct EventAffordance {
         /// Semantic tags.
         types: OneOrMany<String> = "@type",

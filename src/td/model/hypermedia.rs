@@ -9,9 +9,9 @@ names! {
         ReadProperty = "readproperty",
         /// Write a property.
         WriteProperty = "writeproperty",
-        /// Hear of a property's changes.
+        /// Subscribe to a property's changes.
         ObserveProperty = "observeproperty",
-        /// Hear of them no more.
+        /// Unsubscribe from them.
         UnobserveProperty = "unobserveproperty",
         /// Invoke an action.
         InvokeAction = "invokeaction",
@@ -31,9 +31,9 @@ names! {
         ReadMultipleProperties = "readmultipleproperties",
         /// Write some properties.
         WriteMultipleProperties = "writemultipleproperties",
-        /// Hear of all properties' changes.
+        /// Subscribe to the changes of all properties.
         ObserveAllProperties = "observeallproperties",
-        /// Hear of them no more.
+        /// Unsubscribe from them.
         UnobserveAllProperties = "unobserveallproperties",
         /// Ask how all actions go.
         QueryAllActions = "queryallactions",

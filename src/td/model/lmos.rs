@@ -47,7 +47,7 @@ object! {
 object! {
     /// What happens with data.
     pub struct DataPrivacy {
-        /// How long it is kept.
+        /// How long it is stored.
         retention_period: Option<String> = "dataRetentionPeriod",
         /// How it is made anonymous.
         anonymization_method: Option<String> = "anonymizationMethod",

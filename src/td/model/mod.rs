@@ -1,7 +1,7 @@
 //! Thing Descriptions as plain structures, for programs that build or read them: the whole vocabulary
 //! of TD 1.1, and that of LMOS.
 //!
-//! Nothing is lost: a member that no field stands for, or whose value its field can't hold, is kept
+//! Nothing is lost: a member that no field stands for, or whose value its field can't hold, is preserved
 //! in `members` with its exact text, numbers included. A field that is set wins over a member of its
 //! name. Reading is not validating: [`validate`](super::validate) and [`admit`](super::admit) say what
 //! is wrong with a description.

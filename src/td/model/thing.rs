@@ -73,7 +73,7 @@ object! {
         support: Option<String> = "support",
         /// What relative references are resolved against.
         base: Option<String> = "base",
-        /// The profiles that are followed.
+        /// The profiles that it conforms to.
         profile: OneOrMany<String> = "profile",
         /// Who made the Thing, and other facts about an LMOS agent or tool.
         metadata: Option<Metadata> = "lmos:metadata",
@@ -93,7 +93,7 @@ object! {
         properties: Named<PropertyAffordance> = "properties",
         /// What the Thing can do.
         actions: Named<ActionAffordance> = "actions",
-        /// What it tells of.
+        /// What it notifies of.
         events: Named<EventAffordance> = "events",
         /// Links to other resources.
         links: Vec<Link> = "links",
@@ -117,16 +117,16 @@ impl Thing {
         Thing { context, title: title.into(), ..Thing::default() }
     }
 
-    /// Reads a Thing Description; what doesn't fit a field is kept in `members`.
+    /// Reads a Thing Description; what doesn't fit a field is stored in `members`.
     ///
     /// # Errors
-    /// Those of [`Document::parse`]; [`Error::Invalid`] where the text is no object.
+    /// Those of [`Document::parse`]; [`Error::Invalid`] where the text is not an object.
     pub fn parse(json: &str) -> Result<Thing> {
         let document = Document::parse(json.as_bytes())?;
         Thing::read(document.text()).ok_or_else(|| Error::Invalid(check::not_an_object(document.value())))
     }
 
-    /// Writes the Thing Description as compact JSON, where nothing that was kept as text has white space.
+    /// Writes the Thing Description as compact JSON, unless preserved texts have white space.
     pub fn to_json(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);

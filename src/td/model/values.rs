@@ -60,7 +60,7 @@ impl Json for Number {
     }
 }
 
-/// One value, or an array of them: the two are told apart, so that they are written as they were read.
+/// One value, or an array of them: the two are distinguished, so that they are written as they were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OneOrMany<T> {
     /// A value that stands alone.

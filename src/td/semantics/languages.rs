@@ -5,12 +5,6 @@ use serde_json::Value;
 
 use super::{Object, Path, Walk, listed};
 
-/// The first multi-language map of a description, which all others are compared with.
-#[derive(Default)]
-pub(super) struct Languages<'a> {
-    reference: Option<&'a Object>,
-}
-
 impl<'a> Walk<'a> {
     /// Checks one of `titles` and `descriptions`, the member `name` of `owner`, which is at `path`.
     pub(super) fn check_translations(&mut self, owner: &'a Object, path: &Path<'_>, name: &'static str) {
@@ -31,7 +25,7 @@ impl<'a> Walk<'a> {
         for tag in translations.keys() {
             self.check_language_tag(&path.member(tag), tag);
         }
-        let reference = *self.languages.reference.get_or_insert(translations);
+        let reference = *self.translations.get_or_insert(translations);
         if reference.len() != translations.len() || !reference.keys().all(|tag| translations.contains_key(tag)) {
             let message = format!(
                 "the languages {} differ from {}, which other texts of this description are in",

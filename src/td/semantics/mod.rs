@@ -6,14 +6,14 @@
 //! |---|---|---|---|
 //! | `duplicate-member` | a member name repeated in its object | RFC 8259, 4; JSON-LD 1.1, 9 | SHOULD be unique; readers disagree, so an error |
 //! | `context-order` | the contexts of 1.0 and 1.1 not as first and second entry | 5.3.1.1 | MUST |
-//! | `thing-model` | a Thing Model instead of a Thing Description | 9.2 | MUST (that `@type` marks a model) |
-//! | `id-not-uri`, `id-too-long` | an `id` that is no absolute URI or over 1 KiB | 5.3.1.1 (`anyURI`); the length is ours | MUST |
+//! | `thing-model` | a Thing Model instead of a Thing Description | 9.2 | MUST (that `@type` denotes a model) |
+//! | `id-not-uri`, `id-too-long` | an `id` that is not an absolute URI or over 1 KiB | 5.3.1.1 (`anyURI`); the length is ours | MUST |
 //! | `security-undefined` | a security name that is used (root, form, combo) but not defined | 5.3.1.1, 5.3.3.4, 5.3.4.2 | MUST |
 //! | `uri-variable-clash` | a URI variable of an API key that is declared as another variable too | 5.3.3.1 | MUST |
 //! | `several-type-links` | more than one link with rel `type` | 5.3.4.1, table 25 (0..1) | MUST |
-//! | `not-a-uri` | `base` or an `href` that is no URI reference, URI templates expanded | 5.3.1.1, 5.3.4.1, 5.3.4.2 (`anyURI`) | MUST |
-//! | `schema-properties` | `properties` of a data schema that is no object | 5.3.2.6 (Map) | MUST |
-//! | `registration`, `registration-ttl`, `registration-expires` | a `registration` that is no object, or times in it that are none | WoT Discovery, 7.3.1 | MUST |
+//! | `not-a-uri` | `base` or an `href` that is not a URI reference, URI templates expanded | 5.3.1.1, 5.3.4.1, 5.3.4.2 (`anyURI`) | MUST |
+//! | `schema-properties` | `properties` of a data schema that is not an object | 5.3.2.6 (Map) | MUST |
+//! | `registration`, `registration-ttl`, `registration-expires` | a `registration` that is not an object, or times in it that are none | WoT Discovery, 7.3.1 | MUST |
 //!
 //! Warnings:
 //!
@@ -33,7 +33,6 @@ mod uris;
 
 use serde_json::{Map, Value};
 
-use self::languages::Languages;
 use super::{
     CONTEXT_1_0, CONTEXT_1_1, MAX_ID_BYTES, RegistrationRequest, Report, Violation, identity::is_absolute_uri,
     path::Path, report::has_room,
@@ -50,7 +49,7 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
         let message = "the name is there more than once in its object; keep one of the members";
         Violation::new(pointer.clone(), "duplicate-member", message)
     }));
-    let mut walk = Walk { thing: members, languages: Languages::default(), report };
+    let mut walk = Walk { thing: members, translations: None, report };
     walk.check_context();
     walk.check_model();
     walk.check_id();
@@ -82,7 +81,8 @@ fn listed(names: &Object) -> String {
 /// One pass over a description.
 struct Walk<'a> {
     thing: &'a Object,
-    languages: Languages<'a>,
+    /// The first multi-language map, which all others are compared with.
+    translations: Option<&'a Object>,
     report: &'a mut Report,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Walk<'a> {
         add(&mut self.report.warnings, path, rule, message);
     }
 
-    /// Takes back what the schema said of something that is said better here.
+    /// Removes the schema's findings that a check here describes better.
     fn retract_schema(&mut self, rule: &str, place: &str) {
         self.report.violations.retain(|found| found.rule != rule || !found.pointer.starts_with(place));
     }
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
             let message = format!("the id has {} bytes, but at most {MAX_ID_BYTES} are taken", id.len());
             self.violation(&path, "id-too-long", message);
         } else if !is_absolute_uri(id) {
-            let message = format!("the id {id:?} is no absolute URI; write one, such as urn:uuid:… or https://…");
+            let message = format!("the id {id:?} is not an absolute URI; write one, such as urn:uuid:… or https://…");
             self.violation(&path, "id-not-uri", message);
         }
     }
