@@ -20,3 +20,4 @@ mod store;
 mod support;
 mod td;
 mod tracked_sources;
+mod words;
