@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let registry = Registry::builder(directory.path()).open()?;
 
-    // What can be mended is mended: an LMOS agent without security gets the scheme `auto`.
+    // Fixable problems are fixed: an LMOS agent without security gets the scheme `auto`.
     let written = registry.register(
         r#"{
             "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     registry.patch("urn:example:weather", r#"{"description": "Knows what the sky will do."}"#)?;
     registry.remove("urn:example:weather")?;
 
-    // The log tells the whole story; a follower of yours would remember how far it has come.
+    // The log has every change; a follower stores its position in it.
     let changes = registry.changes(Seq::ZERO, 100)?;
     for change in &changes.changes {
         println!("{} {} {}", change.seq, change.kind, change.id);

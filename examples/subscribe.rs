@@ -1,4 +1,4 @@
-//! Three ways to hear of changes: events over HTTP, MQTT, and the log by position, without any session.
+//! Three ways to subscribe to changes: events over HTTP, MQTT, and the log by position, without any session.
 //!
 //! `cargo run --example subscribe` starts a registry to listen to, makes a change, and ends.
 
@@ -32,7 +32,7 @@ async fn main() -> Result<()> {
     by_events(&client).await?;
     by_mqtt(endpoint.local_addr().port()).await?;
 
-    // Whoever of the two is asked to stop says so to its subscribers.
+    // Each of the two tells its subscribers that it stops.
     let _ = stop.send(());
     serving.await??;
     tokio::task::spawn_blocking(move || {

@@ -15,29 +15,29 @@ use crate::td::Strictness;
 
 /// The file that is read where no other is named, if it is there.
 pub const DEFAULT_FILE: &str = "agentdex.toml";
-/// Where the registry keeps what it knows, unless told otherwise.
+/// Where the registry stores its data, by default.
 pub const DEFAULT_DATA: &str = "./agentdex-data";
-/// Where the REST API is served, unless told otherwise.
+/// Where the REST API is served, by default.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
-/// Where the MQTT endpoint is served, unless told otherwise.
+/// Where the MQTT endpoint is served, by default.
 pub const DEFAULT_MQTT_LISTEN: &str = "127.0.0.1:1883";
-/// The first level of all MQTT topics, unless told otherwise.
+/// The first level of all MQTT topics, by default.
 pub const DEFAULT_MQTT_PREFIX: &str = "agentdex";
-/// How many seconds a fetch may take, unless told otherwise.
+/// How many seconds a fetch may take, by default.
 pub const DEFAULT_FETCH_TIMEOUT: u64 = 15;
-/// How many seconds pass between two looks at the source of an import, unless told otherwise.
+/// The default pause between two polls of a tracked source, in seconds.
 pub const DEFAULT_REFRESH_INTERVAL: u64 = 60 * 60;
-/// How many failures in a row make an import stale, unless told otherwise.
+/// How many failures in a row make an import stale, by default.
 pub const DEFAULT_STALE_AFTER: u32 = 5;
 
-/// Whether documents are mended or refused.
+/// Whether documents are fixed or refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Validation {
-    /// What can be mended is mended, with a warning.
+    /// Fixable problems are fixed, with a warning.
     #[default]
     Lenient,
-    /// What would have to be mended is refused.
+    /// Documents that need a fix are refused.
     Strict,
 }
 

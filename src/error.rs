@@ -7,14 +7,14 @@ use crate::{
     td::Report,
 };
 
-/// An error of a library underneath, kept as the source.
+/// An error of a library underneath, which is the source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Everything that can go wrong in agentdex.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("malformed JSON at line {line}, column {column}: {message}")]
     MalformedJson {
         /// Line, from 1.
@@ -48,7 +48,7 @@ pub enum Error {
         /// The largest value that is taken.
         maximum: u64,
     },
-    /// The document is no valid Thing Description.
+    /// The document is not a valid Thing Description.
     #[error("the Thing Description is invalid: {0}")]
     Invalid(Report),
     /// The document in another format is invalid by the rules of that format, or gives no Thing.
@@ -73,13 +73,13 @@ pub enum Error {
         /// What it would need.
         reason: String,
     },
-    /// The merge patch is no JSON object, or touches what a client can't set.
+    /// The merge patch is not a JSON object, or touches what a client can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {
         /// What is wrong and what would be right.
         message: String,
     },
-    /// The id is no absolute URI and can't be made one.
+    /// The id is not an absolute URI and can't be made one.
     #[error("invalid id {id:?}: {reason}")]
     InvalidId {
         /// The id as given.
@@ -173,7 +173,7 @@ pub enum Error {
         supported: u32,
     },
     /// A flush failed; the store takes no writes until it is opened again.
-    #[error("the store is closed to writes since a flush failed: {reason}; restart after mending the cause")]
+    #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
     WritesClosed {
         /// What the flush said.
         reason: String,
@@ -214,7 +214,7 @@ pub enum Error {
         source: BoxError,
     },
     /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't; or there is nobody
-    /// to fetch it, or to follow a document of its format. Here and in the next two the URL is the one that
+    /// to fetch it, or to track documents of its format. Here and in the next two the URL is the one that
     /// was asked for, without credentials and what its query says.
     #[error("{url} is not fetched: {reason}")]
     FetchRefused {
@@ -251,8 +251,8 @@ pub enum Error {
         /// Whom it was to be fetched from.
         host: String,
     },
-    /// The source of a Thing isn't followed: it wasn't imported by URL, or was changed by hand.
-    #[error("no import of {id:?} is followed")]
+    /// No source of this Thing is tracked: it wasn't imported by URL, or was changed by hand.
+    #[error("no source of {id:?} is tracked: it was not imported by URL, or was changed by hand since")]
     NotTracked {
         /// The Thing.
         id: String,

@@ -1,7 +1,7 @@
 //! The one fetcher for URLs that stand in documents or come from callers.
 //!
-//! Whoever can make a server fetch can try to make it fetch from places that only the server reaches.
-//! So every URL, each hop of a redirect anew, is checked before anything is sent: [`target`] reads it,
+//! A client that can make a server fetch can try to make it fetch from hosts that only the server reaches.
+//! So every URL, each hop of a redirect again, is checked before anything is sent: [`target`] reads it,
 //! [`resolver`] is asked once what the name stands for, [`address`] and [`allow`] decide, and the
 //! connection goes to the very addresses that were checked. What comes back is bounded by [`mod@turns`],
 //! by time, and by [`body`], and must say that it is JSON. URLs that the operator sets need none of this.
@@ -10,6 +10,7 @@ mod address;
 mod allow;
 mod answer;
 mod body;
+mod canonical;
 mod errand;
 mod options;
 mod probe;
@@ -25,7 +26,6 @@ use reqwest::{Client, Response, StatusCode, Url, header, redirect};
 use rustls::ClientConfig;
 use tokio::time::Instant;
 
-pub(crate) use self::shown::shown;
 pub use self::{
     allow::AllowList,
     answer::{Answer, Fetched, Validators},
@@ -41,11 +41,12 @@ use self::{
     target::Target,
     turns::{Pace, Turn, Turns},
 };
+pub(crate) use self::{canonical::is_same_url, shown::shown};
 use crate::{Error, Result, Timestamp};
 
-/// The most redirects that are followed.
+/// The maximum number of redirects.
 const MAX_REDIRECTS: usize = 5;
-/// The most addresses of a host that are tried.
+/// The maximum number of addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 8;
 
 /// Fetches JSON documents from the public internet, and from where the operator allows it. Cloning is
@@ -99,14 +100,13 @@ impl Fetcher {
         if !inner.options.proxy.as_deref().is_none_or(is_usable) || inner.client(Vec::new()).is_err() {
             return Err(Error::InvalidSetting {
                 origin: "fetch_proxy".into(),
-                message: "it is no URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
+                message: "it is not a URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
             });
         }
         Ok(Fetcher(Arc::new(inner)))
     }
 
-    /// The same with turns of its own: who fetches with one of them never waits for those who fetch with
-    /// the other.
+    /// The same with queues of its own: users of one never wait for users of the other.
     pub(crate) fn apart(&self) -> Fetcher {
         let Inner { options, tls, resolver, .. } = &*self.0;
         let (options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
@@ -158,7 +158,7 @@ impl Fetcher {
                     return Ok(answer);
                 }
             }
-            // What one server calls a version is none of another's business.
+            // Validators of one server mean nothing to another.
             if !target.is_beside(&first) {
                 known = Validators::default();
             }

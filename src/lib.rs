@@ -1,8 +1,8 @@
 //! agentdex is an embeddable discovery registry for software agents.
 //!
 //! Agents describe themselves as LMOS agents, that is as W3C Web of Things Thing Descriptions. The
-//! registry validates and stores the descriptions, answers who can do what, and tells everyone who
-//! listens what changed. [`Registry`] is where to start; the modules below are in reading order.
+//! registry validates and stores the descriptions, finds agents by what they can do, and notifies
+//! subscribers of changes. [`Registry`] is where to start; the modules below are in reading order.
 
 #![deny(missing_docs, unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used)]

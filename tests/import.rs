@@ -1,4 +1,4 @@
-//! Taking in what was converted: all Things of a document or none, their originals, what counts as a change.
+//! Importing conversions: all Things of a document or none, their originals, what counts as a change.
 
 use agentdex::{
     ChangeKind, Error, Registry, Seq,
@@ -118,7 +118,11 @@ fn another_original_of_the_same_description_replaces_it_without_a_change() {
     let registry = open();
     let import = |source: &str| pollster::block_on(registry.import(import(vec![converted("urn:a", "A", source)])));
     import("name: A").unwrap();
-    assert_eq!(import("name: A # again").unwrap().things[0].effect, Effect::Unchanged);
+    assert_eq!(import("name: A").unwrap().things[0].effect, Effect::Unchanged);
+    let again = || self::import(vec![converted("urn:a", "A", "name: A # again")]).dry_run(true);
+    assert_eq!(pollster::block_on(registry.import(again())).unwrap().things[0].effect, Effect::OriginalUpdated);
+    assert_eq!(import("name: A # again").unwrap().things[0].effect, Effect::OriginalUpdated);
+    assert_eq!(pollster::block_on(registry.import(again())).unwrap().things[0].effect, Effect::Unchanged);
     assert_eq!(registry.last_seq(), Seq(1));
     registry.close();
     drop(registry);
@@ -148,7 +152,7 @@ fn two_parts_with_one_id_are_refused() {
 }
 
 #[test]
-fn dry_run_tells_and_writes_nothing() {
+fn dry_run_reports_effects_and_writes_nothing() {
     let imports = Imports::start();
     imports.effects(vec![converted("urn:a", "Weather", "one"), converted("urn:b", "Alarm", "two")]);
     let things = vec![
@@ -158,7 +162,7 @@ fn dry_run_tells_and_writes_nothing() {
     ];
     let foreseen = imports.import(import(things).dry_run(true)).unwrap();
     let effects: Vec<_> = foreseen.things.iter().map(|thing| thing.effect).collect();
-    assert_eq!(effects, [Effect::Unchanged, Effect::Updated, Effect::Created]);
+    assert_eq!(effects, [Effect::OriginalUpdated, Effect::Updated, Effect::Created]);
     assert_eq!((imports.registry.len(), imports.registry.last_seq()), (2, Seq(2)));
     assert_eq!(imports.original("urn:a").unwrap().bytes, b"one");
 }

@@ -10,7 +10,7 @@ use crate::convert::{
     agent_spec::{self, Configuration},
 };
 
-/// Whose rules a configuration has to keep.
+/// The rules that a configuration is checked by.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(super) enum Profile {
     /// What the language demands
@@ -52,7 +52,7 @@ impl From<Protocol> for agent_spec::Protocol {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Open Agent Spec")]
 pub(super) struct Reading {
-    /// Whose rules count
+    /// The validation profile
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
     /// A file with components that the documents refer to; may be repeated
@@ -69,7 +69,7 @@ pub(super) struct AgentSpecMapping {
     /// How agents are called at `--base`
     #[arg(long, value_enum, default_value_t)]
     pub protocol: Protocol,
-    /// The namespace of ids that are no UUID: urn:agentspec:NAME:ID
+    /// The namespace of ids that are not UUIDs: urn:agentspec:NAME:ID
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub publisher: String,
     /// Make nested agents Things of their own
@@ -78,7 +78,7 @@ pub(super) struct AgentSpecMapping {
     /// Make tools that can be reached Things of their own
     #[arg(long)]
     pub tools: bool,
-    /// Keep prompts and let them be searched, instead of replacing them by references
+    /// Store and index prompts, instead of replacing them by references
     #[arg(long)]
     pub publish_prompts: bool,
 }

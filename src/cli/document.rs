@@ -1,8 +1,8 @@
 //! Files as documents: what they are written in, and which format they are in.
 //!
 //! A file is YAML by its name (`.yaml`, `.yml`), JSON5 by its name (`.json5`), else JSON. What claims
-//! to be JSON and is JSON5 (comments, trailing commas) is read too, and said so. What has no name that
-//! tells, as standard input, is JSON where it starts like JSON, else YAML. Of YAML and JSON5 the
+//! to be JSON and is JSON5 (comments, trailing commas) is read too, with a warning. Input without such a
+//! name, as standard input, is JSON if it starts like JSON, otherwise YAML. Of YAML and JSON5 the
 //! spelling of numbers is lost (`1.50` becomes `1.5`), of JSON nothing.
 
 use std::{
@@ -32,7 +32,7 @@ pub(super) struct FileDocument {
     /// JSON or YAML as it came; JSON5 as JSON.
     pub bytes: Vec<u8>,
     pub syntax: Syntax,
-    /// Why the file is no JSON, where its name says it is and it was read as JSON5.
+    /// Why the file is not JSON, where its name ends like JSON and it was read as JSON5.
     pub not_json: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl FileDocument {
         td::Document::parse(self.json()?.as_bytes())
     }
 
-    /// The format that was asked for, else the one that the document tells.
+    /// The requested format, else the one that is detected.
     pub(super) fn format(&self, asked: Option<Format>) -> Result<Format, Error> {
         match asked {
             Some(format) => Ok(format),
@@ -147,7 +147,7 @@ fn from_json5(bytes: &[u8]) -> Result<String, Error> {
 /// folders in them hold, in order of name.
 ///
 /// # Errors
-/// A folder that can't be listed; and where there is no file at all.
+/// A folder that can't be listed; and an empty result.
 pub(super) fn files(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for argument in arguments {

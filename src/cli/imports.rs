@@ -1,4 +1,4 @@
-//! `agentdex imports`: lists what the registry follows.
+//! `agentdex imports`: lists the tracked sources.
 
 use std::{
     io::{self, Write},
@@ -41,9 +41,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn print(out: &mut impl Write, imports: &[TrackedSource], is_filtered: bool) -> io::Result<()> {
     if imports.is_empty() {
         let answer = if is_filtered {
-            "No import matches."
+            "No source matches."
         } else {
-            "Nothing is followed. `agentdex register --url-of-agent URL` follows an agent."
+            "No source is tracked. `agentdex register --url-of-agent URL` registers an agent and tracks its source."
         };
         return writeln!(out, "{answer}");
     }
@@ -87,9 +87,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_told_by_their_distance() {
+    fn moments_are_shown_by_their_distance() {
         let at = |seconds: i64| distance(Timestamp(1_795_000_000_000), Timestamp(1_795_000_000_000 + seconds * 1000));
-        let told = [0, -1, 119, 120, -7199, 7200, 172_799, -172_800].map(at);
-        assert_eq!(told, ["now", "1 s ago", "in 119 s", "in 2 min", "119 min ago", "in 2 h", "in 47 h", "2 d ago"]);
+        let texts = [0, -1, 119, 120, -7199, 7200, 172_799, -172_800].map(at);
+        assert_eq!(texts, ["now", "1 s ago", "in 119 s", "in 2 min", "119 min ago", "in 2 h", "in 47 h", "2 d ago"]);
     }
 }

@@ -48,7 +48,7 @@ impl Style {
     }
 }
 
-/// An error and its causes in one line; many an error tells its cause itself.
+/// An error and its causes in one line; some errors name their cause themselves.
 pub(super) fn causes(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
         "" => cause,
@@ -67,7 +67,7 @@ fn yellow_on_stderr(text: &str) -> String {
     Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.yellow(text)
 }
 
-/// Tells on standard error what is odd about a document, a place a line.
+/// Prints the warnings about a document on standard error, one per line.
 pub(super) fn warn(document: &str, warnings: &[Violation]) -> io::Result<()> {
     let kind = yellow_on_stderr("warning:");
     for warning in warnings {
@@ -98,7 +98,7 @@ pub(super) fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A text of strangers as one line that a terminal only shows: characters that would tell it to do
+/// A text of remote clients as one line that a terminal only shows: characters that would tell it to do
 /// something, or turn the reading direction, become U+FFFD.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     let acts = |character: char| {
@@ -178,8 +178,8 @@ mod tests {
     fn cause_is_told_once() {
         let missing = || io::Error::from_raw_os_error(2);
         let once = missing().to_string();
-        let told = crate::Error::Io { doing: "opening a".into(), source: missing() };
-        assert_eq!(causes(&anyhow::Error::new(told).context("starting")), format!("starting: opening a: {once}"));
+        let error = crate::Error::Io { doing: "opening a".into(), source: missing() };
+        assert_eq!(causes(&anyhow::Error::new(error).context("starting")), format!("starting: opening a: {once}"));
         assert_eq!(causes(&anyhow::Error::new(missing()).context("opening a")), format!("opening a: {once}"));
     }
 

@@ -1,4 +1,4 @@
-//! `agentdex refresh`: has the registry look at the sources of agents now.
+//! `agentdex refresh`: polls the sources of agents now.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use crate::client::RefreshResult;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The agents' ids
+    /// The ids of the agents
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Ok(match client.refresh(id).await?.result {
             RefreshResult::Updated => format!("updated {id}"),
             RefreshResult::Unchanged => format!("unchanged {id}"),
-            RefreshResult::Stopped => format!("no longer followed: {id}"),
+            RefreshResult::Stopped => format!("no longer tracked: {id}"),
         })
     })
 }

@@ -40,16 +40,16 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// URL of an agent, or of its card or capability file, that the registry fetches and follows from
+    /// URL of an agent, or of its card or capability file, that the registry fetches and polls from
     /// then on; can be repeated
     #[arg(long = "url-of-agent", value_name = "URL")]
     urls_of_agents: Vec<String>,
-    /// The format of all documents: td, agent-spec, a2a or lmos-capabilities; unless given, each file
-    /// tells its own, and what is fetched is a2a
+    /// The format of all documents: td, agent-spec, a2a or lmos-capabilities; default: that of each file is
+    /// detected, and that of a URL is a2a
     #[arg(long)]
     format: Option<Format>,
-    /// Let the agents expire this many seconds after their last renewal. What is followed lives at least 60 s, and is
-    /// renewed while it is followed, also while its source fails
+    /// Let the agents expire this many seconds after their last renewal. With --url-of-agent it is at least 60, and they are
+    /// renewed while their source is tracked, even while that fails
     #[arg(long, value_name = "SECONDS")]
     ttl: Option<u64>,
     /// Stay, and renew the agents at half their time to live until interrupted
@@ -84,14 +84,14 @@ impl fmt::Display for Place {
 enum Registered {
     Thing { id: String, document: String },
     Import { ids: Vec<String>, document: Source },
-    Followed { ids: Vec<String>, url: String },
+    Tracked { ids: Vec<String>, url: String },
 }
 
 impl Registered {
     fn ids(&self) -> &[String] {
         match self {
             Registered::Thing { id, .. } => std::slice::from_ref(id),
-            Registered::Import { ids, .. } | Registered::Followed { ids, .. } => ids,
+            Registered::Import { ids, .. } | Registered::Tracked { ids, .. } => ids,
         }
     }
 }
@@ -138,16 +138,16 @@ fn places(arguments: &Arguments) -> anyhow::Result<Vec<Place>> {
     Ok(places)
 }
 
-/// Refuses URLs among the files, which would be called files that aren't there.
+/// Refuses URLs among the files, which would be reported as missing files.
 fn not_urls(files: &[PathBuf]) -> anyhow::Result<&[PathBuf]> {
     let is_url = |file: &&str| ["http://", "https://"].iter().any(|scheme| file.starts_with(scheme));
     match files.iter().filter_map(|file| file.to_str()).find(is_url) {
-        Some(url) => bail!("{url} is no file, but a URL; --url-of-agent {url} has the registry fetch it"),
+        Some(url) => bail!("{url} is a URL, not a file; use --url-of-agent {url} to have the registry fetch it"),
         None => Ok(files),
     }
 }
 
-/// No other description would fare better.
+/// The registry can't be reached: no other description could be registered.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Unreachable(String);
@@ -168,7 +168,7 @@ impl Registration<'_> {
         let (mut created, mut failed) = (0, 0);
         for place in places {
             let outcome = self.register(place).await;
-            bar.suspend(|| tell(as_json, place, &outcome))?;
+            bar.suspend(|| print(as_json, place, &outcome))?;
             bar.inc(1);
             match outcome {
                 Ok((agent, answer)) => {
@@ -224,7 +224,7 @@ impl Registration<'_> {
             None => self.client.create(document.as_str()).await,
         }
         .map_err(refusal)?;
-        // With the id that it has by now, an anonymous agent that expired can be registered anew.
+        // With the id that it has by now, an anonymous agent that expired can be registered again.
         let document = td::merge_patch::apply(&document, &serde_json::json!({"id": written.id}).to_string())?;
         Ok((Registered::Thing { id: written.id.clone(), document }, Answer::Written(written)))
     }
@@ -233,12 +233,12 @@ impl Registration<'_> {
         match self.fetched {
             Format::A2a | Format::LmosCapabilities => {}
             format @ (Format::ThingDescription | Format::AgentSpec) => bail!(
-                "documents of the format {format} are registered from files; what a registry fetches and follows is \
+                "documents of the format {format} are registered from files; what a registry fetches and tracks is \
                  a2a or lmos-capabilities"
             ),
         }
         let imported = self.import_url(url).await.map_err(refusal)?;
-        Ok((Registered::Followed { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
+        Ok((Registered::Tracked { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
     }
 
     async fn import(&self, document: &Source) -> client::Result<Imported> {
@@ -261,8 +261,8 @@ impl Registration<'_> {
     }
 }
 
-/// Says what became of one description: results to standard output, what is wrong or odd to standard error.
-fn tell(as_json: bool, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
+/// Prints the result for one description: successes to standard output, errors and warnings to standard error.
+fn print(as_json: bool, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
     let name = place.to_string();
     if as_json {
         let mut line = match outcome {

@@ -65,7 +65,7 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
             401 | 403 => {
                 Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
             }
-            404 if problem.code == "not-tracked" => Some("`agentdex imports` shows what is followed"),
+            404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
             404 => Some("`agentdex list` shows what there is"),
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,

@@ -161,9 +161,9 @@ fn describe(style: Style, capability: &MatchingCapability) -> String {
 
 /// A snippet without its markup.
 fn plain(html: &str) -> String {
-    let unmarked = html.replace("<b>", "").replace("</b>", "");
+    let plain = html.replace("<b>", "").replace("</b>", "");
     let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
-    entities.iter().fold(unmarked, |text, (entity, character)| text.replace(entity, character))
+    entities.iter().fold(plain, |text, (entity, character)| text.replace(entity, character))
 }
 
 fn print_facets(out: &mut impl Write, style: Style, answer: &str) -> anyhow::Result<()> {

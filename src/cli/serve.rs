@@ -62,7 +62,7 @@ pub(super) struct Arguments {
     /// Register a few example agents
     #[arg(long)]
     examples: bool,
-    /// What to do with descriptions that have to be mended: lenient mends them, strict refuses them [default: lenient]
+    /// What to do with descriptions that need a fix: lenient fixes them, strict refuses them [default: lenient]
     #[arg(long, value_name = "lenient|strict")]
     validation: Option<Validation>,
     /// Time to live of agents that ask for none [default: for ever]
@@ -103,10 +103,10 @@ pub(super) struct Arguments {
     /// Refuse agent cards without a valid signature
     #[arg(long)]
     require_signature: bool,
-    /// How long to wait between two looks at a description that was imported by URL [default: 3600]
+    /// Seconds between two polls of a tracked source [default: 3600]
     #[arg(long, value_name = "SECONDS")]
     refresh_interval: Option<u64>,
-    /// How many failed looks in a row make an agent stale [default: 5]
+    /// How many failed polls in a row make an agent stale [default: 5]
     #[arg(long, value_name = "NUMBER")]
     stale_after: Option<u32>,
     /// File with settings [default: agentdex.toml, if it is there]

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: agent-spec, a2a or lmos-capabilities; each tells its own unless given
+    /// The format of all files: agent-spec, a2a or lmos-capabilities; detected unless given
     #[arg(long)]
     format: Option<Format>,
     /// Write a file for each Thing into this folder

@@ -1,4 +1,4 @@
-//! `agentdex untrack`: ends the following of sources; their agents stay as they are.
+//! `agentdex untrack`: stops tracking sources; their agents stay as they are.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use super::remote::Remote;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The agents' ids
+    /// The ids of the agents
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
@@ -18,6 +18,6 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.remote.for_each(&arguments.ids, async |client, id| {
         client.untrack(id).await?;
-        Ok(format!("no longer followed: {id}"))
+        Ok(format!("no longer tracked: {id}"))
     })
 }

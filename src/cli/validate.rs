@@ -1,7 +1,7 @@
 //! `agentdex validate`: would the registry take this description, and if not, why?
 //!
 //! Without flags the question is what a registry with `--validation lenient` would do: what it would
-//! mend is a warning. `--strict` mends nothing. `--schema-only` mends nothing either and runs the
+//! fix is a warning. `--strict` fixes nothing. `--schema-only` fixes nothing either and runs the
 //! JSON Schemas alone. Documents in other formats are checked by their own rules.
 
 use std::{
@@ -38,16 +38,16 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: td, agent-spec, a2a or lmos-capabilities; each tells its own unless given
+    /// The format of all files: td, agent-spec, a2a or lmos-capabilities; detected unless given
     #[arg(long)]
     format: Option<Format>,
-    /// Refuse what a lenient registry would mend in Thing Descriptions
+    /// Refuse what a lenient registry would fix in Thing Descriptions
     #[arg(long)]
     strict: bool,
     /// Print one JSON object a file
     #[arg(long)]
     json: bool,
-    /// Run the JSON Schemas of Thing Descriptions alone, without the semantic checks; mends nothing
+    /// Run the JSON Schemas of Thing Descriptions alone, without the semantic checks; fixes nothing
     #[arg(long)]
     schema_only: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Documents in other formats: handed to the registry, and had back.
+//! Documents in other formats: import and export.
 
 use reqwest::{Method, header};
 use serde::Deserialize;
@@ -18,8 +18,11 @@ pub struct Imported {
     pub ids: Vec<String>,
     /// Those that are new.
     pub created: Vec<String>,
-    /// Those that were there and changed.
+    /// Those that existed and changed.
     pub updated: Vec<String>,
+    /// Those whose description is what it was, while the document that they were imported from was replaced.
+    #[serde(rename = "originalUpdated")]
+    pub original_updated: Vec<String>,
     /// What is odd about the document, or didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
 }
@@ -48,7 +51,7 @@ impl RegistryClient {
         read(&text, "what became of an import")
     }
 
-    /// Has the registry fetch a document, register its Things, and follow it from now on. The URL is that
+    /// Has the registry fetch a document, register its Things, and track its source from now on. The URL is that
     /// of the document, or of the agent that it is about. `parameters` are those of `POST /import/{format}`.
     ///
     /// ```no_run

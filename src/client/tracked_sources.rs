@@ -1,4 +1,4 @@
-//! Imports by URL that the registry follows: which there are, looking again, and ending it.
+//! The tracked sources of a registry: listing them, polling them now, and ending it.
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text, thing_path};
 use crate::Timestamp;
 
-/// An import by URL that the registry looks at again from time to time.
+/// A URL that an agent was imported from and that the registry polls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrackedSource {
@@ -15,33 +15,33 @@ pub struct TrackedSource {
     pub id: String,
     /// The URL of the document.
     pub source: String,
-    /// Where that led to in the end, if it redirects.
+    /// The URL at the end of its redirects, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The format of the document, such as `a2a`.
     pub format: String,
-    /// `current`, or `stale` where the source failed again and again.
+    /// `current`, or `stale` where polls failed repeatedly.
     pub status: String,
-    /// Since when it is followed.
+    /// Since when it is tracked.
     pub tracked_since: Timestamp,
-    /// When the source was last asked.
+    /// When it was last polled.
     pub last_fetch: Timestamp,
-    /// When the source last gave the document, or said that it is the same.
+    /// When it last served the document, or confirmed that it is unchanged.
     pub last_success: Timestamp,
-    /// When the source will be asked again.
+    /// When it will be polled again.
     pub next_try: Timestamp,
-    /// How often in a row the source failed.
+    /// How many polls failed in a row.
     pub failures: u32,
-    /// Why it failed the last time.
+    /// Why the last poll failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// How often in a row the signatures of a card couldn't be checked, since keys couldn't be had.
+    /// How many times in a row the signatures of a card couldn't be checked, because keys couldn't be fetched.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unchecked: u32,
     /// The entity tag of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// When the document changed, in the words of its server.
+    /// When the document changed, as its server wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
     /// The versions of the document, the newest last.
@@ -49,7 +49,7 @@ pub struct TrackedSource {
     pub revisions: Vec<Revision>,
 }
 
-/// A version of a followed document.
+/// A version of a tracked document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Revision {
@@ -59,16 +59,16 @@ pub struct Revision {
     pub seen: Timestamp,
 }
 
-/// What a look at a source came to.
+/// The result of a poll.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Refreshed {
     /// Whether the description changed.
     pub result: RefreshResult,
-    /// How the source is followed from now on; none where it no longer is.
+    /// The state of the source; none where it is no longer tracked.
     pub import: Option<TrackedSource>,
 }
 
-/// Whether a look at a source changed something.
+/// Whether a poll changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -77,12 +77,12 @@ pub enum RefreshResult {
     Updated,
     /// The description is what it was.
     Unchanged,
-    /// It is no longer followed: the Thing was removed, or changed by hand, while the source was asked.
+    /// The source is no longer tracked: its Thing was removed, or changed by hand, during the poll.
     Stopped,
 }
 
 impl RegistryClient {
-    /// The followed imports in ascending order of id. `parameters` are those of `GET /imports`:
+    /// The tracked sources in ascending order of id. `parameters` are those of `GET /imports`:
     /// `status`, `limit`, `offset`.
     ///
     /// ```no_run
@@ -101,31 +101,31 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn imports(&self, parameters: &[(&str, &str)]) -> Result<Vec<TrackedSource>> {
         let text = text(self.send(self.request(Method::GET, "imports", parameters)).await?).await?;
-        read(&text, "a list of followed imports")
+        read(&text, "a list of tracked sources")
     }
 
-    /// How the source of a Thing is followed; none if it isn't.
+    /// The tracked source of a Thing; none if it has none.
     ///
     /// # Errors
     /// As [`RegistryClient::imports`].
     pub async fn find_tracked_source(&self, id: &str) -> Result<Option<TrackedSource>> {
         match self.send(self.request(Method::GET, &import_path(id), &[])).await {
-            Ok(response) => read(&text(response).await?, "a followed import").map(Some),
+            Ok(response) => read(&text(response).await?, "a tracked source").map(Some),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Has the registry look at the source of a Thing now, and import the document if it changed.
+    /// Has the registry poll the source of a Thing now, and import the document if it changed.
     ///
     /// # Errors
     /// As [`RegistryClient::imports`]; refused also where the source can't be had.
     pub async fn refresh(&self, id: &str) -> Result<Refreshed> {
         let request = self.request(Method::POST, &format!("{}/refresh", thing_path(id)), &[]);
-        read(&text(self.send(request).await?).await?, "what became of a look at a source")
+        read(&text(self.send(request).await?).await?, "the result of a poll")
     }
 
-    /// Ends the following of a source. Its Thing stays.
+    /// Stops tracking the source of a Thing. The Thing stays.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).

@@ -52,7 +52,7 @@ layer! {
     mqtt_prefix: String = parse,
     /// Whether to register the example agents.
     examples: bool = switch,
-    /// Whether documents are mended or refused.
+    /// Whether documents are fixed or refused.
     validation: Validation = parse,
     /// Time to live in seconds of Things that ask for none.
     default_ttl: u64 = number,
@@ -78,7 +78,7 @@ layer! {
     trusted_keys: PathBuf = parse,
     /// Whether agent cards without a valid signature are refused.
     require_signature: bool = switch,
-    /// How many seconds pass between two looks at the source of an import.
+    /// The pause between two polls of a tracked source, in seconds.
     refresh_interval: u64 = number,
     /// How many failures in a row make an import stale.
     stale_after: u32 = number,

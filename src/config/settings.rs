@@ -35,7 +35,7 @@ pub struct Settings {
     pub mqtt_prefix: String,
     /// Whether to register the example agents.
     pub examples: bool,
-    /// Whether documents are mended or refused.
+    /// Whether documents are fixed or refused.
     pub validation: Validation,
     /// Time to live in seconds of Things that ask for none.
     pub default_ttl: Option<u64>,
@@ -61,7 +61,7 @@ pub struct Settings {
     pub trusted_keys: Option<PathBuf>,
     /// Whether agent cards without a valid signature are refused.
     pub require_signature: bool,
-    /// How many seconds pass between two looks at the source of an import.
+    /// The pause between two polls of a tracked source, in seconds.
     pub refresh_interval: u64,
     /// How many failures in a row make an import stale.
     pub stale_after: u32,

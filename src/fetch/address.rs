@@ -1,7 +1,7 @@
 //! Which addresses are not fetched from, and what they are called.
 //!
 //! IPv4 and IPv6 share one space of 128 bits, in which an IPv4 address is its IPv4-mapped one
-//! (RFC 4291, section 2.5.5.2): the two spellings of an address can't be told apart.
+//! (RFC 4291, section 2.5.5.2): the two spellings of an address can't be distinguished.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

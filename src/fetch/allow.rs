@@ -15,7 +15,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Default)]
 pub struct AllowList(Vec<Entry>);
 
-/// What is said of what can't be read.
+/// The error for an invalid entry.
 const NO_ENTRY: &str = "is neither a network such as 10.1.0.0/16 nor an address or host such as localhost:8080";
 
 #[derive(Debug, Clone)]
@@ -116,7 +116,7 @@ fn host_name(name: &str) -> Option<String> {
     let is_word = !name.is_empty() && !name.contains(['/', '@', '?', '#', '\\', '*', '[', ']', ':']);
     let url = reqwest::Url::parse(&format!("http://{name}/")).ok().filter(|_| is_word)?;
     let host = url.host_str()?.trim_end_matches('.');
-    // A number in disguise would be an address by now: whoever writes one here means something else.
+    // Another spelling of an address would have been read as one: this is something else.
     (!host.is_empty() && host.parse::<IpAddr>().is_err()).then(|| host.to_owned())
 }
 

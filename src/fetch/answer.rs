@@ -10,7 +10,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 
 use crate::Timestamp;
 
-/// Longer validators are not kept.
+/// Longer validators are not stored.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
 /// A document that was fetched.
@@ -40,7 +40,7 @@ pub enum Answer {
     },
 }
 
-/// What tells one version of a document from another.
+/// What identifies a version of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validators {
     /// The entity tag, quotes included.

@@ -24,7 +24,7 @@ pub struct Options {
     pub phase_timeout: Duration,
     /// The most bytes of a document, decompressed or not.
     pub max_bytes: usize,
-    /// Fetches at once; more of them wait. What a registry looks at by itself has as many places of its own.
+    /// Maximum number of fetches at the same time; others wait. Polls of tracked sources have as many of their own.
     pub at_once: usize,
     /// Fetches at once from one host.
     pub at_once_per_host: usize,

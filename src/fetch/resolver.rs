@@ -27,7 +27,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The resolver of one connection: it says what was checked, whoever asks for whatever.
+/// The resolver of one connection: it returns the addresses that were checked, for any name.
 pub(super) struct Checked(pub Vec<IpAddr>);
 
 impl reqwest::dns::Resolve for Checked {

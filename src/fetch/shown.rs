@@ -1,4 +1,4 @@
-//! URLs as they are told to others: where they lead to, without what lets one in.
+//! URLs in messages: without credentials and other secrets.
 
 use reqwest::Url;
 
@@ -6,7 +6,7 @@ use reqwest::Url;
 const MAX_SHOWN: usize = 200;
 
 /// A URL without its credentials, the values of its query, and its fragment: tokens and signatures stand
-/// there, and errors are logged, stored and sent. What is no URL is cut where a secret could begin.
+/// there, and errors are logged, stored and sent. What is not a URL is cut where a secret could begin.
 pub(crate) fn shown(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let has_credentials = |url: &Url| !url.username().is_empty() || url.password().is_some();
@@ -36,8 +36,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn place_is_told_and_what_lets_one_in_is_not() {
-        for (url, told) in [
+    fn place_is_shown_and_secrets_are_not() {
+        for (url, expected) in [
             ("https://agents.example/card.json", "https://agents.example/card.json"),
             ("https://agents.example", "https://agents.example"),
             ("https://agents.example/@me/card.json?sig=secret#secret", "https://agents.example/@me/card.json?…"),
@@ -50,7 +50,7 @@ mod tests {
             ("/card.json?secret", "/card.json?…"),
             ("", ""),
         ] {
-            assert_eq!(shown(url), told, "{url}");
+            assert_eq!(shown(url), expected, "{url}");
         }
         assert_eq!(shown(&format!("http://a/{}", "é".repeat(5000))).chars().count(), MAX_SHOWN + 1);
     }

@@ -9,7 +9,7 @@ use super::{AllowList, address::refused_kind, shown::shown};
 /// Longer URLs are refused.
 const MAX_URL_BYTES: usize = 4096;
 
-/// A URL that may be looked at, with its place.
+/// A URL, read and split.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     /// The URL without its fragment.
@@ -28,7 +28,7 @@ impl Target {
         if text.len() > MAX_URL_BYTES {
             return Err(format!("it is longer than {MAX_URL_BYTES} bytes"));
         }
-        Url::parse(text).map_err(|error| format!("it is no URL: {error}")).and_then(Target::from_url)
+        Url::parse(text).map_err(|error| format!("it is not a valid URL: {error}")).and_then(Target::from_url)
     }
 
     /// The place that a redirect leads to. The error says where that is, and why it isn't followed.
@@ -38,7 +38,7 @@ impl Target {
             return Err(refused(location, format!("it is longer than {MAX_URL_BYTES} bytes")));
         }
         let url = self.url.join(location);
-        let url = url.map_err(|error| refused(location, format!("it is no URL: {error}")))?;
+        let url = url.map_err(|error| refused(location, format!("it is not a valid URL: {error}")))?;
         let to = url.to_string();
         let target = Target::from_url(url).map_err(|reason| refused(&to, reason))?;
         if self.is_https() && !target.is_https() {
@@ -201,13 +201,13 @@ mod tests {
             ("file:///etc/passwd", "scheme is file"),
             ("data:application/json,{}", "scheme is data"),
             ("unix:/run/socket", "scheme is unix"),
-            ("/card.json", "no URL"),
-            ("", "no URL"),
-            ("http://", "no URL"),
-            ("http://1.2.3.4.5/", "no URL"),
-            ("http://256.1.1.1/", "no URL"),
-            ("http://[fe80::1%25eth0]/", "no URL"),
-            ("http://example.org:99999/", "no URL"),
+            ("/card.json", "not a valid URL"),
+            ("", "not a valid URL"),
+            ("http://", "not a valid URL"),
+            ("http://1.2.3.4.5/", "not a valid URL"),
+            ("http://256.1.1.1/", "not a valid URL"),
+            ("http://[fe80::1%25eth0]/", "not a valid URL"),
+            ("http://example.org:99999/", "not a valid URL"),
             ("http://example.org:0/", "port 0"),
             ("http://./", "no host"),
             ("https://user@example.org/", "credentials"),

@@ -1,4 +1,4 @@
-//! Addresses: which Thing a path means, and the paths that are handed out.
+//! Addresses: which Thing a path means, and the paths in responses.
 //!
 //! An id is everything after `/things/` or `/imports/`, percent-decoded once. Clients that join the `Location` of
 //! an anonymous create to `/things/`, instead of resolving it, are understood as well.
@@ -37,7 +37,7 @@ pub(super) fn base_url(request: &HttpRequest, options: &Options, path: &str) -> 
     }
 }
 
-/// The host as the client names it; headers that only a proxy should set are not looked at.
+/// The host as the client names it; headers that only a proxy should set are ignored.
 fn host(request: &HttpRequest) -> String {
     let named = request.headers().get(HOST).and_then(|host| host.to_str().ok()).or_else(|| request.uri().host());
     named.filter(|host| is_host(host)).map_or_else(|| request.app_config().local_addr().to_string(), str::to_owned)

@@ -151,7 +151,7 @@ impl Lines {
         }
     }
 
-    /// A line that is wholly in the buffer, or too long to ever be.
+    /// A line that is completely in the buffer, or too long to ever be.
     fn take_line(&mut self) -> Option<Line> {
         while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
             let line = self.buffer.split_to(end + 1).freeze();

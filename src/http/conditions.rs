@@ -165,9 +165,9 @@ fn read_list(mut text: &str) -> Vec<Tag> {
         if text.is_empty() {
             return tags;
         }
-        let unmarked = text.strip_prefix("W/");
-        let weak = unmarked.is_some();
-        let tag = unmarked.unwrap_or(text);
+        let opaque = text.strip_prefix("W/");
+        let weak = opaque.is_some();
+        let tag = opaque.unwrap_or(text);
         let (opaque, rest) = match tag.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
             None => tag.split_once(',').unwrap_or((tag, "")),

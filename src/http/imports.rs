@@ -1,4 +1,4 @@
-//! `/imports`: which URLs are followed, and how their documents are.
+//! `/imports`: the tracked sources and their state.
 
 use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde_json::json;
@@ -19,7 +19,7 @@ use crate::{
     td,
 };
 
-/// What comes behind the id of a Thing that is to be looked after.
+/// What follows the id of a Thing whose source is to be polled now.
 pub(super) const REFRESH: &str = "/refresh";
 
 /// `GET /imports`
@@ -28,11 +28,11 @@ pub(super) const REFRESH: &str = "/refresh";
     path = "/imports",
     tag = "import",
     operation_id = "list_imports",
-    summary = "List the URLs that are followed",
+    summary = "List the tracked sources",
     params(
         ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; repeated: one of them"),
-        ("limit" = Option<u64>, Query, description = "At most so many; over 1,000 is served as 1,000; without it everything is sent"),
-        ("offset" = Option<u64>, Query, description = "Pass so many over"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it everything is sent"),
+        ("offset" = Option<u64>, Query, description = "Number of results to skip"),
     ),
     responses(
         (status = 200, description = "In ascending order of the Thing's id", body = Vec<super::schemas::TrackedSource>, headers(("Link" = String, description = "`next`"))),
@@ -62,7 +62,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     Ok(response.json(page))
 }
 
-/// Answers all methods of a followed import.
+/// Answers all methods of a tracked source.
 pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if path_below(&request) == "/" {
         let detail = "the collection is /imports without a slash at the end, an import is /imports/{id}";
@@ -81,12 +81,12 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
     path = "/imports/{id}",
     tag = "import",
     operation_id = "retrieve_import",
-    summary = "Say how the URL of a Thing is followed",
+    summary = "Describe the tracked source of a Thing",
     params(
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
     responses(
-        (status = 200, description = "What is known of its source", body = super::schemas::TrackedSource),
+        (status = 200, description = "The state of its source", body = super::schemas::TrackedSource),
         super::schemas::Refusals,
         super::schemas::ImportRefusals,
     )
@@ -106,12 +106,12 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     path = "/imports/{id}",
     tag = "import",
     operation_id = "stop_import",
-    summary = "TrackRequest the URL of a Thing no longer; the Thing stays",
+    summary = "Stop tracking the source of a Thing; the Thing stays",
     params(
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
     responses(
-        (status = 204, description = "No longer followed"),
+        (status = 204, description = "No longer tracked"),
         super::schemas::Refusals,
         super::schemas::ImportRefusals,
     )
@@ -129,12 +129,12 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
     path = "/things/{id}/refresh",
     tag = "import",
     operation_id = "refresh_source",
-    summary = "Look now whether the document of a Thing changed at its URL",
+    summary = "Poll the source of a Thing now, and import its document if it changed",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is turned into one"),
     ),
     responses(
-        (status = 200, description = "What it came to", body = super::schemas::RefreshedImport),
+        (status = 200, description = "Whether the description changed", body = super::schemas::RefreshedImport),
         super::schemas::Refusals,
         super::schemas::FormRefusals,
         super::schemas::ImportRefusals,
@@ -148,9 +148,9 @@ pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Res
     let id = td::normalize_id(&thing_id_before(&request, &context.options, REFRESH)?)?.into_owned();
     let registry = context.registry.clone();
     let source = registry.find_tracked_source(&id)?.map(|import| import.source).unwrap_or_default();
-    let look = async move { Ok((registry.refresh_source(&id).await?, registry.find_tracked_source(&id)?)) };
-    let look = context.network.run(look).await;
-    let (refreshed, import) = look.map_err(|error| Problem::of_fetched(error, &source))?;
+    let refresh = async move { Ok((registry.refresh_source(&id).await?, registry.find_tracked_source(&id)?)) };
+    let result = context.network.run(refresh).await;
+    let (refreshed, import) = result.map_err(|error| Problem::of_fetched(error, &source))?;
     let result = match refreshed {
         Refreshed::Unchanged => "unchanged",
         Refreshed::Updated => "updated",

@@ -89,7 +89,7 @@ impl Mount<'_> {
         self.formats(config);
     }
 
-    /// Other formats, in and out, and what is followed.
+    /// Other formats, in and out, and tracked sources.
     fn formats(&self, config: &mut ServiceConfig) {
         let (spec, card) = (alone("GET, HEAD", agent_spec::as_agent_spec), alone("GET, HEAD", agent_card::agent_card));
         let file = alone("GET, HEAD", lmos_capabilities::capability_file);
@@ -137,7 +137,7 @@ impl Mount<'_> {
         };
     }
 
-    /// What a Thing has besides its description, at its path with `end` behind it.
+    /// What a Thing has in addition to its description, at its path with `end` behind it.
     fn of_thing(&self, config: &mut ServiceConfig, path: &'static str, end: &'static str, route: Route) {
         self.below(config, "/things", path, move |path| end_of(path) == Some(end), route);
     }
@@ -146,7 +146,7 @@ impl Mount<'_> {
     ///
     /// An id is the rest of the path, whatever it is made of. A pattern for that would be a regular
     /// expression, which costs as much as the read behind it; so the prefix is compared as text, what
-    /// the rest is for is told by its end, and `route` answers all methods.
+    /// the rest is for shows at its end, and `route` answers all methods.
     fn below(
         &self,
         config: &mut ServiceConfig,
@@ -183,7 +183,7 @@ fn is_thing(path: &str) -> bool {
     !is_batch(path) && end_of(path).is_none()
 }
 
-/// What a Thing has besides its description.
+/// What a Thing has in addition to its description.
 const ENDS: [&str; 5] = [history::END, agent_card::END, agent_spec::END, lmos_capabilities::END, imports::REFRESH];
 
 /// What the path of something of a Thing ends with. The slash of an id that ends like it is escaped.
@@ -203,7 +203,7 @@ fn with_verbs(resource: Resource, verbs: Vec<Verb>) -> Resource {
     resource.default_service(web::to(refuse))
 }
 
-/// What browsers are told about pages of other origins.
+/// CORS: what pages of other origins may do.
 fn cors(origins: &[String]) -> Cors {
     let exposed = [
         "etag",

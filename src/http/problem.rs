@@ -225,7 +225,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
 }
 
 impl Problem {
-    /// What a program can read of an error besides its code.
+    /// What a program can read of an error in addition to its code.
     fn add_specifics(&mut self, error: &Error) {
         let members = match error {
             Error::MalformedJson { line, column, .. } | Error::MalformedYaml { line, column, .. } => {

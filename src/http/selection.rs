@@ -1,6 +1,6 @@
 //! Which Things a list shows, and in which order.
 //!
-//! By id, Things are read as they are sent. Any other order has to look at all of them first; it
+//! By id, Things are read as they are sent. Any other order has to read all of them first; it
 //! remembers no more of them than the page needs, and so asks for a page of limited depth.
 
 use std::{cmp::Ordering, collections::BinaryHeap};

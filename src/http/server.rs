@@ -1,4 +1,4 @@
-//! `Server`: the API on a socket of its own, until it is told to stop.
+//! `Server`: the API on a socket of its own, until it is stopped.
 
 use std::{
     future::Future,

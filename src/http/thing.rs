@@ -245,7 +245,7 @@ pub(super) fn answer(
             Ok(response.json(answer))
         }
         Effect::Removed => Ok(HttpResponse::NoContent().insert_header(warnings).finish()),
-        Effect::Updated | Effect::Unchanged => {
+        Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
             if body::prefers(request, "return=representation")
                 && let Some(thing) = context.registry.find_by_id(&written.id)?
             {
@@ -263,6 +263,7 @@ pub(super) fn foreseen(written: &Written) -> serde_json::Value {
     let effect = match written.effect {
         Effect::Created => "created",
         Effect::Updated => "updated",
+        Effect::OriginalUpdated => "original-updated",
         Effect::Unchanged => "unchanged",
         Effect::Removed => "removed",
     };

@@ -69,7 +69,7 @@ pub(super) async fn create(
     summary = "List descriptions",
     params(
         ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it all are sent"),
-        ("offset" = Option<u64>, Query, description = "Pass so many over"),
+        ("offset" = Option<u64>, Query, description = "Number of results to skip"),
         ("format" = Option<String>, Query, description = "`array` or `collection`"),
         ("view" = Option<String>, Query, description = "`full` or `summary`: id, title, description, capabilities"),
         ("sort_by" = Option<String>, Query, description = "`id`, or with a `limit`: `title`, `created`, `modified`"),

@@ -1,4 +1,4 @@
-//! What time brings: expired Things are purged, the log is trimmed, waits end that took too long.
+//! The clock thread: purges expired Things, trims the log, ends waits that time out.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use crate::{
 
 const TICK: Duration = Duration::from_millis(500);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
-/// The most Things that are purged at once: writers wait for no more than that.
+/// The maximum number of Things that are purged together: writers wait for no more than that.
 const PURGE_AT_ONCE: usize = 256;
 
 pub(super) struct Clock {
@@ -32,7 +32,7 @@ impl Clock {
             let (mut trimmed, mut pause) = (Instant::now(), TICK);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 followers.expire_waits();
-                // While there are more to purge there is no pause: every search has to leave them out.
+                // While there are more to purge there is no pause: every search has to exclude them.
                 pause = match purge(&store) {
                     Ok(PURGE_AT_ONCE) => Duration::ZERO,
                     Ok(_) => TICK,
@@ -67,7 +67,7 @@ impl Drop for Clock {
     }
 }
 
-/// Purges what is due, at most [`PURGE_AT_ONCE`], and says how many that were.
+/// Purges what is due, at most [`PURGE_AT_ONCE`], and returns how many.
 fn purge(store: &Store) -> Result<usize> {
     if store.closed_to_writes().is_some() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Taking in what was converted from other formats: all Things of one document, or none.
+//! Importing what was converted from other formats: all Things of one document, or none.
 
 use std::{collections::HashSet, sync::atomic::Ordering};
 
@@ -16,7 +16,7 @@ use crate::{
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
-/// What becomes of Things that are there already.
+/// What happens to Things that exist already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfExists {
     /// They are replaced.
@@ -59,7 +59,7 @@ impl Import {
         self
     }
 
-    /// Lets the Things expire so many seconds after their last renewal.
+    /// The time to live of the Things in seconds after their last renewal.
     pub fn ttl(mut self, seconds: Option<u64>) -> Import {
         self.ttl = seconds;
         self
@@ -71,7 +71,7 @@ impl Import {
         self
     }
 
-    /// Notes who imports in the changes.
+    /// Names who imports in the changes.
     pub fn actor(mut self, actor: Option<String>) -> Import {
         self.actor = actor;
         self
@@ -80,18 +80,18 @@ impl Import {
 
 #[cfg(feature = "signature")]
 impl Import {
-    /// Says in the first Thing, as `agentdex:signature`, what the check of its card came to. A check
-    /// that comes to the same as the one before changes nothing.
+    /// Adds the result of the check of its card to the first Thing, as `agentdex:signature`. A check with
+    /// the same result as the one before changes nothing.
     pub fn signed(mut self, verification: Option<Verification>) -> Import {
         self.verification = verification;
         self
     }
 }
 
-/// What became of an import.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// What became of each Thing; that of the document itself comes first.
+    /// The result for each Thing; that of the document itself comes first.
     pub things: Vec<Written>,
     /// What is odd about the document, or didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
@@ -169,7 +169,7 @@ impl Registry {
         {
             let (id, operation) = (id.clone(), Operation::Metadata(Some(note)));
             writes.push(store::Write { id, precondition: Precondition::Present, operation, actor: None });
-            // It goes on being followed, if it was.
+            // It stays tracked, if it was.
             *was_tracked = false;
             self.0.has_tracked_sources.store(true, Ordering::Relaxed);
         }
@@ -184,7 +184,7 @@ impl Registry {
         Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
     }
 
-    /// Says in the first Thing, which is that of the card, what the check of it came to.
+    /// Adds the result of the check of the card to the first Thing, which is that of the card.
     #[cfg(feature = "signature")]
     pub(super) fn add_signature(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
         if let (Some(found), Some(first)) = (found, things.first_mut()) {
@@ -225,7 +225,7 @@ impl Registry {
     }
 }
 
-/// Takes out of descriptions what only the registry says, whoever converted them, and warns of each.
+/// Removes the members that only the registry sets from descriptions, and warns of each.
 pub(super) fn leave_out_own_members(things: &mut [ConvertedThing]) -> Result<Vec<Option<Violation>>> {
     let leave_out = |thing: &mut ConvertedThing| {
         if !own_members::are_in(thing.description.value()) {

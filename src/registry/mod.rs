@@ -36,6 +36,8 @@ pub use self::{
     thing::{Thing, Things},
     write::{Effect, Write, Written},
 };
+#[cfg(doc)]
+use crate::Error;
 use crate::{
     Error, Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
@@ -55,7 +57,7 @@ const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 /// How a registry treats what it is given. The default suits a directory on one machine.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whether documents are mended or refused.
+    /// Whether documents are fixed or refused.
     pub strictness: Strictness,
     /// Time to live in seconds of Things that ask for none; none: they live until they are removed.
     pub default_ttl: Option<u64>,
@@ -99,13 +101,13 @@ impl Builder {
         self
     }
 
-    /// Refuses documents that would have to be mended.
+    /// Refuses documents that need a fix.
     pub fn strict(mut self) -> Builder {
         self.options.strictness = Strictness::Strict;
         self
     }
 
-    /// Lets the registry import documents by URL, and follow them.
+    /// Lets the registry import documents by URL, and poll those URLs for changes.
     #[cfg(feature = "fetch")]
     pub fn tracking(mut self, tracking: tracked_sources::Tracking) -> Builder {
         self.tracking = Some(tracking);
@@ -177,7 +179,7 @@ struct Inner {
     /// Stops first: it uses everything else.
     #[cfg(feature = "fetch")]
     tracker: Option<tracked_sources::Tracker>,
-    /// Whether an import was ever followed: most registries never have to ask.
+    /// Whether a source was ever tracked: most registries never have to read the store for it.
     has_tracked_sources: AtomicBool,
     clock: Clock,
     followers: Arc<Followers>,
@@ -273,7 +275,7 @@ impl Registry {
         self.0.store.durable()
     }
 
-    /// The Thing of that id, unless it has expired. The id may be one that [`td::normalize_id`] mends.
+    /// The Thing of that id, unless it has expired. The id may be one that [`td::normalize_id`] fixes.
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
@@ -443,7 +445,7 @@ impl Registry {
     }
 
     /// What registering a document would say, without storing anything: violations if it would be
-    /// refused, warnings of what would be mended.
+    /// refused, warnings of what would be fixed.
     ///
     /// # Errors
     /// [`Error::MalformedJson`], [`Error::LimitExceeded`].
@@ -516,7 +518,7 @@ impl Registry {
         self.0.store.local().remove_session(name)
     }
 
-    /// Whether the source of a Thing is followed.
+    /// Whether the source of a Thing is tracked.
     fn is_tracked(&self, id: &str) -> Result<bool> {
         Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
     }

@@ -1,6 +1,6 @@
-//! What only the registry says in a Thing Description: `agentdex:signature`, what the check of a card
-//! came to, and `agentdex:status`, that its source is stale. No context declares the prefix, so that to
-//! JSON-LD the names are IRIs as they stand. Who registers a description by hand can't say it.
+//! The members of a Thing Description that only the registry sets: `agentdex:signature`, the result of the check of
+//! a card, and `agentdex:status`, that its source is stale. No context declares the prefix, so that to JSON-LD the
+//! names are IRIs as they stand. In documents that are registered they are left out.
 
 use serde_json::{Map, Value};
 
@@ -19,37 +19,38 @@ pub(super) const SIGNATURE: &str = "agentdex:signature";
 /// The member that says that the source is stale.
 pub(super) const STATUS: &str = "agentdex:status";
 
-/// Whether there is a mark in a description.
+/// Whether a description has one of them.
 pub(super) fn are_in(thing: &Value) -> bool {
-    [SIGNATURE, STATUS].iter().any(|mark| thing.get(mark).is_some())
+    [SIGNATURE, STATUS].iter().any(|member| thing.get(member).is_some())
 }
 
-/// Whether there may be a mark in a description as the registry writes it: it escapes no letters.
+/// Whether a description that the registry wrote may have one of them: it escapes no letters.
 pub(super) fn may_be_in(description: &str) -> bool {
-    [SIGNATURE, STATUS].iter().any(|mark| description.contains(mark))
+    [SIGNATURE, STATUS].iter().any(|member| description.contains(member))
 }
 
-/// The description without marks, and the warning that they are left out.
+/// The description without them, and the warning that they are left out.
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
-    let nothing = patch([SIGNATURE, STATUS].map(|mark| (mark.to_owned(), Value::Null)));
-    let message = format!("`{SIGNATURE}` and `{STATUS}` are said by the registry alone, of what it imported: left out");
+    let nothing = patch([SIGNATURE, STATUS].map(|member| (member.to_owned(), Value::Null)));
+    let message =
+        format!("`{SIGNATURE}` and `{STATUS}` are set by the registry alone, on Things that it imported: left out");
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 
-/// A description with the result of the check of its card, instead of what it says of that. Where the
-/// one before says the same it is kept with its moment, so that a check alone changes nothing.
+/// A description with the result of the check of its card. Where the description before has the same result, that
+/// stays with its time, so that a check alone changes nothing.
 #[cfg(feature = "signature")]
 pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Verification) -> Result<String> {
-    let kept = before.and_then(signature).filter(|before| is_same(before, found));
-    let mark = serde_json::to_value(kept.as_ref().unwrap_or(found))
-        .map_err(|error| Error::Store { doing: "writing what a check came to", source: error.into() })?;
-    // A patch alone would merge it into the mark that is there.
+    let same = before.and_then(signature).filter(|before| is_same(before, found));
+    let member = serde_json::to_value(same.as_ref().unwrap_or(found))
+        .map_err(|error| Error::Store { doing: "writing the result of a check", source: error.into() })?;
+    // A patch alone would merge it into the existing member.
     let without = merge_patch::apply(description, &patch([(SIGNATURE.to_owned(), Value::Null)]))?;
-    merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), mark)]))
+    merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))
 }
 
-/// What a patch of a description must have in it for the result of a check that came to something else
-/// than before. One that isn't certain counts for what it says of the status alone.
+/// What has to change in a description for the result of a check that differs from the one before. Of one that isn't
+/// certain only the status counts.
 #[cfg(all(feature = "signature", feature = "fetch"))]
 pub(super) fn signature_patch(description: &str, found: &Verification, is_certain: bool) -> Result<Map<String, Value>> {
     let before = signature(description);
@@ -62,17 +63,17 @@ pub(super) fn signature_patch(description: &str, found: &Verification, is_certai
     serde_json::from_str(&difference).map_err(unreadable)
 }
 
-/// The warning where a description loses the mark of a valid signature.
+/// The warning where a description loses its valid signature.
 #[cfg(feature = "signature")]
 pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
     let valid = |description| signature(description).filter(|found| found.status == Status::Valid);
     let before = valid(before).filter(|_| valid(after).is_none())?;
     let signer = before.kid.map_or_else(String::new, |kid| format!(" by {kid:?}"));
-    let message = format!("what was registered before was signed{signer}, and this isn't");
+    let message = format!("the description registered before was signed{signer}, and this one is not");
     Some(Violation::new("", "signature-lost", message))
 }
 
-/// What a description says of its card's signatures.
+/// The result of the check of its card in a description.
 #[cfg(feature = "signature")]
 fn signature(description: &str) -> Option<Verification> {
     if !description.contains(SIGNATURE) {
@@ -82,7 +83,7 @@ fn signature(description: &str) -> Option<Verification> {
     serde_json::from_value(members.remove(SIGNATURE)?).ok()
 }
 
-/// Whether two checks came to the same, be it at different moments.
+/// Whether two checks have the same result, possibly at different times.
 #[cfg(feature = "signature")]
 fn is_same(one: &Verification, other: &Verification) -> bool {
     *one == Verification { checked_at: one.checked_at, ..other.clone() }

@@ -24,7 +24,7 @@ impl Thing {
         self.record.seq
     }
 
-    /// The stored form: the document as it came, but for what was mended, without `registration`.
+    /// The stored form: the document as it came, but for what was fixed, without `registration`.
     pub fn text(&self) -> &str {
         &self.record.text
     }

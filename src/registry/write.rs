@@ -11,7 +11,7 @@ use crate::{
     td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
 };
 
-/// How often a merge patch is computed anew when other writers are faster.
+/// How often a merge patch is computed again when other writers are faster.
 const PATCH_ATTEMPTS: u32 = 5;
 
 /// Something to write, with what must hold for it.
@@ -100,7 +100,10 @@ pub enum Effect {
     Created,
     /// Its description changed, or the format that it was converted from.
     Updated,
-    /// Its description is what it was; at most the expiry moved, or the original of an import is another.
+    /// Its description is what it was, but the document that it was imported from was replaced: exports in that
+    /// format are now the new one. There is no event, and the Thing keeps its entity tag.
+    OriginalUpdated,
+    /// Its description and its original are what they were; at most the expiry moved.
     Unchanged,
     /// It is gone.
     Removed,
@@ -115,7 +118,7 @@ pub struct Written {
     pub effect: Effect,
     /// The last change of the Thing; in a dry run the one it has.
     pub seq: Seq,
-    /// What was mended or is odd.
+    /// What was fixed or is odd.
     pub warnings: Vec<Violation>,
 }
 
@@ -266,8 +269,8 @@ impl Registry {
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
 
-    /// Leaves out what only the registry says. Where nothing else is said than what is stored, that stays with
-    /// its marks, as long as it is there.
+    /// Removes the members that only the registry sets. Where the rest equals what is stored, the stored description
+    /// stays, as long as it exists.
     fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
         let Prepared { write, warnings, has_own_members } = &mut prepared;
         let Operation::Put { text, .. } = &mut write.operation else { return Ok(prepared) };
@@ -417,9 +420,13 @@ impl Registry {
             (Operation::Put { .. }, None) => Effect::Created,
             (Operation::Put { text, original, .. }, Some(record)) => {
                 let has_other_format = original.as_ref().is_some_and(|new| record.format.as_ref() != Some(&new.format));
-                match td::merge_patch::diff(&record.text, text) {
-                    None if !has_other_format => Effect::Unchanged,
-                    _ => Effect::Updated,
+                match (td::merge_patch::diff(&record.text, text), original) {
+                    (Some(_), _) => Effect::Updated,
+                    _ if has_other_format => Effect::Updated,
+                    (None, Some(new)) if self.0.store.original(&write.id)?.as_ref() != Some(new) => {
+                        Effect::OriginalUpdated
+                    }
+                    (None, _) => Effect::Unchanged,
                 }
             }
             (Operation::Renew { .. } | Operation::Metadata(_), _) => Effect::Unchanged,
@@ -441,6 +448,7 @@ fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
         Outcome::Created(seq) => Some((Effect::Created, *seq)),
         Outcome::Updated(seq) => Some((Effect::Updated, *seq)),
         Outcome::Renewed(seq) => Some((Effect::Unchanged, *seq)),
+        Outcome::OriginalUpdated(seq) => Some((Effect::OriginalUpdated, *seq)),
         Outcome::Removed(seq) => Some((Effect::Removed, *seq)),
         Outcome::NotDue => None,
     };
@@ -455,7 +463,7 @@ pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
 
 /// The warning where a description that was imported by URL is no longer what its source says.
 pub(super) fn tracking_stopped(was_tracked: bool, effect: Effect) -> Option<Violation> {
-    let message = "the description was changed by hand: the URL that it was imported from is no longer followed";
+    let message = "the description was changed by hand: the URL that it was imported from is no longer tracked";
     (was_tracked && effect == Effect::Updated).then(|| Violation::new("", "tracking-stopped", message))
 }
 

@@ -235,11 +235,11 @@ impl<'a> Applier<'a> {
 
     fn renew(&mut self, particulars: Particulars<'_>, live: &Found<'_>) -> Result<Outcome> {
         let mut record = live.record;
-        self.attach(&particulars, &mut record)?;
+        let has_other_original = self.attach(&particulars, &mut record)?;
         if record != live.record {
             self.set(layout::record_key(particulars.id), Some(record.encode()));
         }
-        Ok(Outcome::Renewed(record.seq))
+        Ok(if has_other_original { Outcome::OriginalUpdated(record.seq) } else { Outcome::Renewed(record.seq) })
     }
 
     fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
@@ -263,15 +263,14 @@ impl<'a> Applier<'a> {
         Ok(Outcome::Renewed(record.seq))
     }
 
-    /// Stages expiry and original of a record and says so in it.
-    fn attach<'r>(&mut self, particulars: &Particulars<'r>, record: &mut StoredRecord<'r>) -> Result<()> {
+    /// Stages expiry and original of a record, notes in it that it has them, and returns whether the original differs
+    /// from the stored one.
+    fn attach<'r>(&mut self, particulars: &Particulars<'r>, record: &mut StoredRecord<'r>) -> Result<bool> {
         self.move_expiry(particulars.id, record.has_expiry, particulars.expiry)?;
         record.has_expiry = particulars.expiry != Expiry::default();
-        if let Some(original) = particulars.original {
-            self.overwrite(layout::original_key(particulars.id), Some(value::encode_original(original)))?;
-            (record.has_original, record.format) = (true, Some(original.format.as_str()));
-        }
-        Ok(())
+        let Some(original) = particulars.original else { return Ok(false) };
+        (record.has_original, record.format) = (true, Some(original.format.as_str()));
+        self.overwrite(layout::original_key(particulars.id), Some(value::encode_original(original)))
     }
 
     fn move_expiry(&mut self, id: &str, has_expiry: bool, expiry: Expiry) -> Result<()> {
@@ -286,7 +285,7 @@ impl<'a> Applier<'a> {
             self.move_due(layout::due_key(moment, id), true);
         }
         let value = (expiry != Expiry::default()).then(|| value::encode_expiry(&expiry));
-        self.overwrite(layout::expiry_key(id), value)
+        self.overwrite(layout::expiry_key(id), value).map(drop)
     }
 
     fn move_due(&mut self, key: IVec, shall_be_there: bool) {
@@ -339,11 +338,13 @@ impl<'a> Applier<'a> {
         bytes.map_or(Ok(Expiry::default()), |bytes| value::decode_expiry(&bytes))
     }
 
-    fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<()> {
-        if self.overlay.get(&key)? != value {
+    /// Stages a value, if it differs from the one before, and returns whether it does.
+    fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<bool> {
+        let differs = self.overlay.get(&key)? != value;
+        if differs {
             self.set(key, value);
         }
-        Ok(())
+        Ok(differs)
     }
 }
 

@@ -83,9 +83,11 @@ pub enum Outcome {
     Created(Seq),
     /// The record was replaced.
     Updated(Seq),
-    /// The stored form is what it was; at most the expiry moved, or the original or its metadata is another.
+    /// The stored form is what it was; at most the expiry moved, or the metadata changed.
     /// The seq is that of its last change.
     Renewed(Seq),
+    /// As a renewal, and the original was replaced by one of the same format.
+    OriginalUpdated(Seq),
     /// The record is gone.
     Removed(Seq),
     /// A purge found nothing due.

@@ -254,6 +254,12 @@ fn configurations_and_descriptions_are_registered_side_by_side() {
     assert_eq!(again[2]["created"], false);
     let unchanged = run(&["register", &format!("{path}/b.yaml"), "--url", server.url()]);
     assert!(stdout(&unchanged).starts_with("unchanged urn:agentspec:local:weather"), "{}", stdout(&unchanged));
+    // The same agent in another syntax: what is JSON is YAML.
+    let file = write(folder.path(), "a.yaml", configuration("a", "A"));
+    for expected in ["original updated urn:agentspec:local:a", "unchanged urn:agentspec:local:a"] {
+        let output = run(&["register", &file, "--url", server.url()]);
+        assert!(stdout(&output).starts_with(expected), "{expected}: {}", stdout(&output));
+    }
     let found = run(&["search", "--format", "agent-spec", "--consistent", "--json", "--url", server.url()]);
     assert_eq!(json_lines(&found)[0]["total"], 2);
 }

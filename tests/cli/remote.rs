@@ -4,14 +4,17 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     process::Stdio,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use agentdex::{Position, Seq, client::RegistryClient};
+use agentdex::{Position, Seq, Timestamp, client::RegistryClient};
 use serde_json::Value;
 
 use super::{agent, json_lines, run, run_with_input, stderr, stdout};
-use crate::process::{ServerProcess, agentdex};
+use crate::{
+    process::{ServerProcess, agentdex},
+    support::eventually,
+};
 
 fn server() -> (tempfile::TempDir, ServerProcess) {
     let data = tempfile::tempdir().unwrap();
@@ -91,19 +94,15 @@ fn kept_alive_it_outlives_its_time_to_live_and_an_early_removal() {
     let mut command = agentdex();
     command.args(["register", "--ttl", "1", "--keep-alive", "--url", server.url()]).arg(&file).stdout(Stdio::null());
     let mut keeper = command.spawn().unwrap();
-    let started = Instant::now();
-    let appears = || {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while thing(&server, "urn:test:kept").is_none() {
-            assert!(Instant::now() < deadline, "the agent isn't there");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+    let expires = || {
+        let thing = thing(&server, "urn:test:kept")?;
+        serde_json::from_value::<Timestamp>(thing["registration"]["expires"].clone()).ok()
     };
+    let appears = || eventually("the agent", || expires().is_some());
     appears();
-    while started.elapsed() < Duration::from_millis(2500) {
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    appears();
+    // It was renewed when it is still there after the first moment at which it would have expired.
+    let first = Timestamp::now().plus_seconds(1);
+    eventually("a renewal", || Timestamp::now() > first && expires().is_some_and(|expires| expires > first));
     assert!(run(&["remove", "urn:test:kept", "--url", server.url()]).status.success());
     appears();
     keeper.kill().unwrap();

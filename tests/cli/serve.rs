@@ -1,11 +1,14 @@
 //! `agentdex serve`: start, settings, ports, stop.
 
-use std::{fs, net::TcpListener, time::Duration};
+use std::{fs, net::TcpListener};
 
 use serde_json::Value;
 
 use super::{run, stderr, stdout};
-use crate::process::{ServerProcess, agentdex};
+use crate::{
+    process::{ServerProcess, agentdex},
+    support::{Call, eventually},
+};
 
 #[test]
 fn examples_are_there_and_a_restart_adds_nothing() {
@@ -29,7 +32,8 @@ fn asked_to_stop_it_stops_with_open_event_streams() {
     let data = tempfile::tempdir().unwrap();
     let server = ServerProcess::start(data.path(), &[]);
     let mut watch = agentdex().args(["watch", "--url", server.url()]).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    let metrics = || Call::new("GET", &format!("{}/metrics", server.url().trim_end_matches('/'))).send();
+    eventually("the event stream", || metrics().text().contains("agentdex_event_streams 1"));
     let status = server.stop();
     watch.kill().unwrap();
     watch.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Agents that the registry fetches and follows: register --url-of-agent, imports, refresh, untrack.
+//! Agents that the registry fetches and tracks: register --url-of-agent, imports, refresh, untrack.
 
 use std::{
     fs,
@@ -70,14 +70,14 @@ fn card(description: &str) -> Value {
     })
 }
 
-/// The followed imports with a status.
+/// The tracked sources with a status.
 fn imports(server: &ServerProcess, status: &str) -> Vec<Value> {
     let output = run(&["imports", "--json", "--status", status, "--url", server.url()]);
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
 #[test]
-fn agent_is_fetched_followed_and_looked_at_again_when_asked() {
+fn agent_is_fetched_tracked_and_polled_on_request() {
     let (_data, server) = server(&[]);
     let agent = Agent::start(CARD, &card("Greets"));
     let register = ["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()];
@@ -118,7 +118,7 @@ fn source_that_fails_becomes_stale_and_is_found_by_that() {
     let found = run(&["search", "--status", "stale", "--consistent", "--json", "--url", server.url()]);
     assert_eq!(json_lines(&found)[0]["hits"][0]["id"], ID);
     let none = run(&["imports", "--status", "current", "--url", server.url()]);
-    assert_eq!(stdout(&none), "No import matches.\n");
+    assert_eq!(stdout(&none), "No source matches.\n");
     let unknown = run(&["imports", "--status", "rotten", "--url", server.url()]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(stderr(&unknown).contains("stale"), "{}", stderr(&unknown));
@@ -130,14 +130,14 @@ fn tracking_ends_when_asked_and_the_agent_stays() {
     let agent = Agent::start(CARD, &card("Greets"));
     assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
     let untrack = || run(&["untrack", ID, "--url", server.url()]);
-    assert_eq!(stdout(&untrack()), format!("no longer followed: {ID}\n"));
+    assert_eq!(stdout(&untrack()), format!("no longer tracked: {ID}\n"));
     for output in [untrack(), run(&["refresh", ID, "--url", server.url()])] {
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
         assert!(stderr(&output).contains("`agentdex imports`"), "{}", stderr(&output));
     }
     assert!(run(&["get", ID, "--url", server.url()]).status.success());
     let none = stdout(&run(&["imports", "--url", server.url()]));
-    assert!(none.starts_with("Nothing is followed.") && none.contains("--url-of-agent"), "{none}");
+    assert!(none.starts_with("No source is tracked.") && none.contains("--url-of-agent"), "{none}");
 }
 
 #[test]

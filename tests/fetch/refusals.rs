@@ -122,7 +122,7 @@ fn what_is_no_plain_web_address_is_refused() {
     assert!(refusal(&fetcher, "ftp://127.0.0.1/card.json").contains("scheme is ftp"));
     assert!(refusal(&fetcher, "file:///etc/passwd").contains("scheme is file"));
     assert!(refusal(&fetcher, "http://me:secret@127.0.0.1/").contains("credentials"));
-    assert!(refusal(&fetcher, "127.0.0.1/card.json").contains("no URL"));
+    assert!(refusal(&fetcher, "127.0.0.1/card.json").contains("not a valid URL"));
     assert!(refusal(&fetcher, &format!("http://127.0.0.1/{}", "x".repeat(5000))).contains("4096 bytes"));
 }
 

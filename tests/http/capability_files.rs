@@ -72,15 +72,15 @@ fn file_without_an_id_is_given_one() {
 }
 
 #[test]
-fn file_is_fetched_from_its_agent_and_followed() {
+fn file_is_fetched_from_its_agent_and_tracked() {
     let page = Page::start(&nameless());
     let registry = TestRegistry::tracking();
     let url = |path: &str| json!({"url": page.site.url(path)});
     let body = import(&registry, "", url("")).expect(201).json();
     let id = body["ids"][0].as_str().unwrap();
-    let followed = registry.get(&format!("/imports/{id}")).expect(200).json();
-    assert_eq!(followed["format"], "lmos-capabilities");
-    assert_eq!(followed["source"], page.site.url("/.well-known/capabilities.json"));
+    let tracked = registry.get(&format!("/imports/{id}")).expect(200).json();
+    assert_eq!(tracked["format"], "lmos-capabilities");
+    assert_eq!(tracked["source"], page.site.url("/.well-known/capabilities.json"));
     assert_eq!(import(&registry, "?id=urn:mine", url("/c.json")).expect(201).json()["ids"], json!(["urn:mine"]));
     let problem = import(&registry, "?base=https://a.example", url("")).problem(400, "invalid-parameter");
     assert_eq!(problem["parameter"], "base");

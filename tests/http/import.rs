@@ -137,6 +137,27 @@ fn yaml_and_json_give_the_same_thing() {
 }
 
 #[test]
+fn another_original_of_the_same_description_is_reported_and_exported() {
+    let registry = TestRegistry::start();
+    let id = "urn:agentspec:local:a";
+    post(&registry, "", "application/json", agent("a", "A").to_string()).expect(201);
+    let before = registry.get(&format!("/things/{id}")).header("etag").to_owned();
+    let changes = changes(&registry);
+    // The same agent in another syntax, then the same document again, then with its prompts.
+    for (query, document, expected, exported) in [
+        ("?dry_run=true", agent_in_yaml("a", "A"), json!([id]), "application/json"),
+        ("", agent_in_yaml("a", "A"), json!([id]), "application/yaml"),
+        ("", agent_in_yaml("a", "A"), json!([]), "application/yaml"),
+    ] {
+        let answer = post(&registry, query, "application/yaml", document).expect(200).json();
+        assert_eq!((&answer["originalUpdated"], &answer["updated"]), (&expected, &json!([])), "{answer}");
+        assert_eq!(original(&registry, id).header("content-type"), exported);
+    }
+    assert_eq!(self::changes(&registry), changes);
+    assert_eq!(registry.get(&format!("/things/{id}")).header("etag"), before);
+}
+
+#[test]
 fn original_comes_back_in_its_own_format() {
     let registry = TestRegistry::start();
     let document = agent("a", "A");

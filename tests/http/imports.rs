@@ -1,4 +1,4 @@
-//! Imports by URL, and `/imports`: what is followed, looked at again, and given up.
+//! Imports by URL, and `/imports`: listing tracked sources, polling them now, and ending it.
 
 use agentdex::{
     fetch::{Fetcher, Options},
@@ -36,7 +36,7 @@ fn found(registry: &TestRegistry, status: &str) -> Vec<String> {
     found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Lets the time of the next look come.
+/// Polls as if the time of the next poll had come.
 fn look_when_due(registry: &TestRegistry, id: &str) {
     let moment = registry.registry().find_tracked_source(id).unwrap().unwrap().next_try;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -52,7 +52,7 @@ fn tracking(page: &Page) -> TestRegistry {
 }
 
 #[test]
-fn card_is_fetched_and_followed() {
+fn card_is_fetched_and_tracked() {
     let page = Page::start(&card("a", "first"));
     let registry = TestRegistry::tracking();
     let answer = import(&registry, "", &page.url()).expect(201);
@@ -254,7 +254,7 @@ fn import_can_be_given_up_and_its_thing_stays() {
 }
 
 #[test]
-fn description_changed_by_hand_is_no_longer_followed() {
+fn description_changed_by_hand_is_no_longer_tracked() {
     let page = Page::start(&card("a", "first"));
     let registry = tracking(&page);
     let mut thing = registry.get("/things/urn:a").json();
@@ -268,7 +268,7 @@ fn description_changed_by_hand_is_no_longer_followed() {
     let written = registry.put("/things/urn:a", thing.to_string()).expect(204);
     assert_eq!(written.header("agentdex-warnings"), rules.len().to_string());
     registry.get("/imports/urn:a").problem(404, "not-tracked");
-    // A card of that id that is handed in ends the following as well.
+    // A card with that id that is imported from a body ends the tracking as well.
     import(&registry, "?id=urn:a", &page.url()).expect(200);
     assert_eq!(registry.get("/things/urn:a").json()["title"], kept["title"]);
     let post = registry.call("POST", "/import/a2a?id=urn:a").body("application/json", card("b", "third").to_string());
@@ -278,7 +278,7 @@ fn description_changed_by_hand_is_no_longer_followed() {
 }
 
 #[test]
-fn pages_of_foreign_origins_cannot_make_it_look() {
+fn pages_of_foreign_origins_cannot_make_it_fetch() {
     let page = Page::start(&card("a", "first"));
     let registry = tracking(&page);
     page.serve(&card("a", "second"));
@@ -296,7 +296,7 @@ fn pages_of_foreign_origins_cannot_make_it_look() {
 }
 
 #[test]
-fn allowed_origins_may_make_it_look() {
+fn allowed_origins_may_make_it_fetch() {
     let page = Page::start(&card("a", "first"));
     let options = http::Options { cors_origins: vec!["https://app.example".into()], ..http::Options::default() };
     let registry = TestRegistry::tracking_with(|tracking| tracking, options);

@@ -148,6 +148,7 @@ fn original_is_kept_replaced_and_dropped() {
     put_original("{}", Some(b"one"));
     assert_eq!((original(), format()), (Some(b"one".to_vec()), Some("a2a".into())));
     // Equal text: a renewal. It replaces an original that is given and keeps one where none is given.
+    assert_eq!(put_original("{}", Some(b"two")), Outcome::OriginalUpdated(Seq(1)));
     assert_eq!(put_original("{}", Some(b"two")), Outcome::Renewed(Seq(1)));
     assert_eq!(original(), Some(b"two".to_vec()));
     assert_eq!(put_original("{}", None), Outcome::Renewed(Seq(1)));

@@ -48,7 +48,7 @@ impl TestRegistry {
         TestRegistry::start_in(tempfile::tempdir().unwrap(), options, http_options)
     }
 
-    /// Starts an empty one that fetches from loopback, whatever the name of the host. It looks again only
+    /// Starts an empty one that fetches from loopback, whatever the name of the host. It polls only
     /// where it is told to.
     pub fn tracking() -> TestRegistry {
         TestRegistry::tracking_with(|tracking| tracking, http::Options::default())

@@ -95,7 +95,7 @@ fn changed_document_is_an_update_and_another_revision() {
 }
 
 #[test]
-fn source_can_be_looked_at_before_its_time() {
+fn source_can_be_polled_before_its_time() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.track(&source);
@@ -115,7 +115,7 @@ fn source_can_be_looked_at_before_its_time() {
 }
 
 #[test]
-fn what_is_followed_survives_a_restart() {
+fn tracked_source_survives_a_restart() {
     let source = Page::start(&card("a", "first"));
     let Fixture { registry, directory } = Fixture::start();
     block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap();
@@ -129,7 +129,7 @@ fn what_is_followed_survives_a_restart() {
 }
 
 #[test]
-fn following_again_goes_on_with_what_was_seen() {
+fn tracking_again_continues_the_revisions() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.track(&source);

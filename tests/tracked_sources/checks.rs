@@ -1,4 +1,4 @@
-//! Cards are checked again at each look, whatever is stored of them, and a result is told once.
+//! Cards are checked again at each poll, whatever is stored of them, and a result is published once.
 
 use agentdex::{
     ChangeKind::{Created, Updated},
@@ -26,13 +26,13 @@ fn revocation_is_one_change_and_the_whole_mark_is_new() {
     let valid = signature(&fixture);
     domain.publish(&[&other]);
     (0..4).for_each(|_| drop(fixture.refresh("urn:card:a")));
-    let mark = signature(&fixture);
+    let member = signature(&fixture);
     let expected = json!({
         "status": "untrusted", "kid": "k", "alg": "EdDSA", "reason": "no trusted key is called \"k\"",
-        "checkedAt": mark["checkedAt"]
+        "checkedAt": member["checkedAt"]
     });
-    assert_eq!(mark, expected);
-    assert_ne!(mark["checkedAt"], valid["checkedAt"]);
+    assert_eq!(member, expected);
+    assert_ne!(member["checkedAt"], valid["checkedAt"]);
     assert_eq!(fixture.changes(), [Created, Updated]);
     domain.publish(&[&key]);
     (0..3).for_each(|_| drop(fixture.refresh("urn:card:a")));
@@ -52,9 +52,9 @@ fn key_set_that_is_withdrawn_ends_trust_at_once() {
         domain.track(&fixture).unwrap();
         *domain.keys.lock().unwrap() = Reply::new(status, &[], "");
         fixture.refresh("urn:card:a");
-        let mark = signature(&fixture);
-        assert_eq!(mark["status"], "untrusted", "{mark}");
-        assert!(mark["reason"].as_str().unwrap().contains(&status[..3]), "{mark}");
+        let member = signature(&fixture);
+        assert_eq!(member["status"], "untrusted", "{member}");
+        assert!(member["reason"].as_str().unwrap().contains(&status[..3]), "{member}");
     }
 }
 
@@ -98,7 +98,7 @@ fn status(registry: &Registry, id: &str) -> Value {
     thing["agentdex:signature"]["status"].clone()
 }
 
-fn look(registry: &Registry, id: &str) {
+fn poll(registry: &Registry, id: &str) {
     let moment = registry.find_tracked_source(id).unwrap().unwrap().next_try;
     assert_eq!(block_on(registry.refresh_due(moment)).unwrap(), 1);
 }
@@ -111,14 +111,14 @@ fn card_with_secrets_is_checked_as_it_was_sent() {
     let directory = TempDir::new().unwrap();
     let tracking = Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
     let registry = open(&directory, tracking);
-    let followed = block_on(registry.track(TrackRequest::new(domain.url("/card.json"), Format::A2a))).unwrap();
-    let id = followed.things[0].id.as_str();
+    let tracked = block_on(registry.track(TrackRequest::new(domain.url("/card.json"), Format::A2a))).unwrap();
+    let id = tracked.things[0].id.as_str();
     assert_eq!(status(&registry, id), "valid");
     assert!(!String::from_utf8_lossy(&registry.original(id).unwrap().unwrap().bytes).contains("secret"));
-    look(&registry, id);
+    poll(&registry, id);
     assert_eq!(status(&registry, id), "valid");
     domain.publish(&[&signer("other")]);
-    look(&registry, id);
+    poll(&registry, id);
     assert_eq!(status(&registry, id), "untrusted");
 }
 
@@ -137,9 +137,9 @@ fn card_that_came_by_hand_in_the_meantime_is_checked_still() {
     let read = agentdex::convert::a2a::Card::parse(spaced.as_bytes()).unwrap();
     let conversion = read.to_thing(&agentdex::convert::a2a::Options { id: None, base: None }).unwrap();
     let imported = block_on(registry.import(Import::new(conversion).signed(Some(found)))).unwrap();
-    assert_eq!((imported.things[0].id.as_str(), imported.things[0].effect), (id.as_str(), Effect::Unchanged));
+    assert_eq!((imported.things[0].id.as_str(), imported.things[0].effect), (id.as_str(), Effect::OriginalUpdated));
     domain.publish(&[&signer("other")]);
-    look(&registry, &id);
+    poll(&registry, &id);
     assert_eq!(status(&registry, &id), "untrusted");
 }
 
@@ -183,6 +183,6 @@ fn signed_card_says_itself_where_its_agent_is() {
     drop(registry);
     // The same card, once its key is trusted.
     let registry = open(&directory, Tracking { trusted_keys: super::signatures::trusted(&key), ..tracking() });
-    look(&registry, "urn:x");
+    poll(&registry, "urn:x");
     assert_eq!((status(&registry, "urn:x"), href(&registry)), (json!("valid"), Value::Null));
 }

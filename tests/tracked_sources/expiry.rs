@@ -1,4 +1,4 @@
-//! What would expire is renewed as long as it is followed, and nobody is asked for that.
+//! A Thing that would expire is renewed as long as its source is tracked, without a poll.
 
 use agentdex::{
     ChangeKind::Created,
@@ -16,16 +16,16 @@ fn expiry(fixture: &Fixture) -> Expiry {
     fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().expiry()
 }
 
-/// Does what is due in so many seconds; how many sources were looked at, and whether the Thing was renewed.
+/// Does what is due in `seconds`; returns how many sources were polled, and whether the Thing was renewed.
 fn after(fixture: &Fixture, seconds: u64) -> (usize, bool) {
     let before = expiry(fixture).expires;
     std::thread::sleep(Duration::from_millis(5));
-    let looks = block_on(fixture.registry.refresh_due(Timestamp::now().plus_seconds(seconds))).unwrap();
-    (looks, expiry(fixture).expires > before)
+    let polls = block_on(fixture.registry.refresh_due(Timestamp::now().plus_seconds(seconds))).unwrap();
+    (polls, expiry(fixture).expires > before)
 }
 
 #[test]
-fn renewal_needs_no_look() {
+fn renewal_needs_no_poll() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     track(&fixture, &source, 600);
@@ -45,7 +45,7 @@ fn renewal_needs_no_look() {
 }
 
 #[test]
-fn registry_that_lets_everything_expire_renews_what_it_follows() {
+fn registry_with_a_default_ttl_renews_the_things_of_tracked_sources() {
     for options in
         [Options { default_ttl: Some(600), ..Options::default() }, Options { max_ttl: Some(600), ..Options::default() }]
     {
@@ -67,8 +67,9 @@ fn shortest_time_to_live_is_a_minute() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     let warnings = track(&fixture, &source, 2).things.remove(0).warnings;
-    let told = |warning: &Violation| warning.rule == "ttl-out-of-range" && warning.message.contains("60 s is used");
-    assert!(warnings.iter().any(told), "{warnings:?}");
+    let is_reported =
+        |warning: &Violation| warning.rule == "ttl-out-of-range" && warning.message.contains("60 s is used");
+    assert!(warnings.iter().any(is_reported), "{warnings:?}");
     assert_eq!(expiry(&fixture).ttl, Some(60));
     assert!(track(&fixture, &source, 61).things[0].warnings.is_empty());
 }

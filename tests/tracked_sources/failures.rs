@@ -36,7 +36,7 @@ fn source_that_fails_again_and_again_is_stale() {
     let status = |status: &str| fixture.found(Filters { status: vec![status.into()], ..Filters::default() });
     assert_eq!((status("stale"), status("current")), (vec!["urn:card:a".to_owned()], vec![]));
 
-    // It stays so, and stays followed.
+    // It stays so, and stays tracked.
     assert_eq!(fixture.refresh("urn:card:a").failures, 6);
     assert_eq!(fixture.changes(), [Created, Updated]);
 }

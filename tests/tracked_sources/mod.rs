@@ -1,4 +1,4 @@
-//! Imports by URL that are followed: what becomes of a Thing when its source changes, breaks, returns.
+//! Tracked sources: what happens to a Thing when its source changes, fails, recovers.
 
 mod changes;
 mod checks;
@@ -31,7 +31,7 @@ use tempfile::TempDir;
 
 use crate::support::{Answers, Page, Reply, Site};
 
-/// A registry that follows, and looks only when it is told to.
+/// A registry that tracks sources, and polls only on request.
 struct Fixture {
     registry: Registry,
     directory: TempDir,
@@ -52,7 +52,7 @@ impl Fixture {
         block_on(self.registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap()
     }
 
-    /// Looks at what is due when its time has come.
+    /// Polls what is due when its time has come.
     fn refresh(&self, id: &str) -> TrackedSource {
         let moment = self.import(id).next_try;
         assert_eq!(block_on(self.registry.refresh_due(moment)).unwrap(), 1);
@@ -60,7 +60,7 @@ impl Fixture {
     }
 
     fn import(&self, id: &str) -> TrackedSource {
-        self.registry.find_tracked_source(id).unwrap().unwrap_or_else(|| panic!("{id} is not followed"))
+        self.registry.find_tracked_source(id).unwrap().unwrap_or_else(|| panic!("{id} is not tracked"))
     }
 
     fn is_tracked(&self, id: &str) -> bool {

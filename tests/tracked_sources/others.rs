@@ -1,4 +1,4 @@
-//! What others do, or what happened to the clock, is no failure of a source, and ends no following.
+//! What other callers do, or what happened to the clock, is not a failure of a source, and ends no tracking.
 
 use agentdex::registry::tracked_sources::SourceStatus;
 
@@ -44,7 +44,7 @@ fn callers_take_no_turn_from_what_is_due() {
 }
 
 #[test]
-fn look_without_a_turn_is_no_failure() {
+fn poll_without_a_turn_is_not_a_failure() {
     let source = Page::start(&card("a", "first"));
     let fixture = crowded();
     fixture.track(&source);
@@ -57,7 +57,7 @@ fn look_without_a_turn_is_no_failure() {
 }
 
 #[test]
-fn what_was_not_looked_at_is_due_again() {
+fn source_that_was_not_polled_is_due_again() {
     let (one, other) = (Page::start(&card("a", "first")), Page::start(&card("b", "first")));
     let fixture = Fixture::start();
     fixture.track(&one);
@@ -70,7 +70,7 @@ fn what_was_not_looked_at_is_due_again() {
 }
 
 #[test]
-fn source_is_looked_at_although_nobody_waited_for_its_import() {
+fn source_is_polled_although_nobody_waited_for_its_import() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     block_on(async {
@@ -88,7 +88,7 @@ fn source_is_looked_at_although_nobody_waited_for_its_import() {
 }
 
 #[test]
-fn clock_that_was_wrong_once_ends_no_following() {
+fn clock_that_was_wrong_once_ends_no_tracking() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.track(&source);

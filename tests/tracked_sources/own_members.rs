@@ -1,4 +1,4 @@
-//! What the registry says of a card and its source: nobody says it by hand.
+//! Members that only the registry sets: nobody sets them by hand.
 
 use agentdex::{Precondition, registry::Write};
 
@@ -23,7 +23,7 @@ fn says_nothing(fixture: &Fixture) {
 }
 
 #[test]
-fn nobody_vouches_for_a_description_by_hand() {
+fn nobody_sets_a_signature_by_hand() {
     let fixture = Fixture::start();
     let patch = r#"{"agentdex:signature": {"status": "valid"}, "agentdex:status": "stale", "title": "b"}"#;
     let unmarked = CLAIMS.replace("\\u0061gentdex:signature", "x:one").replace("agentdex:status", "x:two");
@@ -43,7 +43,7 @@ fn nobody_vouches_for_a_description_by_hand() {
 }
 
 #[test]
-fn description_that_is_put_back_as_it_is_keeps_its_marks() {
+fn description_that_is_put_back_as_it_is_keeps_its_own_members() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.track(&source);
@@ -59,7 +59,7 @@ fn description_that_is_put_back_as_it_is_keeps_its_marks() {
         let written = block_on(fixture.registry.write(write)).unwrap();
         assert!(written.warnings.is_empty() && written.effect == Effect::Unchanged, "{written:?}");
     }
-    // Nothing else is said where marks are missing, or others.
+    // The description is the same where these members are missing, or others.
     let mut unmarked = served.clone();
     unmarked.as_object_mut().unwrap().remove("agentdex:signature");
     let mut forged = served.clone();
@@ -85,7 +85,7 @@ fn description_that_is_put_back_as_it_is_keeps_its_marks() {
 }
 
 #[test]
-fn description_that_is_changed_by_hand_loses_its_marks() {
+fn description_that_is_changed_by_hand_loses_its_own_members() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
     fixture.track(&source);

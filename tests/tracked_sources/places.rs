@@ -16,8 +16,8 @@ fn site(documents: &'static [(&'static str, &'static str)]) -> Site {
 /// What is imported from a URL: where it was found, and what was asked for.
 fn place(site: &Site, path: &str) -> (Result<String, Error>, Vec<String>) {
     let fixture = Fixture::start();
-    let followed = block_on(fixture.registry.track(TrackRequest::new(site.url(path), Format::A2a)));
-    let source = followed.map(|imported| fixture.import(&imported.things[0].id).source);
+    let tracked = block_on(fixture.registry.track(TrackRequest::new(site.url(path), Format::A2a)));
+    let source = tracked.map(|imported| fixture.import(&imported.things[0].id).source);
     let asked = site.heads().iter().map(|head| head.split(' ').nth(1).unwrap().to_owned()).collect();
     (source, asked)
 }
@@ -65,11 +65,11 @@ fn server_that_is_broken_is_not_searched() {
 }
 
 #[test]
-fn card_that_moved_to_the_place_of_a_newer_version_is_followed_there() {
+fn card_that_moved_to_the_place_of_a_newer_version_is_tracked_there() {
     let place = Arc::new(Mutex::new(OLD));
-    let told = place.clone();
+    let current = place.clone();
     let site = Site::start(move |head| {
-        let is_there = head.starts_with(&format!("GET {} ", told.lock().unwrap()));
+        let is_there = head.starts_with(&format!("GET {} ", current.lock().unwrap()));
         if is_there { Reply::json(CARD) } else { Reply::new("404 Not Found", &[], "") }
     });
     let fixture = Fixture::start();

@@ -1,4 +1,4 @@
-//! When a source is no longer followed: by wish, by hand, by removal.
+//! When a source is no longer tracked: on request, by a change by hand, by removal.
 
 use std::sync::OnceLock;
 
@@ -93,7 +93,7 @@ fn removal_stops_it() {
 }
 
 #[test]
-fn unfollowed_thing_stays_as_it_is() {
+fn untracked_thing_stays_as_it_is() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.track(&source);
@@ -109,7 +109,7 @@ fn unfollowed_thing_stays_as_it_is() {
 }
 
 #[test]
-fn unfollowed_thing_is_not_stale_for_ever() {
+fn untracked_thing_is_not_stale_for_ever() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
     fixture.track(&source);
@@ -126,7 +126,7 @@ fn unfollowed_thing_is_not_stale_for_ever() {
 }
 
 #[test]
-fn note_that_cannot_be_read_hides_no_other_and_can_be_removed() {
+fn state_that_cannot_be_read_hides_no_other_and_can_be_removed() {
     let Fixture { registry, directory } = Fixture::start();
     for name in ["a", "b"] {
         let source = Page::start(&card(name, "first"));
@@ -193,7 +193,7 @@ fn poll_of_one_source_is_not_reconciled_with_another() {
 }
 
 #[test]
-fn unfollowing_while_the_source_is_asked_wins() {
+fn untracking_while_the_source_is_asked_wins() {
     let registry: Arc<OnceLock<Registry>> = Arc::default();
     let held = registry.clone();
     let site = meddling_source(move || block_on(held.get().unwrap().untrack("urn:card:a")).unwrap());
@@ -215,4 +215,19 @@ fn removal_while_the_source_is_asked_wins() {
     block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
     assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
     assert!(fixture.registry.is_empty());
+}
+
+#[test]
+fn registry_that_cannot_fetch_names_the_source_and_can_stop_tracking_it() {
+    let source = Page::start(&card("a", "first"));
+    let Fixture { registry, directory } = Fixture::start();
+    block_on(registry.track(TrackRequest::new(format!("{}?token=secret", source.url()), Format::A2a))).unwrap();
+    drop(registry);
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    match block_on(registry.refresh_source("urn:card:a")) {
+        Err(Error::FetchRefused { url, .. }) => assert_eq!(url, format!("{}?…", source.url())),
+        other => panic!("{other:?}"),
+    }
+    block_on(registry.untrack("urn:card:a")).unwrap();
+    assert!(matches!(block_on(registry.refresh_source("urn:card:a")), Err(Error::NotTracked { .. })));
 }

@@ -1,4 +1,4 @@
-//! What an import tells of that takes the place of another: nobody is asked who they are here.
+//! What an import reports that replaces another: clients are not authenticated here.
 
 use agentdex::{
     registry::Import,
@@ -13,7 +13,7 @@ fn rules(imported: &Imported) -> Vec<String> {
 }
 
 #[test]
-fn loss_of_a_signature_and_another_source_are_told_of() {
+fn loss_of_a_signature_and_another_source_are_reported() {
     let signer = Signer::new("k", Algorithm::EdDsa);
     let mut signed = card("a", "first");
     signer.sign(&mut signed, Form::Specification);
@@ -66,7 +66,7 @@ fn converter_cannot_speak_for_the_registry() {
     assert_eq!(rules(&imported), ["registry-owned-member"]);
     let thing = fixture.thing("urn:card:a");
     assert!(thing.get("agentdex:signature").is_none() && thing.get("agentdex:status").is_none(), "{thing}");
-    // A source that is followed neither, at any look.
+    // Neither can a tracked source, at any poll.
     let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(claim), ..tracking });
     let source = Page::start(&card("a", "first"));
     fixture.track(&source);
@@ -75,4 +75,20 @@ fn converter_cannot_speak_for_the_registry() {
     let thing = fixture.thing("urn:card:a");
     assert_eq!((&thing["description"], &thing["agentdex:signature"]["status"]), (&json!("second"), &json!("unsigned")));
     assert!(thing.get("agentdex:status").is_none(), "{thing}");
+}
+
+#[test]
+fn another_spelling_of_the_url_is_the_same_source() {
+    let source = Page::start(&card("a", "first"));
+    let fixture = Fixture::start();
+    fixture.track(&source);
+    let before = fixture.import("urn:card:a");
+    let spelled =
+        source.url().replace("http://127.0.0.1", "HTTP://127.1").replace("/card.json", "/x/../c%61rd.json#me");
+    let imported = block_on(fixture.registry.track(TrackRequest::new(spelled.clone(), Format::A2a))).unwrap();
+    assert_eq!(rules(&imported), Vec::<String>::new());
+    let after = fixture.import("urn:card:a");
+    assert_eq!((after.tracked_since, after.revisions), (before.tracked_since, before.revisions));
+    // It is stored as it was given last, and is no redirect.
+    assert_eq!((after.source, after.location), (spelled, None));
 }

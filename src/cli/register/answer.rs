@@ -33,9 +33,10 @@ impl Answer {
             Answer::Written(Written { id, created, warnings }) => {
                 json!({"id": id, "created": created, "warnings": warnings})
             }
-            Answer::Imported(Imported { ids, created, updated, warnings }) => {
-                json!({"ids": ids, "created": created, "updated": updated, "warnings": warnings})
-            }
+            Answer::Imported(Imported { ids, created, updated, original_updated, warnings }) => json!({
+                "ids": ids, "created": created, "updated": updated, "originalUpdated": original_updated,
+                "warnings": warnings,
+            }),
         }
     }
 
@@ -46,10 +47,11 @@ impl Answer {
                 let verb = if *created { "created" } else { "replaced" };
                 format!("{verb} {id}{}", hint(file, *warnings))
             }
-            Answer::Imported(Imported { ids, created, updated, .. }) => {
-                let verb = |id: &String| match (created.contains(id), updated.contains(id)) {
-                    (true, _) => "created",
-                    (_, true) => "replaced",
+            Answer::Imported(Imported { ids, created, updated, original_updated, .. }) => {
+                let verb = |id: &String| match id {
+                    id if created.contains(id) => "created",
+                    id if updated.contains(id) => "replaced",
+                    id if original_updated.contains(id) => "original updated",
                     _ => "unchanged",
                 };
                 ids.iter().map(|id| format!("{} {id}", verb(id))).collect::<Vec<_>>().join("\n")
@@ -58,7 +60,7 @@ impl Answer {
     }
 }
 
-/// Which command tells the warnings.
+/// Which command prints the warnings.
 fn hint(file: &str, warnings: usize) -> String {
     match warnings {
         0 => String::new(),

@@ -1,4 +1,4 @@
-//! `--keep-alive`: renews what was registered, and registers anew what expired all the same.
+//! `--keep-alive`: renews what was registered, and registers again what expired all the same.
 
 use std::{
     io::{self, Write},
@@ -45,7 +45,7 @@ impl Registration<'_> {
         }
     }
 
-    /// Renews; an agent that expired meanwhile is registered anew. False if some must be tried again soon.
+    /// Renews; an agent that expired meanwhile is registered again. False if some must be tried again soon.
     async fn renew_all(&self, agents: &[Registered]) -> io::Result<bool> {
         let mut complete = true;
         for agent in agents {
@@ -67,7 +67,7 @@ impl Registration<'_> {
         match agent {
             Registered::Thing { id, document } => self.client.put(id, document.as_str()).await.map(drop),
             Registered::Import { document, .. } => self.import(document).await.map(drop),
-            Registered::Followed { url, .. } => self.import_url(url).await.map(drop),
+            Registered::Tracked { url, .. } => self.import_url(url).await.map(drop),
         }
     }
 }

@@ -26,20 +26,20 @@ const TYPES: [&str; 2] = ["application/json", "application/a2a+json"];
     path = "/import/a2a",
     operation_id = "import_a2a",
     tag = "import",
-    summary = "Register the agent of an A2A agent card, and follow the card's URL",
-    description = "The card comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and looks \
-        again from time to time whether it changed. The URL is that of the card, or that of an agent: then \
+    summary = "Register the agent of an A2A agent card, and track the card's URL",
+    description = "The card comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and polls \
+        the URL for changes. The URL is that of the card, or that of an agent: then \
         `/.well-known/agent-card.json` and `/.well-known/agent.json` are tried. Cards of 0.2, 0.3 and 1.0 are read.",
     params(
         ("id" = Option<String>, Query, description = "The id of the Thing, instead of one that is made of the card"),
         ("if_exists" = Option<String>, Query, description = "`replace` or `refuse`: 409 if the Thing is there"),
-        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed lives at least 60 s, and is renewed while it is followed, also while its source fails"),
-        ("dry_run" = Option<bool>, Query, description = "Check everything, write nothing and follow nothing"),
+        ("ttl" = Option<u64>, Query, description = "Time to live in seconds. With a URL it is at least 60 s, and the Thing is renewed while its source is tracked, even while that fails"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything; write nothing and track nothing"),
     ),
     request_body(content((crate::http::schemas::AgentCardOrUrl = "application/json"), (crate::http::schemas::AgentCardOrUrl = "application/a2a+json"))),
     responses(
-        (status = 201, description = "Registered anew", body = crate::http::schemas::Imported, headers(("Location" = String, description = "The path of the Thing"), ("Agentdex-Warnings" = u64, description = "How much is odd or didn't survive"), ("ETag" = String, description = "The entity tag of the Thing"))),
-        (status = 200, description = "Registered, not anew; or what a dry run would do", body = crate::http::schemas::Imported),
+        (status = 201, description = "Registered", body = crate::http::schemas::Imported, headers(("Location" = String, description = "The path of the Thing"), ("Agentdex-Warnings" = u64, description = "How much is odd or didn't survive"), ("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 200, description = "Replaced or unchanged; or what a dry run would do", body = crate::http::schemas::Imported),
         crate::http::schemas::Refusals,
         crate::http::schemas::ConflictRefusals,
         crate::http::schemas::BodyRefusals,

@@ -24,21 +24,21 @@ const PARAMETERS: [&str; 5] = ["id", "base", "if_exists", "ttl", "dry_run"];
     path = "/import/lmos-capabilities",
     operation_id = "import_lmos_capabilities",
     tag = "import",
-    summary = "Register the agent of an LMOS capability file, and follow the file's URL",
-    description = "The file comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and looks \
-        again from time to time whether it changed. The URL is that of the file, or that of an agent: then \
+    summary = "Register the agent of an LMOS capability file, and track the file's URL",
+    description = "The file comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and polls \
+        the URL for changes. The URL is that of the file, or that of an agent: then \
         `/.well-known/capabilities.json` is tried.",
     params(
         ("id" = Option<String>, Query, description = "The id of the Thing, instead of that of the file"),
         ("base" = Option<String>, Query, description = "The URL that the file in the body is from; the id is made of it where the file has none"),
         ("if_exists" = Option<String>, Query, description = "`replace` or `refuse`: 409 if the Thing is there"),
-        ("ttl" = Option<u64>, Query, description = "Let the Thing expire so many seconds after its last renewal; what is followed lives at least 60 s, and is renewed while it is followed, also while its source fails"),
-        ("dry_run" = Option<bool>, Query, description = "Check everything, write nothing and follow nothing"),
+        ("ttl" = Option<u64>, Query, description = "Time to live in seconds. With a URL it is at least 60 s, and the Thing is renewed while its source is tracked, even while that fails"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything; write nothing and track nothing"),
     ),
     request_body(content((crate::http::schemas::CapabilityFileOrUrl = "application/json"))),
     responses(
-        (status = 201, description = "Registered anew", body = crate::http::schemas::Imported, headers(("Location" = String, description = "The path of the Thing"), ("Agentdex-Warnings" = u64, description = "How much is odd or didn't survive"), ("ETag" = String, description = "The entity tag of the Thing"))),
-        (status = 200, description = "Registered, not anew; or what a dry run would do", body = crate::http::schemas::Imported),
+        (status = 201, description = "Registered", body = crate::http::schemas::Imported, headers(("Location" = String, description = "The path of the Thing"), ("Agentdex-Warnings" = u64, description = "How much is odd or didn't survive"), ("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 200, description = "Replaced or unchanged; or what a dry run would do", body = crate::http::schemas::Imported),
         crate::http::schemas::Refusals,
         crate::http::schemas::ConflictRefusals,
         crate::http::schemas::BodyRefusals,

@@ -1,7 +1,7 @@
 //! `/import/{format}`: descriptions in other formats, converted and registered as a whole or not at all.
 //!
 //! Each format has a file with its parameters, its media types and how its documents become Things.
-//! Formats that agents serve themselves may come as a URL, which is then fetched and followed.
+//! Formats that agents serve themselves may come as a URL, which is then fetched and tracked.
 
 pub(super) mod a2a;
 pub(super) mod agent_spec;
@@ -80,7 +80,7 @@ impl Sent {
         Sent::of(body::read(request, payload, context.options.body_limit).await?)
     }
 
-    /// An object whose only member is `url` is no document of any format.
+    /// An object whose only member is `url` is not a document of any format.
     fn of(bytes: Vec<u8>) -> Result<Sent, Problem> {
         let members: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
         let Some(url) = members.get("url").filter(|_| members.len() == 1) else { return Ok(Sent::Document(bytes)) };
@@ -91,7 +91,7 @@ impl Sent {
                 let is_of_web = ["http://", "https://"].iter().any(|start| text.starts_with(start));
                 let reason =
                     if is_of_web { error.to_string() } else { "it must start with http:// or https://".into() };
-                Err(invalid_url(&format!("{:?} is no absolute URL: {reason}", fetch::shown(text))))
+                Err(invalid_url(&format!("{:?} is not an absolute URL: {reason}", fetch::shown(text))))
             }
         }
     }
@@ -120,21 +120,23 @@ async fn register(context: &Context, import: Import) -> Result<Imported, Problem
     Ok(blocking(move || pollster::block_on(registry.import(import))).await?)
 }
 
-/// Fetches a document, registers it, and follows it from now on.
-async fn track(context: &Context, url: &str, follow: TrackRequest) -> Result<Imported, Problem> {
+/// Fetches a document, registers it, and tracks its URL from now on.
+async fn track(context: &Context, url: &str, request: TrackRequest) -> Result<Imported, Problem> {
     let registry = context.registry.clone();
-    let tracking = context.network.run(async move { registry.track(follow).await });
+    let tracking = context.network.run(async move { registry.track(request).await });
     tracking.await.map_err(|error| Problem::of_fetched(error, url))
 }
 
-/// What a client is told of an import; `path` is that of the format.
+/// The response to an import; `path` is that of the format.
 fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Imported, terms: Terms) -> HttpResponse {
     let of = |effect| imported.ids_with(effect).collect::<Vec<_>>();
     let ids: Vec<&str> = imported.things.iter().map(|thing| thing.id.as_str()).collect();
     let warnings: Vec<_> =
         imported.warnings.iter().chain(imported.things.iter().flat_map(|thing| &thing.warnings)).collect();
-    let mut body =
-        json!({"ids": ids, "created": of(Effect::Created), "updated": of(Effect::Updated), "warnings": warnings});
+    let mut body = json!({
+        "ids": ids, "created": of(Effect::Created), "updated": of(Effect::Updated),
+        "originalUpdated": of(Effect::OriginalUpdated), "warnings": warnings,
+    });
     let is_new = !terms.dry_run && !of(Effect::Created).is_empty();
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     response.insert_header((WARNINGS, warnings.len()));
@@ -170,10 +172,10 @@ mod tests {
         ] {
             assert_eq!(sent(other), format!("document of {} bytes", other.len()));
         }
-        assert_eq!(sent(r#"{"url": null}"#), "Invalid URL: `url` must be a text");
+        assert_eq!(sent(r#"{"url": null}"#), "`url` must be a text");
         for broken in ["", "agents.example", "/card.json", "https://a.example/a b"] {
             let problem = sent(&json!({"url": broken}).to_string());
-            assert!(problem.starts_with("Invalid URL: ") && problem.contains("is no absolute URL"), "{problem}");
+            assert!(problem.contains("is not an absolute URL"), "{problem}");
         }
         assert!(sent(r#"{"url": "127.0.0.1:9000/a.json"}"#).ends_with("it must start with http:// or https://"));
         assert!(sent(&json!({"url": "a".repeat(5000)}).to_string()).len() < 300);

@@ -1,11 +1,11 @@
-//! What other formats look like, and what becomes of them.
+//! The schemas of other formats, and of the results of importing them.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Violation;
 
-/// An Open Agent Spec configuration. Other members are kept as they are.
+/// An Open Agent Spec configuration. Other members are preserved.
 #[derive(ToSchema)]
 #[schema(example = json!({
     "agentspec_version": "25.4.1",
@@ -24,7 +24,7 @@ pub(in crate::http) struct AgentSpec {
     description: Option<String>,
 }
 
-/// An A2A agent card of any version, here in the shape of 1.0. Other members are kept as they are.
+/// An A2A agent card of any version, here in the shape of 1.0. Other members are preserved.
 #[derive(Deserialize, ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "name": "Weather agent",
@@ -51,7 +51,7 @@ pub(in crate::http) struct AgentCard {
     skills: (),
 }
 
-/// Where a document is. It is fetched, registered, and looked at again from time to time.
+/// Where a document is. It is fetched, registered, and polled for changes.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://weather.example"}))]
 pub(in crate::http) struct DocumentUrl {
@@ -102,7 +102,7 @@ pub(in crate::http) enum CapabilityFileOrUrl {
     Url(DocumentUrl),
 }
 
-/// A URL that is followed. Moments are in RFC 3339.
+/// A URL that an agent was imported from and that is polled. Moments are in RFC 3339.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "id": "urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
@@ -124,34 +124,34 @@ pub(in crate::http) struct TrackedSource {
     id: String,
     /// The URL of the document.
     source: String,
-    /// Where that led to in the end, if it redirects; without its query.
+    /// The URL at the end of its redirects, if there are any; without its query.
     location: Option<String>,
     /// `a2a` or `lmos-capabilities`.
     format: String,
-    /// `current`, or `stale` once the source failed again and again.
+    /// `current`, or `stale` once polls failed repeatedly.
     status: String,
     tracked_since: String,
-    /// When the source was last asked.
+    /// When it was last polled.
     last_fetch: String,
-    /// When the source last gave the document, or said that it is the same.
+    /// When it last served the document, or confirmed that it is unchanged.
     last_success: String,
-    /// When the source will be asked again.
+    /// When it will be polled again.
     next_try: String,
-    /// How often in a row the source failed.
+    /// How many polls failed in a row.
     failures: u32,
-    /// Why it failed the last time.
+    /// Why the last poll failed.
     last_error: Option<String>,
-    /// How often in a row the signatures of a card couldn't be checked, since keys couldn't be had.
+    /// How many times in a row the signatures of a card couldn't be checked, because keys couldn't be fetched.
     unchecked: Option<u32>,
     /// The entity tag of the document.
     etag: Option<String>,
-    /// When the document changed, in the words of its server.
+    /// When the document changed, as its server wrote it.
     last_modified: Option<String>,
-    /// The versions of the document, the newest last; of very many the newest.
+    /// The versions of the document, the newest last; at most 100.
     revisions: Vec<Revision>,
 }
 
-/// A version of a followed document.
+/// A version of a tracked document.
 #[derive(ToSchema)]
 pub(in crate::http) struct Revision {
     /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
@@ -160,12 +160,12 @@ pub(in crate::http) struct Revision {
     seen: String,
 }
 
-/// What a look at a URL came to.
+/// The result of a poll.
 #[derive(ToSchema)]
 pub(in crate::http) struct RefreshedImport {
     /// `unchanged`, `updated`, or `stopped` where the Thing was removed or changed by hand in the meantime.
     result: String,
-    /// How it is followed now; `null` where it no longer is.
+    /// The state of the source; `null` where it is no longer tracked.
     import: Option<TrackedSource>,
 }
 
@@ -187,8 +187,12 @@ pub(in crate::http) struct Imported {
     ids: Vec<String>,
     /// Those that are new.
     created: Vec<String>,
-    /// Those that were there and changed.
+    /// Those that existed and changed.
     updated: Vec<String>,
+    /// Those whose description is what it was, while the document that they were imported from, which exports return,
+    /// was replaced. There is no event of that.
+    #[schema(rename = "originalUpdated")]
+    original_updated: Vec<String>,
     /// What is odd about the document, or didn't survive.
     warnings: Vec<Violation>,
     /// `true` in a dry run.

@@ -45,10 +45,10 @@ pub(in crate::http) enum FormRefusals {
     ForeignOrigin(Problem),
 }
 
-/// What operations on a followed URL may answer instead.
+/// What operations on a tracked source may answer instead.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ImportRefusals {
-    /// Nothing is followed for a Thing of this id.
+    /// No source is tracked for this id.
     #[response(status = 404, content_type = "application/problem+json")]
     NotTracked(Problem),
 }

@@ -31,7 +31,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(10);
 /// The pause after the first failure; each further one doubles it.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Records between looks at the clock while it is rebuilt.
+/// Records between readings of the clock while it is rebuilt.
 const RECORDS_AT_ONCE: u64 = 256;
 /// Records between reports in the log.
 const RECORDS_IN_A_REPORT: u64 = 100_000;

@@ -17,7 +17,7 @@ use crate::{
     store::{Record, Store},
 };
 
-/// Records between looks at the log while the index is rebuilt.
+/// Records between readings of the log while the index is rebuilt.
 const RECORDS_AT_ONCE: usize = 1024;
 
 /// What searches see: the last good state of the index, and what the log has beyond it.

@@ -1,4 +1,4 @@
-//! Work that takes its time, on threads that are there for it: checks of signatures, conversions.
+//! Slow work on threads for blocking work: checks of signatures, conversions.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use tokio::runtime::Handle;
 
 use crate::{Error, Result};
 
-/// Does the work where it holds up no other task; without a runtime, at once.
+/// Runs the work where it blocks no other task; without a runtime, at once.
 ///
 /// # Errors
-/// [`Error::Io`] where it panicked, [`Error::ShuttingDown`] where it was given up.
+/// [`Error::Io`] where it panicked, [`Error::ShuttingDown`] where it was cancelled.
 pub(super) async fn blocking<T: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -65,7 +65,8 @@ impl Registry {
                 Err(error) => return Err(error),
                 Ok(effects) => {
                     self.schedule_as_stored(tracker, id);
-                    let is_updated = effects.iter().any(|(effect, _)| *effect != Effect::Unchanged);
+                    let is_updated =
+                        effects.iter().any(|(effect, _)| matches!(effect, Effect::Created | Effect::Updated));
                     return match (failure, polled) {
                         (Some(error), _) | (None, Polled::Failed(error)) => Err(error),
                         _ if is_updated => Ok(Refreshed::Updated),

@@ -1,4 +1,4 @@
-//! When a source is asked again, and when a Thing is renewed that would expire.
+//! When a source is polled again, and when a Thing is renewed that would expire.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,21 +13,21 @@ use crate::{Error, Result, Timestamp, store::Expiry};
 const FIRST_RETRY: Duration = Duration::from_secs(5 * 60);
 /// The longest pause, where the interval isn't longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The pause after a look that came to nothing, in seconds.
+/// The pause after a poll without a result, in seconds.
 const RETRY: u64 = 30;
-/// The most imports that are followed.
+/// The maximum number of tracked sources.
 const MAX_TRACKED: usize = 100_000;
 
-/// What the next look at a source depends on.
+/// What the time of the next poll depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outlook {
-    /// The pause between looks that succeed.
+    /// The pause after a poll that succeeds.
     pub interval: Duration,
-    /// How often it failed in a row.
+    /// How many polls failed in a row.
     pub failures: u32,
-    /// How long its server calls the document fresh.
+    /// How long the document is fresh, according to its server.
     pub max_age: Option<Duration>,
-    /// How long its server asks to be left alone.
+    /// How long its server asks clients to wait.
     pub retry_after: Option<Duration>,
 }
 
@@ -71,7 +71,7 @@ fn fraction(id: &str, now: Timestamp) -> f64 {
     f64::from(hasher.finish() as u32) / f64::from(u32::MAX)
 }
 
-/// What is to be done, by its moment. A hint: what counts is what is stored.
+/// What is due when. A cache: the store decides.
 pub(super) struct Schedule {
     plans: Mutex<Plans>,
     /// The longest pause between two polls, in milliseconds.
@@ -89,31 +89,30 @@ struct Plans {
 
 #[derive(Default, Clone, Copy)]
 struct Plan {
-    /// None while it is looked at.
+    /// None while it is being polled.
     poll: Option<Timestamp>,
     renewal: Option<Timestamp>,
-    /// Whether it is looked at.
+    /// Whether it is being polled.
     is_taken: bool,
-    /// The look that was planned while it was looked at.
+    /// The poll that was scheduled while it was being polled.
     next: Option<Timestamp>,
 }
 
-/// A look that is due. Whoever has it plans the next one, or leaves it: then it is due again a little later,
-/// whatever it was left for.
+/// A poll that is due. Its holder schedules the next one, or drops it: then it is due again a little later.
 pub(super) struct DuePoll {
     pub id: String,
     schedule: Arc<Schedule>,
 }
 
 impl Schedule {
-    /// An empty one, for looks that come after this interval.
+    /// An empty one, for polls with this interval.
     pub fn new(interval: Duration) -> Schedule {
         let longest = LONGEST_PAUSE.max(interval);
         Schedule { plans: Mutex::default(), longest: milliseconds(longest.saturating_add(longest / 10)) }
     }
 
-    /// Plans a look and a renewal, instead of those that were planned. A look that is further than any pause
-    /// was planned when the clock was wrong. Nothing is looked at twice at once: a look that is under way ends first.
+    /// Schedules a poll and a renewal, instead of those that were scheduled. A poll that is further off than any pause
+    /// was scheduled when the clock was wrong. No source is polled twice at the same time: a poll under way ends first.
     pub fn plan(&self, id: &str, poll: Timestamp, renewal: Option<Timestamp>) {
         let poll = Some(poll.min(after(Timestamp::now(), self.longest)));
         let mut plans = self.plans();
@@ -122,27 +121,27 @@ impl Schedule {
         plans.set(id, Plan { poll, renewal, is_taken, next });
     }
 
-    /// Plans nothing any more.
+    /// Removes a source.
     pub fn forget(&self, id: &str) {
         let mut plans = self.plans();
         plans.set(id, Plan::default());
         plans.of.remove(id);
     }
 
-    /// Refuses one more than can be followed.
+    /// Refuses one source too many.
     pub fn check_room(&self, id: &str) -> Result<()> {
         let plans = self.plans();
         if plans.of.len() < MAX_TRACKED || plans.of.contains_key(id) {
             return Ok(());
         }
-        Err(Error::LimitExceeded { what: "number of followed imports", maximum: MAX_TRACKED as u64 })
+        Err(Error::LimitExceeded { what: "number of tracked sources", maximum: MAX_TRACKED as u64 })
     }
 
-    /// The looks that are due, at most so many.
+    /// The polls that are due, at most `limit`.
     pub fn take_polls(self: &Arc<Schedule>, now: Timestamp, limit: usize) -> Vec<DuePoll> {
         let mut plans = self.plans();
         if plans.seen.replace(now).is_some_and(|seen| seen > now) {
-            plans.draw_near(after(now, self.longest));
+            plans.bring_forward(after(now, self.longest));
         }
         let due = due(&plans.polls, now, limit);
         for id in &due {
@@ -152,7 +151,7 @@ impl Schedule {
         due.into_iter().map(|id| DuePoll { id, schedule: self.clone() }).collect()
     }
 
-    /// What is to be renewed. It is due again a little later unless it is planned anew.
+    /// The renewals that are due. Each is due again a little later unless it is scheduled again.
     pub fn take_renewals(&self, now: Timestamp) -> Vec<String> {
         let mut plans = self.plans();
         let due = due(&plans.renewals, now, usize::MAX);
@@ -195,8 +194,8 @@ impl Plans {
         }
     }
 
-    /// The clock went back: nothing is due later than this.
-    fn draw_near(&mut self, latest: Timestamp) {
+    /// The clock was set back: nothing is due later than this.
+    fn bring_forward(&mut self, latest: Timestamp) {
         let late = self.polls.iter().rev().take_while(|(moment, _)| *moment > latest);
         let late: Vec<String> = late.map(|(_, id)| id.clone()).collect();
         for id in late {
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn server_is_left_alone_as_long_as_it_asks_for() {
+    fn retry_after_is_respected() {
         let pause = |failures, retry_after| {
             let outlook = Outlook { failures, retry_after: Some(Duration::from_secs(retry_after)), ..OUTLOOK };
             next_try("urn:a", Timestamp(0), outlook).0 / 1000
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn look_that_is_left_is_due_again_unless_it_was_planned_or_forgotten() {
+    fn poll_that_is_dropped_is_due_again_unless_it_was_scheduled_or_removed() {
         let schedule = schedule(&[("urn:a", 1), ("urn:b", 1), ("urn:c", 1)]);
         let before = Timestamp::now();
         let due = schedule.take_polls(Timestamp(5), 3);
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_looked_at_twice_at_once() {
+    fn no_source_is_polled_twice_at_the_same_time() {
         let schedule = schedule(&[("urn:a", 1)]);
         let polls = schedule.take_polls(Timestamp(5), 2);
         schedule.plan("urn:a", Timestamp(2), Some(Timestamp(9)));
@@ -341,20 +340,20 @@ mod tests {
     }
 
     #[test]
-    fn renewals_and_looks_wait_for_each_other_in_no_way() {
+    fn renewals_and_polls_do_not_wait_for_each_other() {
         let schedule = schedule(&[]);
         schedule.plan("urn:a", Timestamp(9), Some(Timestamp(4)));
         assert_eq!((schedule.next(), schedule.next_renewal()), (Some(Timestamp(4)), Some(Timestamp(4))));
-        let looked_at = schedule.take_polls(Timestamp(9), 1);
+        let being_polled = schedule.take_polls(Timestamp(9), 1);
         assert_eq!(schedule.take_renewals(Timestamp(5)), ["urn:a"]);
-        // It is tried again where nobody plans it anew.
+        // It is tried again unless it is scheduled.
         assert!(schedule.take_renewals(Timestamp(5)).is_empty() && schedule.next_renewal() > Some(Timestamp(5)));
-        drop(looked_at);
+        drop(being_polled);
         assert!(schedule.next().is_some());
     }
 
     #[test]
-    fn clock_that_was_wrong_is_not_believed() {
+    fn schedule_recovers_from_a_wrong_clock() {
         let now = Timestamp::now();
         let latest = |now: Timestamp| after(now, milliseconds(2 * LONGEST_PAUSE));
         let schedule = schedule(&[("urn:a", Timestamp::MAX.0)]);
@@ -367,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_can_be_followed_are_refused() {
+    fn too_many_sources_are_refused() {
         let schedule = schedule(&[]);
         for number in 0..MAX_TRACKED {
             assert!(schedule.check_room("urn:another").is_ok());

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{Error, Result, Timestamp, convert::Format, fetch::Validators};
+use crate::{
+    Error, Result, Timestamp,
+    convert::Format,
+    fetch::{Validators, is_same_url},
+};
 
 /// The maximum number of revisions that are stored.
 const MAX_REVISIONS: usize = 100;
@@ -142,7 +146,7 @@ impl TrackedSource {
     pub(super) fn set_response(&mut self, validators: &Validators, url: &str) {
         (self.etag, self.last_modified) = (validators.etag.clone(), validators.last_modified.clone());
         let place = url.split(['?', '#']).next().unwrap_or_default();
-        self.location = (url != self.source).then(|| place.to_owned());
+        self.location = (!is_same_url(url, &self.source)).then(|| place.to_owned());
     }
 
     /// Adds a version, unless it is the newest already.

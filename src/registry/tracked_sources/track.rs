@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result, Timestamp,
-    fetch::{candidates, shown},
+    fetch::{candidates, is_same_url, shown},
     registry::{Import, Imported, Registry, write::ttl_out_of_range},
     signature::{TrustedKeys, Verification, verify},
     store::Expiry,
@@ -41,7 +41,7 @@ impl Registry {
         let metadata = |id: &str| {
             tracker.schedule.check_room(id)?;
             let before = self.0.store.metadata(id)?.and_then(|metadata| read_metadata(id, &metadata));
-            url_before = before.map(|before| before.source).filter(|before| *before != url);
+            url_before = before.map(|before| before.source).filter(|before| !is_same_url(before, &url));
             if request.dry_run {
                 return Ok(None);
             }
@@ -164,7 +164,7 @@ impl Registry {
         let outlook = Outlook { interval, failures: 0, max_age: document.max_age, retry_after: None };
         source.next_try = next_try(id, now, outlook);
         if let Some(before) = self.0.store.metadata(id)?.and_then(|metadata| read_metadata(id, &metadata))
-            && before.source == url
+            && is_same_url(&before.source, url)
         {
             source.continue_from(before, &document.hash, now);
         }

@@ -1,5 +1,5 @@
-//! Whether a card is signed by somebody who is trusted: by the operator's keys, else by those that the
-//! card's own domain publishes, which are fetched as guardedly as everything else.
+//! Whether a card is signed with a trusted key: one of the operator's, else one that the card's own domain
+//! publishes, which is fetched with the same guards as everything else.
 
 use std::{
     borrow::Cow,
@@ -17,15 +17,15 @@ use crate::{
     td::Document,
 };
 
-/// How many milliseconds the keys of a domain are remembered, or that it has none.
-const REMEMBERED: i64 = 5 * 60 * 1000;
-/// … and how many where they don't know the signer of a card, who may be new there.
-const REMEMBERED_FOR_STRANGERS: i64 = 10 * 1000;
-/// How many milliseconds it is remembered that they couldn't be had.
-const FAILURE_REMEMBERED: i64 = 30 * 1000;
-/// How many domains' keys are remembered.
-const MAX_REMEMBERED: usize = 256;
-/// What a key set may call itself.
+/// How many milliseconds the keys of a domain are cached, or that it has none.
+const CACHED: i64 = 5 * 60 * 1000;
+/// … and how many where they don't contain the signer's key, which may be new.
+const CACHED_FOR_UNKNOWN_SIGNERS: i64 = 10 * 1000;
+/// How many milliseconds a failed fetch is cached.
+const FAILURE_CACHED: i64 = 30 * 1000;
+/// The maximum number of domains in the cache.
+const MAX_CACHED: usize = 256;
+/// The media types of key sets.
 const KEY_SETS: &str = "application/jwk-set+json, application/json;q=0.9";
 
 pub(super) struct Trust {
@@ -33,13 +33,13 @@ pub(super) struct Trust {
     domains: Mutex<HashMap<String, Domain>>,
 }
 
-/// What is remembered of a domain. Whoever holds the answer asks for it; others wait.
+/// A cached domain. The holder of the lock fetches its keys; others wait.
 struct Domain {
     since: Timestamp,
-    answer: Arc<tokio::sync::Mutex<Option<Remembered>>>,
+    answer: Arc<tokio::sync::Mutex<Option<Cached>>>,
 }
 
-struct Remembered {
+struct Cached {
     at: Timestamp,
     ended: Instant,
     keys: KeySet,
@@ -49,19 +49,19 @@ struct Remembered {
 #[derive(Clone)]
 enum KeySet {
     Published(Arc<TrustedKeys>),
-    /// There are none, in the words of its server.
-    Withdrawn(String),
-    /// They couldn't be had.
+    /// There are none, with the reason of its server.
+    Absent(String),
+    /// They couldn't be fetched.
     Failed(String),
-    /// There was no turn to ask.
-    NotAsked(String),
+    /// Too much else was being fetched.
+    NotFetched(String),
 }
 
-/// What a check came to, and whether asking again could come to something else.
+/// The result of a check, and whether another one could have a different result.
 #[derive(Debug)]
 pub(super) struct Assessment {
     pub verification: Verification,
-    /// Whether all keys that could matter were there.
+    /// Whether all keys that could matter were available.
     pub is_certain: bool,
 }
 
@@ -70,7 +70,7 @@ impl Trust {
         Trust { configured: Arc::new(configured), domains: Mutex::default() }
     }
 
-    /// The same keys, and nothing remembered of domains: it never waits for those who ask with the other.
+    /// The same keys and an empty cache of domains: it never waits for users of the other.
     pub fn separate(&self) -> Trust {
         Trust { configured: self.configured.clone(), domains: Mutex::default() }
     }
@@ -90,7 +90,7 @@ impl Trust {
             return Ok(Assessment { verification: found, is_certain });
         }
         for url in key_set_urls(card.value(), source) {
-            for lasts in [REMEMBERED, REMEMBERED_FOR_STRANGERS] {
+            for lasts in [CACHED, CACHED_FOR_UNKNOWN_SIGNERS] {
                 let reason = match self.keys_of(fetcher, &url, now, lasts).await {
                     KeySet::Published(keys) => {
                         let verification;
@@ -103,8 +103,8 @@ impl Trust {
                         }
                         continue;
                     }
-                    KeySet::Withdrawn(reason) => reason,
-                    KeySet::Failed(reason) | KeySet::NotAsked(reason) => {
+                    KeySet::Absent(reason) => reason,
+                    KeySet::Failed(reason) | KeySet::NotFetched(reason) => {
                         is_certain = false;
                         reason
                     }
@@ -117,7 +117,7 @@ impl Trust {
         Ok(Assessment { verification: found, is_certain })
     }
 
-    /// The keys that a domain publishes, at most so many milliseconds old.
+    /// The keys that a domain publishes, cached for `lasts` milliseconds.
     async fn keys_of(&self, fetcher: &Fetcher, url: &str, now: Timestamp, lasts: i64) -> KeySet {
         let asked = Instant::now();
         let answer = self.domain(url, now);
@@ -126,18 +126,18 @@ impl Trust {
             return remembered.keys.clone();
         }
         let keys = fetch(fetcher, url).await;
-        *answer = Some(Remembered { at: now, ended: Instant::now(), keys: keys.clone() });
+        *answer = Some(Cached { at: now, ended: Instant::now(), keys: keys.clone() });
         keys
     }
 
-    /// Where the answer of a domain is, or will be.
-    fn domain(&self, url: &str, now: Timestamp) -> Arc<tokio::sync::Mutex<Option<Remembered>>> {
+    /// The cache entry of a domain.
+    fn domain(&self, url: &str, now: Timestamp) -> Arc<tokio::sync::Mutex<Option<Cached>>> {
         let mut domains = self.domains();
         if let Some(domain) = domains.get_mut(url) {
             domain.since = domain.since.max(now);
             return domain.answer.clone();
         }
-        if domains.len() >= MAX_REMEMBERED {
+        if domains.len() >= MAX_CACHED {
             let oldest = domains.iter().min_by_key(|(_, domain)| domain.since).map(|(url, _)| url.clone());
             oldest.and_then(|url| domains.remove(&url));
         }
@@ -150,21 +150,21 @@ impl Trust {
     }
 }
 
-impl Remembered {
-    /// Whether it still holds, or came while `asked` was waited for.
+impl Cached {
+    /// Whether it is still valid, or was fetched while the caller waited.
     fn holds(&self, asked: Instant, now: Timestamp, lasts: i64) -> bool {
         let lasts = match self.keys {
-            // Whoever waited asks again: their turn is another.
-            KeySet::NotAsked(_) => return false,
+            // A caller that waited fetches again.
+            KeySet::NotFetched(_) => return false,
             KeySet::Published(_) => lasts,
-            KeySet::Withdrawn(_) => REMEMBERED,
-            KeySet::Failed(_) => FAILURE_REMEMBERED,
+            KeySet::Absent(_) => CACHED,
+            KeySet::Failed(_) => FAILURE_CACHED,
         };
         self.ended > asked || (0..lasts).contains(&(now.0 - self.at.0))
     }
 }
 
-/// Checks a card with some keys; most of what that takes are hashes of the whole card.
+/// Checks a card with some keys; most of the cost is hashing the whole card.
 async fn verify(
     mut checking: Checking<'static>,
     keys: Arc<TrustedKeys>,
@@ -177,15 +177,15 @@ async fn verify(
     blocking("checking the signatures of a card", work).await
 }
 
-/// The URL is one of https, and stays so: the fetcher follows no redirect to anything else.
+/// The URL is an https URL, and stays one: the fetcher follows no redirect to anything else.
 async fn fetch(fetcher: &Fetcher, url: &str) -> KeySet {
     match fetcher.fetch(&Request::new(url).accept(KEY_SETS)).await {
         Ok(fetched) => match TrustedKeys::from_domain(&fetched.bytes, url) {
             Ok(keys) => KeySet::Published(Arc::new(keys)),
             Err(reason) => KeySet::Failed(format!("{url}: {reason}")),
         },
-        Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => KeySet::Withdrawn(error.to_string()),
-        Err(error @ Error::FetchBusy { .. }) => KeySet::NotAsked(error.to_string()),
+        Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => KeySet::Absent(error.to_string()),
+        Err(error @ Error::FetchBusy { .. }) => KeySet::NotFetched(error.to_string()),
         Err(error) => KeySet::Failed(error.to_string()),
     }
 }
