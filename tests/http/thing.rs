@@ -232,9 +232,8 @@ fn media_type_is_the_one_with_the_highest_weight() {
 fn thing_is_found_by_its_absolute_url() {
     let registry = TestRegistry::start();
     registry.put("/things/urn:example:a%2Fb", agent("urn:example:a/b", "A")).expect(201);
-    let url = registry.url(
-        &registry.get("/search?consistent=true").json()["hits"][0]["links"][0]["href"].as_str().unwrap().to_owned(),
-    );
+    let url =
+        registry.url(registry.get("/search?consistent=true").json()["hits"][0]["links"][0]["href"].as_str().unwrap());
     let encoded = url.replace('%', "%25").replace(':', "%3A").replace('/', "%2F");
     for path in [format!("/things/{url}"), format!("/things/{encoded}")] {
         assert_eq!(registry.get(&path).expect(200).json()["id"], "urn:example:a/b", "{path}");
