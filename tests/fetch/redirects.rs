@@ -46,7 +46,7 @@ fn redirects_that_lead_nowhere_good_are_refused() {
         ("http://localhost/", "this machine itself"),
         ("file:///etc/passwd", "scheme is file"),
         ("http://user:secret@127.0.0.1/", "credentials"),
-        ("http://[", "no URL"),
+        ("http://[", "not a valid URL"),
     ] {
         let site = Site::start(move |_| Reply::redirect(location));
         let reason = refusal(&fetcher_for(&site), &site.url("/"));
