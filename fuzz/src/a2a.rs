@@ -57,23 +57,23 @@ fn check_capability_file(bytes: &[u8]) {
 fn check_renditions(card: &Card) {
     let own = card.generation();
     let other = if own == Generation::V0 { Generation::V1 } else { Generation::V0 };
-    assert_eq!(card.as_version(own).json, card.bytes(), "the card itself");
+    assert_eq!(card.as_version(own).bytes, card.bytes(), "the card itself");
     let there = card.as_version(other);
-    let Some(converted) = reread(&there.json) else { return };
+    let Some(converted) = reread(&there.bytes) else { return };
     assert_eq!(converted.generation(), other);
     if card.warnings().is_empty() {
-        assert_eq!(untranslated(card.bytes()), untranslated(&there.json), "what both say alike");
+        assert_eq!(untranslated(card.bytes()), untranslated(&there.bytes), "what both say alike");
     }
     let back = converted.as_version(own);
-    let Some(returned) = reread(&back.json) else { return };
+    let Some(returned) = reread(&back.bytes) else { return };
     assert_eq!(returned.generation(), own);
     let again = returned.as_version(other);
     // A card of 0.3 has a URL, if an empty one, which is an interface.
     let has_interface = there.warnings.iter().all(|warning| warning.rule != "no-interface");
     // In 1.0 each flow of OAuth 2.0 has a scheme of its own.
-    let is_split = count_schemes(&back.json) != count_schemes(&there.json);
+    let is_split = count_schemes(&back.bytes) != count_schemes(&there.bytes);
     if has_interface && !is_split && converted.warnings().is_empty() && back.warnings.is_empty() {
-        assert_eq!(versioned(&again.json), versioned(&there.json), "by way of {}", text(&back.json));
+        assert_eq!(versioned(&again.bytes), versioned(&there.bytes), "by way of {}", text(&back.bytes));
     }
 }
 
@@ -114,7 +114,7 @@ fn check_thing(card: &Card) {
             Err(_) => continue,
             Ok(exported) => exported,
         };
-        let Some(exported) = reread(&exported.json) else { continue };
+        let Some(exported) = reread(&exported.bytes) else { continue };
         assert_eq!(exported.generation(), generation);
         if is_same {
             assert_eq!(without_schemes(&exported), without_schemes(card), "by way of {thing}");
@@ -127,7 +127,7 @@ fn check_thing(card: &Card) {
 fn check_exported(card: &Card) {
     let Some((thing, true)) = thing_of(card, None) else { return };
     let again = from_thing(&thing, card.generation()).expect("what was exported once is exported again");
-    assert_eq!(said(&again.json), said(card.bytes()), "by way of {thing}");
+    assert_eq!(said(&again.bytes), said(card.bytes()), "by way of {thing}");
 }
 
 /// The Thing of a card, and whether there was nothing to warn of; none where it is too large.

@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 
 use crate::{
     Error,
-    convert::{self, Format, JsonText, MAX_SOURCE_BYTES, Source, Syntax},
+    convert::{self, Format, Input, JsonText, MAX_SOURCE_BYTES, Source, Syntax},
     td,
 };
 
@@ -91,11 +91,22 @@ impl FileDocument {
         }
     }
 
-    /// The document as it is sent to a registry: a configuration also in YAML, everything else as JSON.
+    /// What is converted, with the components that it refers to.
+    pub(super) fn input<'d>(&'d self, components: &'d [(&'d [u8], Syntax)]) -> Input<'d> {
+        Input { bytes: &self.bytes, syntax: self.syntax, components }
+    }
+
+    /// A component as it is sent to a registry; whose it is doesn't matter there.
+    pub(super) fn into_component(self) -> Source {
+        Source { format: Format::ThingDescription, media_type: self.syntax.media_type().to_owned(), bytes: self.bytes }
+    }
+
+    /// The document as it is sent to a registry: in YAML where the format is, else as JSON.
     pub(super) fn into_source(self, format: Format) -> Result<Source, Error> {
-        let (syntax, bytes) = match (format, self.syntax) {
-            (Format::AgentSpec, _) | (_, Syntax::Json) => (self.syntax, self.bytes),
-            (_, Syntax::Yaml) => (Syntax::Json, self.json()?.into_owned().into_bytes()),
+        let taken = format.import().map_or(&[][..], |import| import.media_types);
+        let (syntax, bytes) = match taken.iter().any(|(_, syntax)| *syntax == self.syntax) {
+            true => (self.syntax, self.bytes),
+            false => (Syntax::Json, self.json()?.into_owned().into_bytes()),
         };
         Ok(Source { format, media_type: syntax.media_type().to_owned(), bytes })
     }
@@ -175,4 +186,9 @@ fn files_of_folder(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Components as converters take them.
+pub(super) fn component_inputs(components: &[FileDocument]) -> Vec<(&[u8], Syntax)> {
+    components.iter().map(|component| (component.bytes.as_slice(), component.syntax)).collect()
 }

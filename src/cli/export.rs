@@ -11,18 +11,16 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::remote::{self, Remote};
-use crate::convert::{Format, a2a::Generation};
+use crate::convert::Format;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Its id
     id: String,
-    /// Which format: agent-spec, a2a or lmos-capabilities
-    #[arg(long)]
+    #[arg(long, help = format!("Which format: {}", Format::names(Format::exports().map(|(format, _)| format))))]
     format: Format,
-    /// Which version of an agent card; without it that of the card it was imported from, else 1.0
-    #[arg(long, value_name = "0.3|1.0")]
-    version: Option<Generation>,
+    #[arg(long, help = help_of_version())]
+    version: Option<String>,
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -34,12 +32,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let client = arguments.remote.client()?;
     let id = &arguments.id;
     let found = remote::block_on(async {
-        match (arguments.format, arguments.version) {
-            (Format::ThingDescription, _) => bail!("`agentdex get {id}` prints the Thing Description"),
-            (Format::A2a, Some(version)) => client.find_agent_card(id, version).await.map_err(remote::explain),
-            (format, None) => client.find_in_format(id, format).await.map_err(remote::explain),
-            (format, Some(_)) => bail!("--version is for agent cards (--format a2a), not for {format}"),
-        }
+        let format = arguments.format;
+        let Some(export) = format.export() else { bail!("`agentdex get {id}` prints the Thing Description") };
+        let found = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
+            Err(message) => bail!("--version of the format {format}: {message}"),
+            Ok(Some(version)) => client.find_in_version(id, format, version).await,
+            Ok(None) => client.find_in_format(id, format).await,
+        };
+        found.map_err(remote::explain)
     })?;
     let Some(document) = found else {
         bail!("there is no agent {:?} at {}\n  `agentdex list` shows what there is", arguments.id, client.url());
@@ -55,4 +55,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn help_of_version() -> String {
+    let of_format = |(format, export): (Format, &'static crate::convert::Export)| {
+        (!export.versions.is_empty()).then(|| format!("{} for {format}", export.versions.join(" or ")))
+    };
+    let known: Vec<String> = Format::exports().filter_map(of_format).collect();
+    format!(
+        "Which version ({}); without it that of the document it was imported from, else the first",
+        known.join(", ")
+    )
 }

@@ -1,73 +1,190 @@
-//! What is made of documents in other formats: flags as options of the converters, and as parameters of
-//! the REST API.
+//! What may be said beside documents in other formats: a flag for each parameter in the table of formats, as
+//! options of the converters and as parameters of the REST API.
+
+use std::{path::PathBuf, sync::LazyLock};
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 
-use super::agent_spec;
-use crate::convert::{Format, a2a, lmos_capabilities};
+use super::document::FileDocument;
+use crate::convert::{Format, ImportOptions, Parameter, ParameterKind};
 
-/// What is made of documents in other formats.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Documents in other formats")]
+const HEADING: &str = "Documents in other formats";
+const COMPONENTS: &str = "component";
+
+/// What is said beside documents in other formats.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
-    /// The id of the agent that an agent card or capability file is about; else it is made of the document
-    #[arg(long, value_name = "ID")]
-    id: Option<String>,
-    /// Where the agent is deployed (agent-spec), or where the document is from (lmos-capabilities, and a2a in td)
-    #[arg(long, value_name = "URL")]
-    base: Option<String>,
-    #[command(flatten)]
-    pub agent_spec: agent_spec::AgentSpecMapping,
+    values: Vec<(&'static str, String)>,
+    components: Vec<PathBuf>,
 }
+
+/// As much of a [`Mapping`] as matters for what is valid.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reading(pub(super) Mapping);
+
+/// The parameters of all formats that have one name.
+struct Flag {
+    name: &'static str,
+    /// The same as a flag, and as the name of its value.
+    long: String,
+    value_name: String,
+    of_formats: Vec<(Format, &'static Parameter)>,
+}
+
+static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
+    let mut flags: Vec<Flag> = Vec::new();
+    for (format, import) in Format::imports() {
+        for parameter in import.parameters {
+            if let Some(known) = flags.iter_mut().find(|flag| flag.name == parameter.name) {
+                known.of_formats.push((format, parameter));
+                continue;
+            }
+            flags.push(Flag {
+                name: parameter.name,
+                long: parameter.name.replace('_', "-"),
+                value_name: parameter.name.to_uppercase(),
+                of_formats: vec![(format, parameter)],
+            });
+        }
+    }
+    flags
+});
+
+/// What a flag is for, in each format that has it.
+fn help(of_formats: &[(Format, &Parameter)]) -> String {
+    let lines: Vec<String> =
+        of_formats.iter().map(|(format, parameter)| format!("{} ({format})", parameter.help)).collect();
+    lines.join("; ")
+}
+
+fn argument(flag: &'static Flag) -> Arg {
+    let arg = Arg::new(flag.name).long(flag.long.as_str()).help(help(&flag.of_formats)).help_heading(HEADING);
+    match flag.of_formats.first().map(|(_, parameter)| parameter.kind) {
+        Some(ParameterKind::Flag) => arg.action(ArgAction::SetTrue),
+        Some(ParameterKind::Choice(words)) => {
+            let first = words.first().copied().unwrap_or_default();
+            arg.value_parser(PossibleValuesParser::new(words)).default_value(first)
+        }
+        Some(ParameterKind::Source) => arg.value_name("URL"),
+        _ if flag.name == "base" => arg.value_name("URL"),
+        _ => arg.value_name(flag.value_name.as_str()),
+    }
+}
+
+fn add_flags(mut command: Command, is_wanted: fn(&Parameter) -> bool) -> Command {
+    for flag in FLAGS.iter() {
+        if flag.of_formats.iter().any(|(_, parameter)| is_wanted(parameter)) {
+            command = command.arg(argument(flag));
+        }
+    }
+    let with_components = Format::imports().filter(|(_, import)| import.takes_components).map(|(format, _)| format);
+    let help = format!(
+        "A file with components that the documents refer to; can be repeated ({})",
+        Format::names(with_components)
+    );
+    let components = Arg::new(COMPONENTS).long(COMPONENTS).value_name("FILE").action(ArgAction::Append);
+    let parser = clap::value_parser!(PathBuf);
+    command.arg(components.value_parser(parser).help(help).help_heading(HEADING))
+}
+
+fn read_flags(matches: &ArgMatches, is_wanted: fn(&Parameter) -> bool) -> Mapping {
+    let mut values = Vec::new();
+    for Flag { name, of_formats, .. } in FLAGS.iter() {
+        let Some((_, parameter)) = of_formats.iter().find(|(_, parameter)| is_wanted(parameter)) else { continue };
+        let value = match parameter.kind {
+            ParameterKind::Flag => matches.get_flag(name).then(|| "true".to_owned()),
+            _ => matches.get_one::<String>(name).cloned(),
+        };
+        values.extend(value.map(|value| (*name, value)));
+    }
+    let components = matches.get_many::<PathBuf>(COMPONENTS).into_iter().flatten().cloned().collect();
+    Mapping { values, components }
+}
+
+/// A set of flags that is made of the table of formats.
+macro_rules! flags {
+    ($name:ident, $is_wanted:expr, $made:expr) => {
+        impl FromArgMatches for $name {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<$name, clap::Error> {
+                Ok($made(read_flags(matches, $is_wanted)))
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = $name::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+
+        impl Args for $name {
+            fn augment_args(command: Command) -> Command {
+                add_flags(command, $is_wanted)
+            }
+
+            fn augment_args_for_update(command: Command) -> Command {
+                $name::augment_args(command)
+            }
+        }
+    };
+}
+
+flags!(Mapping, |_| true, |mapping| mapping);
+flags!(Reading, |parameter| parameter.is_for_validation, Reading);
 
 impl Mapping {
     /// Refuses an id that would be given to several agents.
     pub(super) fn check_number(&self, documents: usize) -> anyhow::Result<()> {
-        if self.id.is_some() && documents > 1 {
+        if self.id().is_some() && documents > 1 {
             bail!("--id is the id of one agent, and there are {documents} documents");
         }
         Ok(())
     }
 
-    /// Refuses an id where there is no place for one.
-    pub(super) fn check_format(&self, format: Format) -> anyhow::Result<()> {
-        match format {
-            Format::ThingDescription | Format::AgentSpec if self.id.is_some() => {
-                bail!(
-                    "--id is for agent cards and capability files; a document of the format {format} has its id in it"
-                )
-            }
-            _ => Ok(()),
+    /// What converters of a format are told.
+    ///
+    /// # Errors
+    /// A value that a parameter can't have, and an id where there is no place for one.
+    pub(super) fn options(&self, format: Format) -> anyhow::Result<ImportOptions> {
+        let takes_id = |format: Format| format.import().is_some_and(|import| import.parameters.iter().any(is_id));
+        if self.id().is_some() && !takes_id(format) {
+            let others = Format::names(Format::ALL.iter().copied().filter(|format| takes_id(*format)));
+            bail!("--id is for {others}; a document of the format {format} has its id in it");
         }
-    }
-
-    pub(super) fn agent_spec(&self, thing_model: bool) -> crate::convert::agent_spec::Options {
-        self.agent_spec.options(self.base.clone(), thing_model)
-    }
-
-    pub(super) fn a2a(&self) -> a2a::Options {
-        a2a::Options { id: self.id.clone(), base: self.base.clone() }
-    }
-
-    pub(super) fn lmos_capabilities(&self) -> lmos_capabilities::Options {
-        lmos_capabilities::Options { id: self.id.clone(), base: self.base.clone() }
-    }
-
-    /// The same as parameters of `POST /import/{format}` for a document. Cards are taken without a base:
-    /// what they say of their agent is absolute, or comes from where the registry fetches them.
-    pub(super) fn parameters(&self, format: Format) -> Vec<(&'static str, &str)> {
-        let base = self.base.as_deref().map(|base| ("base", base));
-        match format {
-            Format::ThingDescription => Vec::new(),
-            Format::AgentSpec => self.agent_spec.parameters().into_iter().chain(base).collect(),
-            Format::A2a => self.parameters_of_url(),
-            Format::LmosCapabilities => self.parameters_of_url().into_iter().chain(base).collect(),
+        let mut options = ImportOptions::default();
+        for (name, value) in self.parameters(format, false) {
+            options.set(format, name, value)?;
         }
+        Ok(options)
     }
 
-    /// The same for a document that the registry fetches.
-    pub(super) fn parameters_of_url(&self) -> Vec<(&'static str, &str)> {
-        self.id.iter().map(|id| ("id", id.as_str())).collect()
+    /// The same as parameters of `POST /import/{format}`; a document that the registry fetches is from where it
+    /// was fetched.
+    pub(super) fn parameters(&self, format: Format, is_fetched: bool) -> Vec<(&'static str, &str)> {
+        let known = format.import().map_or(&[][..], |import| import.parameters);
+        let is_known = |name: &str| {
+            known.iter().any(|known| known.name == name && !(is_fetched && known.kind == ParameterKind::Source))
+        };
+        self.values.iter().filter(|(name, _)| is_known(name)).map(|(name, value)| (*name, value.as_str())).collect()
     }
+
+    /// The components that files name, each read once for all documents.
+    pub(super) fn read_components(&self) -> anyhow::Result<Vec<FileDocument>> {
+        let read = |file: &PathBuf| {
+            FileDocument::read(file).map_err(|error| anyhow::anyhow!("the component {}: {error}", file.display()))
+        };
+        self.components.iter().map(read).collect()
+    }
+
+    fn id(&self) -> Option<&str> {
+        self.values.iter().find(|(name, _)| *name == "id").map(|(_, value)| value.as_str())
+    }
+}
+
+fn is_id(parameter: &Parameter) -> bool {
+    parameter.kind == ParameterKind::Id
+}
+
+/// The help of a flag that names the format of files.
+pub(super) fn help_of_format(what: &str) -> String {
+    format!("{what}: {}; each file is detected by its content unless given", Format::names(Format::ALL.iter().copied()))
 }

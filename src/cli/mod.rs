@@ -1,6 +1,5 @@
 //! The command line: one file a command, one enum, one match.
 
-mod agent_spec;
 mod completions;
 mod document;
 mod examples;

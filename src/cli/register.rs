@@ -20,9 +20,8 @@ use serde_json::Value;
 
 use self::answer::Answer;
 use super::{
-    agent_spec,
     document::{self, FileDocument},
-    mapping::Mapping,
+    mapping::{Mapping, help_of_format},
     output::{causes, red_on_stderr, visible, warn},
     remote::{self, Remote},
 };
@@ -44,9 +43,7 @@ pub(super) struct Arguments {
     /// then on; can be repeated
     #[arg(long = "url-of-agent", value_name = "URL")]
     urls_of_agents: Vec<String>,
-    /// The format of all documents: td, agent-spec, a2a or lmos-capabilities; default: that of each file is
-    /// detected, and that of a URL is a2a
-    #[arg(long)]
+    #[arg(long, help = format!("{}, and what is fetched is a2a", help_of_format("The format of all documents")))]
     format: Option<Format>,
     /// Let the agents expire this many seconds after their last renewal. With --url-of-agent it is at least 60, and they are
     /// renewed while their source is tracked, even while that fails
@@ -108,12 +105,11 @@ struct Registration<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let components = agent_spec::read_components(&arguments.mapping.agent_spec.reading.components)?;
-    let components = components.into_iter().map(|component| component.into_source(Format::AgentSpec));
+    let components = arguments.mapping.read_components()?.into_iter().map(FileDocument::into_component);
     let registration = Registration {
         client: arguments.remote.client()?,
         arguments,
-        components: components.collect::<Result<_, _>>()?,
+        components: components.collect(),
         fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
@@ -202,15 +198,13 @@ impl Registration<'_> {
     async fn register_file(&self, path: &Path) -> anyhow::Result<(Registered, Answer)> {
         let document = FileDocument::read(path)?;
         let format = document.format(self.arguments.format)?;
-        self.arguments.mapping.check_format(format)?;
-        match format {
-            Format::ThingDescription => self.register_thing(&document.thing_description()?).await,
-            Format::AgentSpec | Format::A2a | Format::LmosCapabilities => {
-                let document = document.into_source(format)?;
-                let imported = self.import(&document).await.map_err(refusal)?;
-                Ok((Registered::Import { ids: imported.ids.clone(), document }, Answer::Imported(imported)))
-            }
+        self.arguments.mapping.options(format)?;
+        if format.import().is_none() {
+            return self.register_thing(&document.thing_description()?).await;
         }
+        let document = document.into_source(format)?;
+        let imported = self.import(&document).await.map_err(refusal)?;
+        Ok((Registered::Import { ids: imported.ids.clone(), document }, Answer::Imported(imported)))
     }
 
     async fn register_thing(&self, read: &td::Document) -> anyhow::Result<(Registered, Answer)> {
@@ -230,28 +224,27 @@ impl Registration<'_> {
     }
 
     async fn register_agent(&self, url: &str) -> anyhow::Result<(Registered, Answer)> {
-        match self.fetched {
-            Format::A2a | Format::LmosCapabilities => {}
-            format @ (Format::ThingDescription | Format::AgentSpec) => bail!(
-                "documents of the format {format} are registered from files; what a registry fetches and tracks is \
-                 a2a or lmos-capabilities"
-            ),
+        if self.fetched.tracking().is_none() {
+            let tracked = Format::ALL.iter().copied().filter(|format| format.tracking().is_some());
+            bail!(
+                "documents of the format {} are registered from files; what a registry fetches and follows is {}",
+                self.fetched,
+                Format::names(tracked)
+            );
         }
         let imported = self.import_url(url).await.map_err(refusal)?;
         Ok((Registered::Tracked { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
     }
 
     async fn import(&self, document: &Source) -> client::Result<Imported> {
-        let components = match document.format {
-            Format::AgentSpec => self.components.as_slice(),
-            _ => &[],
-        };
-        let parameters = self.with_ttl(self.arguments.mapping.parameters(document.format));
+        let takes_components = document.format.import().is_some_and(|import| import.takes_components);
+        let components = if takes_components { self.components.as_slice() } else { &[] };
+        let parameters = self.with_ttl(self.arguments.mapping.parameters(document.format, false));
         self.client.import(document, components, &parameters).await
     }
 
     async fn import_url(&self, url: &str) -> client::Result<Imported> {
-        let parameters = self.with_ttl(self.arguments.mapping.parameters_of_url());
+        let parameters = self.with_ttl(self.arguments.mapping.parameters(self.fetched, true));
         self.client.import_url(self.fetched, url, &parameters).await
     }
 

@@ -16,14 +16,13 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::{
-    agent_spec,
     document::{self, FileDocument},
-    mapping::Mapping,
+    mapping::{Mapping, help_of_format},
     output::{causes, indented, red_on_stderr, visible, warn},
 };
 use crate::{
     Error,
-    convert::{Conversion, ConvertedThing, Format, a2a::Card, lmos_capabilities},
+    convert::{Conversion, ConvertedThing, Format},
 };
 
 #[derive(Debug, Args)]
@@ -31,13 +30,12 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: agent-spec, a2a or lmos-capabilities; detected unless given
-    #[arg(long)]
+    #[arg(long, help = help_of_format("The format of all files"))]
     format: Option<Format>,
     /// Write a file for each Thing into this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Make Thing Models of agents in Open Agent Spec whose address isn't known
+    /// Make Thing Models of agents whose address isn't known, where the format can
     #[arg(long)]
     thing_model: bool,
     #[command(flatten)]
@@ -45,7 +43,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let components = agent_spec::read_components(&arguments.mapping.agent_spec.reading.components)?;
+    let components = arguments.mapping.read_components()?;
     let mut target = match &arguments.out {
         Some(folder) => Target::Folder { folder, written: HashSet::new() },
         None => Target::StandardOutput(Vec::new()),
@@ -69,19 +67,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn convert(arguments: &Arguments, components: &[FileDocument], path: &Path) -> anyhow::Result<Conversion> {
     let document = FileDocument::read(path)?;
-    let (format, mapping) = (document.format(arguments.format)?, &arguments.mapping);
-    mapping.check_format(format)?;
-    let converted = match format {
-        Format::ThingDescription => bail!("it is a Thing Description already"),
-        Format::AgentSpec => {
-            agent_spec::parse(&document, components)?.to_things(&mapping.agent_spec(arguments.thing_model))
-        }
-        Format::A2a => Card::parse(document.json()?.as_bytes()).and_then(|card| card.to_thing(&mapping.a2a())),
-        Format::LmosCapabilities => {
-            lmos_capabilities::to_thing(document.json()?.as_bytes(), &mapping.lmos_capabilities())
-        }
-    };
-    converted.map_err(all_violations)
+    let format = document.format(arguments.format)?;
+    let Some(import) = format.import() else { bail!("it is {} already", format.descriptor().noun) };
+    let options = arguments.mapping.options(format)?.thing_model(arguments.thing_model);
+    let components = document::component_inputs(components);
+    import.to_things(&document.input(&components), &options).map_err(all_violations)
 }
 
 /// An error with everything that is wrong, one place a line.

@@ -15,31 +15,22 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    agent_spec,
     document::{self, FileDocument, ReadError},
+    mapping::{Reading, help_of_format},
     output::{Style, visible},
 };
 use crate::{
     Error,
-    convert::{
-        Conversion, Format,
-        a2a::{self, Card},
-        lmos_capabilities,
-    },
+    convert::Format,
     td::{self, Layers, Report, Strictness, Version, Violation},
 };
-
-/// The id of Things that are made to see whether they can be: a document may be given one when it is
-/// registered, so that one without is valid.
-const SOME_ID: &str = "urn:agentdex:validated";
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of all files: td, agent-spec, a2a or lmos-capabilities; detected unless given
-    #[arg(long)]
+    #[arg(long, help = help_of_format("The format of all files"))]
     format: Option<Format>,
     /// Refuse what a lenient registry would fix in Thing Descriptions
     #[arg(long)]
@@ -51,7 +42,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     schema_only: bool,
     #[command(flatten)]
-    reading: agent_spec::Reading,
+    reading: Reading,
 }
 
 /// What `--json` prints of a file.
@@ -88,7 +79,7 @@ impl Verdict<'_> {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let style = Style::stdout();
-    let components = agent_spec::read_components(&arguments.reading.components)?;
+    let components = arguments.reading.0.read_components()?;
     let mut out = io::stdout().lock();
     let (mut valid, mut invalid) = (0, 0);
     for path in document::files(&arguments.files)? {
@@ -122,12 +113,13 @@ fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Op
         Ok(format) => format,
         Err(error) => return (None, report_of(error)),
     };
-    let checked = match format {
-        Format::ThingDescription => document.thing_description().map(|thing| check_thing(arguments, thing)),
-        Format::AgentSpec => agent_spec::parse(&document, components)
-            .map(|configuration| configuration.validate(arguments.reading.profile.into())),
-        Format::A2a => check_card(&document),
-        Format::LmosCapabilities => check_capability_file(&document),
+    let components = document::component_inputs(components);
+    let checked = match format.import() {
+        None => document.thing_description().map(|thing| check_thing(arguments, thing)),
+        Some(import) => match arguments.reading.0.options(format) {
+            Ok(options) => import.validate(&document.input(&components), &options),
+            Err(error) => return (Some(format), refused("refused", error.to_string())),
+        },
     };
     let mut report = checked.unwrap_or_else(report_of);
     let Some(departure) = document.not_json else { return (Some(format), report) };
@@ -144,20 +136,6 @@ fn check_thing(arguments: &Arguments, thing: td::Document) -> Report {
         return td::validate(&thing, Layers::Schema);
     }
     td::assess(thing, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
-}
-
-fn check_card(document: &FileDocument) -> Result<Report, Error> {
-    let options = a2a::Options { id: Some(SOME_ID.to_owned()), base: None };
-    Ok(report_on(Card::parse(document.json()?.as_bytes())?.to_thing(&options)?))
-}
-
-fn check_capability_file(document: &FileDocument) -> Result<Report, Error> {
-    let options = lmos_capabilities::Options { id: Some(SOME_ID.to_owned()), base: None };
-    Ok(report_on(lmos_capabilities::to_thing(document.json()?.as_bytes(), &options)?))
-}
-
-fn report_on(conversion: Conversion) -> Report {
-    Report { warnings: conversion.warnings, ..Report::default() }
 }
 
 fn report_of(error: Error) -> Report {

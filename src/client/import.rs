@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{RegistryClient, Result, read, text, thing_path};
 use crate::{
     client::Error,
-    convert::{Format, Source, a2a::Generation},
+    convert::{Format, Source},
     td::Violation,
 };
 
@@ -85,20 +85,17 @@ impl RegistryClient {
         self.find_source(id, format, &[]).await
     }
 
-    /// A Thing as an agent card of a version: the card that it was imported from if it has that version,
-    /// else one that is converted; none if there is no such Thing.
+    /// A Thing in a version of another format: what it was imported from if it has that version, else what
+    /// the registry makes of it; none if there is no such Thing.
     ///
     /// # Errors
     /// As [`RegistryClient::find_in_format`].
-    pub async fn find_agent_card(&self, id: &str, version: Generation) -> Result<Option<Source>> {
-        self.find_source(id, Format::A2a, &[("version", version.name())]).await
+    pub async fn find_in_version(&self, id: &str, format: Format, version: &str) -> Result<Option<Source>> {
+        self.find_source(id, format, &[("version", version)]).await
     }
 
     async fn find_source(&self, id: &str, format: Format, parameters: &[(&str, &str)]) -> Result<Option<Source>> {
-        let name = match format {
-            Format::A2a => "agent-card",
-            other => other.name(),
-        };
+        let name = format.export().map_or(format.name(), |export| export.path);
         let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
         let response = match self.send(request).await {
             Ok(response) => response,

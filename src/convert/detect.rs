@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Format, signs};
+use super::{Format, looks, signs};
 use crate::{Error, Result, td};
 
 /// The format of a document, given as JSON text. Says nothing about its validity.
@@ -34,21 +34,27 @@ pub fn detect(json: &str) -> Result<Format> {
 }
 
 fn format_of(members: &Map<String, Value>) -> Result<Format> {
-    if signs::is_card(members) {
-        return Ok(Format::A2a);
-    }
-    let mut certain = signs::certain_signs(members);
+    let mut certain = looks::certain_looks(members);
     if let (Some(one), Some(other)) = (certain.next(), certain.next()) {
         return Err(unclear(format!("it looks like {}, but also like {}", one.words(members), other.words(members))));
     }
-    let sign = signs::sign_of(members);
-    if sign.is_none() && signs::is_like_card(members) {
-        return Ok(Format::A2a);
+    match looks::look_of(members) {
+        Some(look) => look.format.ok_or_else(|| unclear(format!("it looks like {}", look.words(members)))),
+        None => Err(unclear(lacking(members))),
     }
-    sign.and_then(|sign| sign.format).ok_or_else(|| match sign {
-        Some(sign) => unclear(format!("it looks like {}; it has none of {}", sign.words(members), signs::TOLD_BY)),
-        None => unclear(format!("it has none of {}", signs::TOLD_BY)),
-    })
+}
+
+/// What a document lacks that might be one of ours.
+fn lacking(members: &Map<String, Value>) -> String {
+    let affordances = ["title", "properties", "actions", "events", "forms"];
+    if let Some(member) = affordances.iter().find(|name| members.contains_key(**name)) {
+        let thing = Format::ThingDescription.descriptor().noun;
+        return format!("{thing}, which has a `{member}`, needs `@context`: \"{}\"", td::CONTEXT_1_1);
+    }
+    let formats = Format::ALL.iter().map(|format| format.descriptor());
+    let known: Vec<String> =
+        formats.map(|format| format!("{} ({}) by {}", format.noun, format.name, format.recognized_by)).collect();
+    format!("known are {}", known.join("; "))
 }
 
 fn unclear(message: String) -> Error {
@@ -87,11 +93,13 @@ mod tests {
     fn unknown_documents_hear_what_was_looked_for() {
         for json in ["{}", r#"{"skills": []}"#, r#"{"a": {"component_type": "Agent"}}"#] {
             let refusal = refusal(json);
-            for word in ["`securityDefinitions`", "`component_type`", "`supportedInterfaces`", "`supportedTenants`"] {
+            for word in ["`@context`", "`component_type`", "`supportedInterfaces`", "`capabilities`"] {
                 assert!(refusal.contains(word), "{refusal}");
             }
+            assert!(!refusal.contains("$referenced_components"), "{refusal}");
             assert!(Format::ALL.iter().all(|format| refusal.contains(&format!("({format})"))), "{refusal}");
         }
+        assert!(refusal(r#"{"title": "x"}"#).contains("needs `@context`"));
         for json in ["[]", "1", "null", "\"component_type\""] {
             assert!(refusal(json).contains("no JSON object"), "{json}");
         }

@@ -5,71 +5,36 @@
 
 pub mod a2a;
 pub mod agent_spec;
+mod descriptor;
 mod detect;
+mod format;
+mod import_options;
 mod json_text;
 pub mod lmos_capabilities;
+mod looks;
 mod place;
 mod redaction;
 mod shape;
 mod signs;
 mod syntax;
+mod table;
 mod thing_builder;
+mod thing_description;
 mod yaml;
-
-use std::{fmt, str::FromStr};
 
 #[cfg(feature = "cli")]
 pub(crate) use self::json_text::JsonText;
-pub use self::{detect::detect, syntax::Syntax};
+pub use self::{
+    descriptor::{Descriptor, Export, Import, Input, Tracking},
+    detect::detect,
+    format::Format,
+    import_options::{ImportOptions, InvalidOption, Parameter, ParameterKind},
+    syntax::Syntax,
+};
 use crate::td::{Document, Violation};
 
 /// The largest document of another format in bytes, and the largest that YAML may stand for.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
-
-/// A format of descriptions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// A W3C Thing Description.
-    ThingDescription,
-    /// An Open Agent Spec configuration.
-    AgentSpec,
-    /// An A2A agent card.
-    A2a,
-    /// An LMOS capability file.
-    LmosCapabilities,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: [Format; 4] = [Format::ThingDescription, Format::AgentSpec, Format::A2a, Format::LmosCapabilities];
-
-    /// The name in parameters, flags, filters and records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::ThingDescription => "td",
-            Format::AgentSpec => "agent-spec",
-            Format::A2a => "a2a",
-            Format::LmosCapabilities => "lmos-capabilities",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Format, String> {
-        let known = || Format::ALL.map(Format::name).join(", ");
-        let found = Format::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("unknown format {name:?}; known are {}", known()))
-    }
-}
 
 /// What became of one document.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,4 +65,13 @@ pub struct Source {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
+}
+
+/// A Thing as a document of another format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendition {
+    /// The document.
+    pub bytes: Vec<u8>,
+    /// What could not be said; pointers are into what it was made of.
+    pub warnings: Vec<Violation>,
 }

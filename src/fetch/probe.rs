@@ -15,7 +15,11 @@ use reqwest::Url;
 /// assert_eq!(candidates("https://agents.example/cards/a.json", &places), ["https://agents.example/cards/a.json"]);
 /// assert_eq!(
 ///     candidates("https://agents.example/a?b", &places),
-///     ["https://agents.example/a?b", "https://agents.example/a/.well-known/agent-card.json"]
+///     [
+///         "https://agents.example/a?b",
+///         "https://agents.example/a/.well-known/agent-card.json",
+///         "https://agents.example/.well-known/agent-card.json",
+///     ]
 /// );
 /// ```
 pub fn candidates(url: &str, well_known: &[&str]) -> Vec<String> {
@@ -28,13 +32,18 @@ pub fn candidates(url: &str, well_known: &[&str]) -> Vec<String> {
     let path = site.path().trim_end_matches('/').to_owned();
     site.set_query(None);
     site.set_fragment(None);
-    let place = |place: &&str| {
+    let place = |path: &str, place: &str| {
         let mut url = site.clone();
         url.set_path(&format!("{path}{place}"));
         url.to_string()
     };
-    let places = well_known.iter().map(place);
-    if is_root && !well_known.is_empty() { places.collect() } else { itself().into_iter().chain(places).collect() }
+    let below = well_known.iter().map(|known| place(&path, known));
+    if is_root && !well_known.is_empty() {
+        return below.collect();
+    }
+    // The URL may be where the agent is called, which has its documents at the root of the site.
+    let of_site = well_known.iter().filter(|_| !path.is_empty()).map(|known| place("", known));
+    itself().into_iter().chain(below).chain(of_site).collect()
 }
 
 #[cfg(test)]
@@ -53,7 +62,9 @@ mod tests {
             [
                 "https://x.example/agent/",
                 "https://x.example/agent/.well-known/a.json",
-                "https://x.example/agent/.well-known/b.json"
+                "https://x.example/agent/.well-known/b.json",
+                "https://x.example/.well-known/a.json",
+                "https://x.example/.well-known/b.json"
             ]
         );
         assert_eq!(of("https://x.example/?agent=1").first().unwrap(), "https://x.example/?agent=1");

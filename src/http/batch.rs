@@ -13,9 +13,10 @@ use actix_web::{
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 
-use super::{Context, body, parameters::Parameters, problem::Problem, thing};
+use super::{Context, body, formats::explain, parameters::Parameters, problem::Problem, thing};
 use crate::{
     Error, Registry,
+    convert::Format,
     registry::{Effect, Write, Written},
 };
 
@@ -66,7 +67,7 @@ pub(super) async fn write(
         // A task each: they take turns with the requests of others.
         rt::spawn(async move {
             let result = match line {
-                Ok(json) => store(&registry, json, dry_run).await.map_err(Problem::from),
+                Ok(json) => store(&registry, json, dry_run).await,
                 Err(problem) => Err(problem),
             };
             result_line(number, result, dry_run)
@@ -77,12 +78,13 @@ pub(super) async fn write(
 }
 
 /// Creates or replaces what has an id, creates what has none.
-async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Written, Error> {
+async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Written, Problem> {
     let large = json.len() > thing::LARGE;
     match thing::commit(registry, Write::put(json.clone()).dry_run(dry_run), large).await {
-        Err(Error::MissingId) => thing::commit(registry, Write::create(json).dry_run(dry_run), large).await,
+        Err(Error::MissingId) => thing::commit(registry, Write::create(json.clone()).dry_run(dry_run), large).await,
         written => written,
     }
+    .map_err(|error| explain(error, &json, Format::ThingDescription))
 }
 
 fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> Bytes {

@@ -12,7 +12,10 @@ use futures_util::{FutureExt, stream};
 use multer::{Field, Multipart};
 
 use super::{Options, body, origin, problem::Problem};
-use crate::{Error, convert::Syntax};
+use crate::{
+    Error,
+    convert::{Import, Syntax},
+};
 
 /// The part that is the document itself.
 const DOCUMENT: &str = "document";
@@ -38,16 +41,19 @@ pub(super) struct Documents {
     pub components: Vec<Document>,
 }
 
-/// Reads the documents of a request; `types` are the media types that one may have.
+/// Reads the documents of a request.
 pub(super) async fn read(
     request: &HttpRequest,
     payload: web::Payload,
-    types: &[(&str, Syntax)],
+    import: &Import,
     options: &Options,
 ) -> Result<Documents, Problem> {
+    let types = import.media_types;
     let given = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
-    let Ok(boundary) = multer::parse_boundary(given) else {
-        let names: Vec<&str> = types.iter().map(|(name, _)| *name).chain(["multipart/form-data"]).collect();
+    let boundary = multer::parse_boundary(given).ok().filter(|_| import.takes_components);
+    let Some(boundary) = boundary else {
+        let several = import.takes_components.then_some("multipart/form-data");
+        let names: Vec<&str> = types.iter().map(|(name, _)| *name).chain(several).collect();
         body::check_type(request, &names)?;
         let syntax = syntax_of_type(given, types).ok_or_else(|| malformed("`Content-Type` names no boundary"))?;
         let main = Document { bytes: body::read(request, payload, options.body_limit).await?, syntax };

@@ -2,7 +2,10 @@
 
 use std::{
     fmt::Write,
-    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    sync::{
+        LazyLock,
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -12,22 +15,21 @@ use actix_web::{
     web::Data,
 };
 
-use super::{Context, parameters::Parameters, problem::Problem};
+use super::{
+    Context,
+    formats::{EXPORTS, IMPORTS},
+    parameters::Parameters,
+    problem::Problem,
+};
 use crate::registry::FollowerStatus;
 
 /// The paths that are counted apart; everything else is counted under the last.
-const PATHS: [&str; 29] = [
+const FIXED_PATHS: [&str; 23] = [
     "/things",
     "/things/{id}",
     "/things/{id}/history",
-    "/things/{id}/agent-card",
-    "/things/{id}/agent-spec",
-    "/things/{id}/lmos-capabilities",
     "/things/{id}/refresh",
     "/things/batch",
-    "/import/a2a",
-    "/import/agent-spec",
-    "/import/lmos-capabilities",
     "/imports",
     "/imports/{id}",
     "/validate",
@@ -47,6 +49,12 @@ const PATHS: [&str; 29] = [
     "/mqtt",
     "other",
 ];
+/// Those of all formats first.
+static PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let imports = IMPORTS.iter().map(|import| import.path.as_str());
+    let exports = EXPORTS.iter().map(|export| export.path.as_str());
+    imports.chain(exports).chain(FIXED_PATHS).collect()
+});
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "other"];
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// Upper bounds of the latency buckets in microseconds.
@@ -54,7 +62,7 @@ const BOUNDS: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 2
 
 /// What has been counted since the start.
 pub(super) struct Metrics {
-    routes: [RouteMetrics; PATHS.len()],
+    routes: Vec<RouteMetrics>,
     event_streams: AtomicI64,
     long_polls: AtomicI64,
 }
@@ -79,7 +87,7 @@ impl CountedPath {
 impl Metrics {
     pub(super) fn new() -> Metrics {
         Metrics {
-            routes: std::array::from_fn(|_| RouteMetrics::default()),
+            routes: PATHS.iter().map(|_| RouteMetrics::default()).collect(),
             event_streams: AtomicI64::new(0),
             long_polls: AtomicI64::new(0),
         }

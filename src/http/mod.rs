@@ -15,6 +15,7 @@ mod documents;
 mod events;
 mod export;
 mod feed;
+mod formats;
 mod health;
 mod history;
 mod home;

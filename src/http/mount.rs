@@ -13,8 +13,8 @@ use super::{
     Context, batch, changes,
     compression::CompressIfAsked,
     events,
-    export::{agent_card, agent_spec, lmos_capabilities},
-    health, history, home, import, imports, metrics,
+    formats::{EXPORTS, IMPORTS},
+    health, history, home, imports, metrics,
     observe::Observe,
     openapi, own_description,
     problem::Problem,
@@ -91,16 +91,15 @@ impl Mount<'_> {
 
     /// Other formats, in and out, and tracked sources.
     fn formats(&self, config: &mut ServiceConfig) {
-        let (spec, card) = (alone("GET, HEAD", agent_spec::as_agent_spec), alone("GET, HEAD", agent_card::agent_card));
-        let file = alone("GET, HEAD", lmos_capabilities::capability_file);
-        self.of_thing(config, "/things/{id}/agent-card", agent_card::END, card);
-        self.of_thing(config, "/things/{id}/agent-spec", agent_spec::END, spec);
-        self.of_thing(config, "/things/{id}/lmos-capabilities", lmos_capabilities::END, file);
+        for export in EXPORTS.iter() {
+            let route = alone("GET, HEAD", |context, request| export.export(context, request));
+            self.of_thing(config, &export.path, &export.end, route);
+        }
         self.of_thing(config, "/things/{id}/refresh", imports::REFRESH, alone("POST", imports::refresh));
-        let lmos_capabilities = vec![on(POST, import::lmos_capabilities::import)];
-        self.resource(config, "/import/a2a", "/import/a2a", vec![on(POST, import::a2a::import)]);
-        self.resource(config, "/import/agent-spec", "/import/agent-spec", vec![on(POST, import::agent_spec::import)]);
-        self.resource(config, "/import/lmos-capabilities", "/import/lmos-capabilities", lmos_capabilities);
+        for import in IMPORTS.iter() {
+            let handler = |context, request, payload| import.import(context, request, payload);
+            self.resource(config, &import.path, &import.path, vec![on(POST, handler)]);
+        }
         self.resource(config, "/imports", "/imports", vec![read(imports::list)]);
         self.below(config, "/imports", "/imports/{id}", |_| true, web::to(imports::any));
     }
@@ -183,12 +182,14 @@ fn is_thing(path: &str) -> bool {
     !is_batch(path) && end_of(path).is_none()
 }
 
-/// What a Thing has in addition to its description.
-const ENDS: [&str; 5] = [history::END, agent_card::END, agent_spec::END, lmos_capabilities::END, imports::REFRESH];
+/// What a Thing has besides its description.
+fn ends() -> impl Iterator<Item = &'static str> {
+    [history::END, imports::REFRESH].into_iter().chain(EXPORTS.iter().map(|export| export.end.as_str()))
+}
 
 /// What the path of something of a Thing ends with. The slash of an id that ends like it is escaped.
 fn end_of(path: &str) -> Option<&'static str> {
-    ENDS.into_iter().find(|end| path.strip_suffix(end).is_some_and(|thing| !thing.ends_with("/things")))
+    ends().find(|end| path.strip_suffix(end).is_some_and(|thing| !thing.ends_with("/things")))
 }
 
 /// A resource with what answers its methods, and what refuses all others.

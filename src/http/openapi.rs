@@ -7,12 +7,12 @@ use actix_web::{
     http::header::{CONTENT_SECURITY_POLICY, LOCATION},
     web::Bytes,
 };
-use utoipa::OpenApi;
+use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config;
 
 use super::{
-    batch, changes, events, export, health, history, home, import, imports, metrics, own_description,
-    parameters::Parameters, problem::Problem, query_languages, schemas::Constraints, search, thing, things, validate,
+    batch, changes, events, formats, health, history, home, imports, metrics, own_description, parameters::Parameters,
+    problem::Problem, query_languages, schemas::Constraints, search, thing, things, validate,
 };
 use crate::Error;
 
@@ -27,12 +27,10 @@ use crate::Error;
     ),
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
-        batch::write, import::a2a::import, import::agent_spec::import, import::lmos_capabilities::import,
-        export::agent_card::agent_card, export::agent_spec::as_agent_spec, export::lmos_capabilities::capability_file,
-        imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
+        batch::write, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
         events::of_type, health::live, health::ready, metrics::exposition, own_description::page, home::page, document,
     ),
-    modifiers(&Constraints),
+    components(schemas(super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
         (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),
@@ -45,7 +43,10 @@ struct Document;
 
 /// The OpenAPI document of the API: what `GET /openapi.json` returns and `openapi/agentdex.json` contains.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+    let mut document = Document::openapi();
+    formats::describe(&mut document);
+    Constraints.modify(&mut document);
+    document
 }
 
 /// `GET /openapi.json`

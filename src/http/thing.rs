@@ -13,12 +13,14 @@ use super::{
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
+    formats::explain,
     negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
 };
 use crate::{
     Error, Registry,
+    convert::Format,
     registry::{Effect, Thing, Write, Written},
 };
 
@@ -118,11 +120,12 @@ pub(super) async fn put(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > LARGE;
-    let mut write = Write::put_at(&id, json).dry_run(dry_run);
+    let mut write = Write::put_at(&id, json.clone()).dry_run(dry_run);
     if let Some(precondition) = conditions.precondition(&context.registry, &id)? {
         write = write.when(precondition);
     }
-    let written = commit(&context.registry, write, large).await?;
+    let written = commit(&context.registry, write, large).await;
+    let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
     answer(&context, &request, &written, dry_run)
 }
 

@@ -14,6 +14,7 @@ use super::{
     address::{base_path, escape},
     body,
     conditions::{Conditions, Verdict},
+    formats::explain,
     listing::{Empty, Form, Listing, View},
     negotiation::negotiate,
     parameters::Parameters,
@@ -21,7 +22,7 @@ use super::{
     selection::Selection,
     thing,
 };
-use crate::{Error, Registry, registry::Write};
+use crate::{Error, Registry, convert::Format, registry::Write};
 
 /// The log position that an answer shows at least.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
@@ -57,7 +58,8 @@ pub(super) async fn create(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > thing::LARGE;
-    let written = thing::commit(&context.registry, Write::create(json).dry_run(dry_run), large).await?;
+    let written = thing::commit(&context.registry, Write::create(json.clone()).dry_run(dry_run), large).await;
+    let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
     thing::answer(&context, &request, &written, dry_run)
 }
 

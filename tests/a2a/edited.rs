@@ -22,7 +22,7 @@ fn agent() -> Value {
 }
 
 fn exported(thing: &Value, generation: Generation) -> Value {
-    json(&from_thing(thing, generation).unwrap().json)
+    json(&from_thing(thing, generation).unwrap().bytes)
 }
 
 fn requires(name: &str) -> Value {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{fixtures, json, thing};
 
 fn exported(thing: &Value, generation: Generation) -> Value {
-    json(&from_thing(thing, generation).unwrap().json)
+    json(&from_thing(thing, generation).unwrap().bytes)
 }
 
 fn refused(thing: &Value, generation: Generation) -> String {

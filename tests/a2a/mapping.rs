@@ -240,7 +240,7 @@ fn definitions_of_our_own_never_take_the_name_of_a_scheme() {
     assert_eq!(definitions[options[3].as_str().unwrap()]["scheme"], "auto");
     assert!(found(&warnings).contains(&("security-undefined", "/security")));
     let again = from_thing(&thing, Generation::V0).unwrap();
-    assert_eq!(json(&again.json)["security"], odd["security"]);
+    assert_eq!(json(&again.bytes)["security"], odd["security"]);
 }
 
 #[test]

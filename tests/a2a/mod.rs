@@ -64,7 +64,7 @@ fn thing_with(card: &Card, options: &Options) -> (Value, Vec<Violation>) {
 }
 
 fn rendition(card: &Card, generation: Generation) -> Value {
-    serde_json::from_slice(&card.as_version(generation).json).unwrap()
+    serde_json::from_slice(&card.as_version(generation).bytes).unwrap()
 }
 
 fn json(bytes: &[u8]) -> Value {

@@ -39,14 +39,14 @@ fn interface(url: &str) -> Value {
 fn rendition(value: &Value, generation: Generation) -> (Value, Vec<(String, String)>) {
     let rendition = card(value).as_version(generation);
     let warnings = found(&rendition.warnings).into_iter().map(|(rule, at)| (rule.to_owned(), at.to_owned())).collect();
-    (json(&rendition.json), warnings)
+    (json(&rendition.bytes), warnings)
 }
 
 fn comes_back(value: &Value) {
     let card = card(value);
     let (thing, _) = thing_with(&card, &Options::default());
     let again = from_thing(&thing, card.generation()).unwrap_or_else(|error| panic!("{error}\n{thing}"));
-    assert_eq!(&json(&again.json), value);
+    assert_eq!(&json(&again.bytes), value);
 }
 
 #[test]
@@ -223,5 +223,5 @@ fn many_skills_at_many_interfaces_get_fewer_forms() {
     let (thing, warnings) = thing_with(&many, &Options::default());
     assert!(found(&warnings).contains(&("too-many-interfaces", "")));
     assert!(!thing["actions"]["s0"]["forms"].as_array().unwrap().is_empty());
-    assert_eq!(json(&from_thing(&thing, Generation::V1).unwrap().json), json(many.bytes()));
+    assert_eq!(json(&from_thing(&thing, Generation::V1).unwrap().bytes), json(many.bytes()));
 }

@@ -122,7 +122,7 @@ fn a_repeated_member_is_a_warning_and_the_last_is_read() {
 #[test]
 fn a_byte_order_mark_is_skipped_and_kept() {
     let bytes = [b"\xef\xbb\xbf".as_slice(), &fixture("plain_0_2")].concat();
-    assert_eq!(Card::parse(&bytes).unwrap().as_version(Generation::V0).json, bytes);
+    assert_eq!(Card::parse(&bytes).unwrap().as_version(Generation::V0).bytes, bytes);
 }
 
 #[test]

@@ -129,9 +129,9 @@ fn goes_through(value: &Value) {
     let card = Card::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (thing, _) = thing_with(&card, &Options::default());
     assert_eq!(thing["actions"].as_object().map(serde_json::Map::len), Some(1), "{text}");
-    assert_eq!(card.as_version(card.generation()).json, text.as_bytes());
+    assert_eq!(card.as_version(card.generation()).bytes, text.as_bytes());
     for generation in [Generation::V0, Generation::V1] {
-        let converted = Card::parse(&card.as_version(generation).json).unwrap();
+        let converted = Card::parse(&card.as_version(generation).bytes).unwrap();
         assert_eq!(converted.generation(), generation);
         from_thing(&thing, generation).unwrap();
     }
@@ -170,15 +170,15 @@ fn exported() -> Vec<Value> {
     for (_, bytes) in fixtures().into_iter().filter(|(name, _)| name != "for_both") {
         let card = Card::parse(&bytes).unwrap();
         for generation in [Generation::V0, Generation::V1] {
-            cards.push(json(&card.as_version(generation).json));
-            cards.push(json(&from_thing(&thing(&card), generation).unwrap().json));
+            cards.push(json(&card.as_version(generation).bytes));
+            cards.push(json(&from_thing(&thing(&card), generation).unwrap().bytes));
         }
     }
     let honest = json!({
         "title": "Weather", "securityDefinitions": {"k": {"scheme": "apikey", "name": "k"}}, "security": ["k"],
         "actions": {"forecast": {"forms": [{"href": "https://weather.example/f"}]}},
     });
-    cards.push(json(&from_thing(&honest, Generation::V1).unwrap().json));
+    cards.push(json(&from_thing(&honest, Generation::V1).unwrap().bytes));
     cards
 }
 

@@ -9,7 +9,7 @@ use super::{card, fixture, fixtures, found, json, rendition, thing};
 fn converted(name: &str, generation: Generation) -> (Value, Vec<(String, String)>) {
     let rendition = Card::parse(&fixture(name)).unwrap().as_version(generation);
     let warnings = found(&rendition.warnings);
-    (json(&rendition.json), warnings.into_iter().map(|(rule, at)| (rule.to_owned(), at.to_owned())).collect())
+    (json(&rendition.bytes), warnings.into_iter().map(|(rule, at)| (rule.to_owned(), at.to_owned())).collect())
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn the_same_generation_is_the_card_itself() {
     for (name, bytes) in fixtures() {
         let card = Card::parse(&bytes).unwrap();
         let same = card.as_version(card.generation());
-        assert_eq!((same.json, same.warnings), (bytes, Vec::new()), "{name}");
+        assert_eq!((same.bytes, same.warnings), (bytes, Vec::new()), "{name}");
     }
 }
 
@@ -26,7 +26,7 @@ fn conversions_are_cards_of_the_other_generation() {
     for (name, bytes) in fixtures() {
         let old = Card::parse(&bytes).unwrap();
         let target = if old.generation() == Generation::V0 { Generation::V1 } else { Generation::V0 };
-        let new = Card::parse(&old.as_version(target).json).unwrap();
+        let new = Card::parse(&old.as_version(target).bytes).unwrap();
         assert_eq!(new.generation(), target, "{name}");
         // A shape of 0.3 that says 1.0 is what is left where no interface speaks 0.3.
         let odd = found(new.warnings()).into_iter().filter(|(rule, _)| !["version-mismatch", "mode"].contains(rule));
@@ -130,7 +130,7 @@ fn what_the_first_interface_of_0_3_cannot_keep_is_warned_of() {
         new["supportedInterfaces"] = interfaces;
         let rendition = card(&new).as_version(Generation::V0);
         let warnings = found(&rendition.warnings).into_iter().map(|(rule, at)| format!("{rule} {at}")).collect();
-        (json(&rendition.json), warnings)
+        (json(&rendition.bytes), warnings)
     };
     let interface = |url: &str| json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "0.3", "x-own": 1});
     let (old, warnings): (_, Vec<String>) =
@@ -320,7 +320,7 @@ proptest! {
     fn every_card_becomes_a_valid_thing_and_comes_back(old in old_card()) {
         let options = Options { id: Some("urn:example:agent".into()), base: None };
         let thing = super::thing_with(&card(&old), &options).0;
-        let again = json(&agentdex::convert::a2a::from_thing(&thing, Generation::V0).unwrap().json);
+        let again = json(&agentdex::convert::a2a::from_thing(&thing, Generation::V0).unwrap().bytes);
         let has_name = |skill: &&Value| skill["id"] != "" || skill["name"] != "";
         let mut expected = old.clone();
         expected["skills"] = old["skills"].as_array().unwrap().iter().filter(has_name).cloned().collect();
@@ -346,7 +346,7 @@ fn first_interface_is_not_said_twice() {
         "name": "a", "description": "d", "version": "1", "capabilities": {}, "skills": [],
         "defaultInputModes": [], "defaultOutputModes": [], "supportedInterfaces": interfaces,
     });
-    let old = json(&card(&new).as_version(Generation::V0).json);
+    let old = json(&card(&new).as_version(Generation::V0).bytes);
     assert_eq!(old["url"], urls[0]);
     assert_eq!(old["additionalInterfaces"], json!([{"url": urls[2], "transport": "JSONRPC"}]));
     let mut tenants = new.clone();
@@ -354,7 +354,7 @@ fn first_interface_is_not_said_twice() {
     of_tenant["tenant"] = "t".into();
     tenants["supportedInterfaces"].as_array_mut().unwrap().push(of_tenant);
     assert_eq!(
-        json(&card(&tenants).as_version(Generation::V0).json)["additionalInterfaces"],
+        json(&card(&tenants).as_version(Generation::V0).bytes)["additionalInterfaces"],
         old["additionalInterfaces"]
     );
 }

@@ -167,3 +167,26 @@ fn request_ids_are_returned() {
     let [first, second] = [(); 2].map(|()| registry.get("/nowhere").header("x-request-id"));
     assert!(!first.is_empty() && first != second);
 }
+
+#[test]
+fn document_in_another_format_hears_which_endpoint_takes_it() {
+    let registry = TestRegistry::start();
+    let card = serde_json::json!({
+        "name": "Weather", "description": "d", "version": "1", "url": "https://weather.example/a2a", "capabilities": {},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "forecast", "name": "Forecast", "description": "d", "tags": []}],
+    });
+    let td = serde_json::json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": "Lamp"});
+    for (path, document, endpoint) in [
+        ("/things", &card, "/import/a2a"),
+        ("/import/agent-spec", &card, "/import/a2a"),
+        ("/import/a2a", &td, "/things"),
+    ] {
+        let call = registry.call("POST", path).body("application/json", document.to_string());
+        let problem = call.send().json();
+        assert_eq!(problem["status"], 400, "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(&format!("POST it to {endpoint};")), "{path}: {problem}");
+    }
+    let unclear = registry.call("POST", "/things").body("application/json", r#"{"title": "x"}"#).send().json();
+    assert!(unclear["detail"].as_str().unwrap().contains("@context"), "{unclear}");
+}

@@ -3,14 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Generation, Options, Rendition, diagnosis, generations,
+    Generation, Options, diagnosis, generations,
     interface::{Binding, Interface, interfaces},
     invalid, members, redaction, thing, unsafe_urls,
 };
 use crate::{
     Result,
     convert::{
-        Conversion,
+        Conversion, Rendition,
+        descriptor::repeated,
         shape::{self, Findings},
         signs,
     },
@@ -118,7 +119,7 @@ impl Card {
     /// The card in the shape of a generation: the card itself, byte for byte, if it has that shape.
     pub fn as_version(&self, generation: Generation) -> Rendition {
         if generation == self.generation {
-            return Rendition { json: self.bytes.clone(), warnings: Vec::new() };
+            return Rendition { bytes: self.bytes.clone(), warnings: Vec::new() };
         }
         generations::translate(self)
     }
@@ -183,8 +184,4 @@ pub(super) fn generation_of(members: &Map<String, Value>) -> Generation {
         Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
         _ => Generation::V0,
     }
-}
-
-fn repeated(pointer: String) -> Violation {
-    Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
 }

@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::{convert::signs, td::Violation};
+use super::signs;
+use crate::{
+    convert::{Format, looks::look_of},
+    td::Violation,
+};
 
 type Object = Map<String, Value>;
 
@@ -34,10 +38,10 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
         (true, false) => "has no `url`/`supportedInterfaces`, `capabilities` or modes",
         (true, true) => "it is of another format",
     });
-    if let Some(sign) = signs::sign_of(card) {
+    if let Some(look) = look_of(card).filter(|look| look.format != Some(Format::A2a)) {
         message.push_str("; it looks like ");
-        message.push_str(&sign.words(card));
-        if let Some(format) = sign.format {
+        message.push_str(&look.words(card));
+        if let Some(format) = look.format {
             message.push_str(&format!(" (format {format})"));
         }
     }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Card, FORMS_BINDING, Generation, Options, Rendition,
+    Card, FORMS_BINDING, Generation, Options,
     card::generation_of,
     export_forms::{self, Reach, Reached},
     export_schemes,
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::{shape::Findings, thing_builder::capability_members},
+    convert::{Rendition, shape::Findings, thing_builder::capability_members},
     td::{Report, Violation, capabilities, listed_capabilities},
 };
 
@@ -40,7 +40,7 @@ const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfa
 ///     "title": "Weather", "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
 ///     "actions": {"forecast": {"forms": [{"href": "https://weather.example/a2a", "subprotocol": "a2a"}]}}
 /// });
-/// let card: serde_json::Value = serde_json::from_slice(&from_thing(&thing, Generation::V1)?.json).unwrap();
+/// let card: serde_json::Value = serde_json::from_slice(&from_thing(&thing, Generation::V1)?.bytes).unwrap();
 /// assert_eq!(card["supportedInterfaces"][0]["url"], "https://weather.example/a2a");
 /// assert_eq!(card["skills"][0]["id"], "forecast");
 /// # Ok::<(), agentdex::Error>(())

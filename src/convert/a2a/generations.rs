@@ -17,20 +17,14 @@ use super::{
     members,
 };
 use crate::{
-    convert::shape::{self, Findings},
-    td::{Path, Violation},
+    convert::{
+        Rendition,
+        shape::{self, Findings},
+    },
+    td::Path,
 };
 
 type Object = Map<String, Value>;
-
-/// A card in the shape that was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendition {
-    /// The card as JSON text.
-    pub json: Vec<u8>,
-    /// What could not be said; pointers are into the card that was converted.
-    pub warnings: Vec<Violation>,
-}
 
 /// Converts a card to the other generation.
 pub(super) fn translate(card: &Card) -> Rendition {
@@ -45,7 +39,7 @@ pub(super) fn translate(card: &Card) -> Rendition {
     translation.drop_signatures();
     let Translation { mut members, findings, .. } = translation;
     shape::complete(&mut members, members::of_card(target));
-    Rendition { json: serde_json::to_vec(&members).unwrap_or_default(), warnings: findings.into_list() }
+    Rendition { bytes: serde_json::to_vec(&members).unwrap_or_default(), warnings: findings.into_list() }
 }
 
 struct Translation<'c> {

@@ -30,6 +30,7 @@ mod export;
 mod export_forms;
 mod export_schemes;
 mod export_security;
+mod format;
 mod forms;
 mod generation_security;
 mod generations;
@@ -42,13 +43,15 @@ mod requirements;
 mod rest;
 mod schemes;
 mod security;
+pub(super) mod signs;
 mod skills;
 mod thing;
 mod unsafe_urls;
 
 use std::{fmt, str::FromStr};
 
-pub use self::{card::Card, export::from_thing, generations::Rendition};
+pub(super) use self::format::FORMAT;
+pub use self::{card::Card, export::from_thing};
 use crate::{Error, td::Report, td::Violation};
 
 /// The namespace that the prefix `a2a` stands for in descriptions.

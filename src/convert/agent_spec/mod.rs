@@ -14,6 +14,7 @@ mod export;
 mod faults;
 mod fields;
 mod findings;
+mod format;
 mod graph;
 mod identity;
 mod inference;
@@ -36,6 +37,7 @@ mod types;
 mod version;
 mod yaml_text;
 
+pub(super) use self::format::FORMAT;
 pub use self::{
     export::from_thing,
     thing::{AGENT_SPEC_CONTEXT, AGENT_SPEC_NAMESPACE},
@@ -68,7 +70,7 @@ impl Protocol {
     pub const ALL: [Protocol; 2] = [Protocol::Http, Protocol::A2a];
 
     /// Its name in parameters and flags.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Protocol::Http => "http",
             Protocol::A2a => "a2a",

@@ -1,108 +1,18 @@
 //! The schemas of other formats, and of the results of importing them.
 
-use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Violation;
 
-/// An Open Agent Spec configuration. Other members are preserved.
+/// Where a document is. It is fetched, registered, and looked at again from time to time.
 #[derive(ToSchema)]
-#[schema(example = json!({
-    "agentspec_version": "25.4.1",
-    "component_type": "Agent",
-    "id": "weather",
-    "name": "Weather agent",
-    "description": "Answers questions about the weather",
-    "llm_config": {"component_type": "OpenAiConfig", "id": "llm", "name": "llm", "model_id": "gpt-5"},
-    "system_prompt": "Answer in one sentence.",
-}))]
-pub(in crate::http) struct AgentSpec {
-    component_type: Option<String>,
-    agentspec_version: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    description: Option<String>,
-}
-
-/// An A2A agent card of any version, here in the shape of 1.0. Other members are preserved.
-#[derive(Deserialize, ToSchema)]
-#[schema(rename_all = "camelCase", example = json!({
-    "name": "Weather agent",
-    "description": "Answers questions about the weather",
-    "version": "1.0.0",
-    "supportedInterfaces": [
-        {"url": "https://weather.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
-    ],
-    "capabilities": {"streaming": true},
-    "defaultInputModes": ["text/plain"],
-    "defaultOutputModes": ["text/plain"],
-    "skills": [{"id": "forecast", "name": "Forecast", "description": "Tells the weather", "tags": ["weather"]}],
-}))]
-pub(in crate::http) struct AgentCard {
-    name: String,
-    description: String,
-    version: String,
-    /// Of 1.0.
-    #[schema(value_type = Option<Vec<Object>>)]
-    supported_interfaces: Option<()>,
-    /// Of 0.2 and 0.3.
-    url: Option<String>,
-    #[schema(value_type = Vec<Object>)]
-    skills: (),
-}
-
-/// Where a document is. It is fetched, registered, and polled for changes.
-#[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://weather.example"}))]
 pub(in crate::http) struct DocumentUrl {
     /// Absolute, with `http` or `https`: of the document, or of the agent that serves it at a well-known place.
     url: String,
 }
 
-/// A card, or where one is.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub(in crate::http) enum AgentCardOrUrl {
-    Card(AgentCard),
-    Url(DocumentUrl),
-}
-
-/// An LMOS capability file.
-#[derive(Deserialize, ToSchema)]
-#[schema(rename_all = "camelCase", example = json!({
-    "id": "billing-agent",
-    "supportedTenants": ["de"],
-    "supportedChannels": ["web"],
-    "capabilities": [{"name": "view-bill", "version": "1.2.0", "description": "Shows the last bill"}],
-}))]
-pub(in crate::http) struct CapabilityFile {
-    id: Option<String>,
-    description: Option<String>,
-    supported_tenants: Option<Vec<String>>,
-    supported_channels: Option<Vec<String>>,
-    capabilities: Vec<FileCapability>,
-}
-
-/// A capability in a capability file.
-#[derive(Deserialize, ToSchema)]
-pub(in crate::http) struct FileCapability {
-    id: Option<String>,
-    name: String,
-    /// A semantic version.
-    version: String,
-    description: Option<String>,
-    examples: Option<Vec<String>>,
-}
-
-/// A capability file, or where one is.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub(in crate::http) enum CapabilityFileOrUrl {
-    File(CapabilityFile),
-    Url(DocumentUrl),
-}
-
-/// A URL that an agent was imported from and that is polled. Moments are in RFC 3339.
+/// A URL that is followed. Moments are in RFC 3339.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "id": "urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
@@ -126,7 +36,7 @@ pub(in crate::http) struct TrackedSource {
     source: String,
     /// The URL at the end of its redirects, if there are any; without its query.
     location: Option<String>,
-    /// `a2a` or `lmos-capabilities`.
+    /// The name of its format, such as `a2a`.
     format: String,
     /// `current`, or `stale` once polls failed repeatedly.
     status: String,

@@ -4,11 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
     Error, Result,
-    convert::{
-        Conversion, Format,
-        a2a::{self, Card},
-        lmos_capabilities,
-    },
+    convert::{Conversion, Format, ImportOptions, Input},
     fetch::{Fetcher, shown},
     signature::TrustedKeys,
 };
@@ -79,14 +75,12 @@ impl fmt::Debug for Tracking {
 
 /// Converts the formats that agents serve themselves at well-known places.
 fn convert(fetched: &FetchedDocument<'_>) -> Result<Conversion> {
-    let (id, base) = (fetched.id.map(str::to_owned), fetched.base.map(str::to_owned));
-    match fetched.format {
-        Format::A2a => Card::parse(fetched.document)?.to_thing(&a2a::Options { id, base }),
-        Format::LmosCapabilities => {
-            lmos_capabilities::to_thing(fetched.document, &lmos_capabilities::Options { id, base })
+    match fetched.format.import().filter(|import| import.tracking.is_some()) {
+        Some(import) => {
+            import.to_things(&Input::json(fetched.document), &ImportOptions::of_fetched(fetched.id, fetched.base))
         }
-        format => {
-            let reason = format!("{format} documents can be imported, but not tracked by URL");
+        None => {
+            let reason = format!("{} documents can be imported, but not tracked by URL", fetched.format);
             Err(Error::FetchRefused { url: shown(fetched.url), reason })
         }
     }

@@ -101,7 +101,7 @@ impl Poller {
     async fn try_poll(&self, source: &TrackedSource, original: &[u8], now: Timestamp) -> Result<Polled> {
         // Of a card that had secrets, or was imported by hand in the meantime, something else is stored than was
         // signed: to be checked, it has to be fetched again.
-        let is_as_sent = source.format != Format::A2a || source.hash() == Some(&digest(original));
+        let is_as_sent = !source.format.is_signed() || source.hash() == Some(&digest(original));
         let known = if is_as_sent { source.validators() } else { Validators::default() };
         let request = request(&source.source, source.format);
         match self.tracking.fetcher.fetch_if_changed(&request, &known).await? {
@@ -139,7 +139,7 @@ impl Poller {
     }
 
     async fn receive(&self, fetched: Fetched, format: Format, id: Option<&str>, now: Timestamp) -> Result<NewDocument> {
-        if format != Format::A2a {
+        if !format.is_signed() {
             return self.convert(fetched, format, id, None).await;
         }
         match self.check_fetched(&fetched, now).await {
@@ -184,7 +184,7 @@ impl Poller {
         now: Timestamp,
     ) -> Result<Polled> {
         let mut assessment = None;
-        if source.format == Format::A2a {
+        if source.format.is_signed() {
             let card = read(&known.bytes).await?;
             let found = self.trust.check(&self.tracking.fetcher, &card, Some(&known.url), now).await?;
             if found.verification.status == Status::Valid {
@@ -229,19 +229,15 @@ async fn read(document: &[u8]) -> Result<Document> {
 
 fn request(url: &str, format: Format) -> Request {
     let request = Request::new(url);
-    match format {
-        Format::A2a => request.accept("application/a2a+json, application/json;q=0.9"),
-        _ => request,
+    match format.tracking().and_then(|tracking| tracking.accept) {
+        Some(accept) => request.accept(accept),
+        None => request,
     }
 }
 
 /// The well-known paths of the documents of a format.
 pub(super) fn well_known(format: Format) -> &'static [&'static str] {
-    match format {
-        Format::A2a => &["/.well-known/agent-card.json", "/.well-known/agent.json"],
-        Format::LmosCapabilities => &["/.well-known/capabilities.json"],
-        _ => &[],
-    }
+    format.tracking().map_or(&[], |tracking| tracking.well_known)
 }
 
 /// Whether the document may be at another place of the site in spite of a failure.

@@ -9,7 +9,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Conversion, Format, Source,
+    Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Source, Syntax,
+    Tracking,
+    descriptor::{Sign, as_it_is, no_version, repeated, report_on},
+    looks::look_of,
     place::place,
     shape::{self, Findings, Kind, Member},
     signs,
@@ -24,6 +27,52 @@ use crate::{
 };
 
 type Object = Map<String, Value>;
+
+pub(super) const FORMAT: Descriptor = Descriptor {
+    name: "lmos-capabilities",
+    noun: "an LMOS capability file",
+    recognized_by: "`capabilities` with names and versions",
+    signs: &[Sign::likely(signs::is_capability_file)],
+    import: Some(Import {
+        summary: "Register the agent of an LMOS capability file, and track the file's URL",
+        description: "",
+        media_types: &[("application/json", Syntax::Json)],
+        schema: include_str!("schema.json"),
+        parameters: &[
+            Parameter::id("The id of the Thing, instead of that of the file"),
+            Parameter::source(
+                "The URL that the file in the body is from; the id is made of it where the file has none",
+            ),
+        ],
+        takes_components: false,
+        tracking: Some(Tracking { accept: None, well_known: &["/.well-known/capabilities.json"], is_signed: false }),
+        to_things: |input, options| {
+            let text = |name| options.text(name).map(str::to_owned);
+            let json = input.syntax.to_json(input.bytes)?;
+            to_thing(json.as_bytes(), &Options { id: text("id"), base: text("base") })
+        },
+        validate,
+    }),
+    export: Some(Export {
+        path: "lmos-capabilities",
+        summary: "Read a Thing as an LMOS capability file",
+        description: "The file that it was imported from; of other descriptions one that is made of their capabilities.",
+        media_types: &[("application/json", None)],
+        versions: &[],
+        read_version: no_version,
+        max_age: Some(60),
+        from_thing: |thing, _| {
+            from_thing(thing).map(|file| Rendition { bytes: file.into_bytes(), warnings: Vec::new() })
+        },
+        in_version: as_it_is,
+    }),
+};
+
+/// A file without an id is valid too.
+fn validate(input: &Input<'_>, _: &ImportOptions) -> Result<Report> {
+    let options = Options { id: Some("urn:agentdex:unknown".to_owned()), base: None };
+    Ok(report_on(to_thing(input.syntax.to_json(input.bytes)?.as_bytes(), &options)?))
+}
 
 const FILE: &[Member] = &[
     Member::optional("id", Kind::Text),
@@ -90,10 +139,7 @@ pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
         Source { format: Format::LmosCapabilities, media_type: "application/json".into(), bytes: json.to_vec() };
     let thing = describe(id, &members, options).finish(source)?;
     warn_of_versions(&members, &mut findings);
-    let repeated = duplicates.into_iter().map(|pointer| {
-        Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
-    });
-    let warnings = repeated.chain(findings.into_list()).collect();
+    let warnings = duplicates.into_iter().map(repeated).chain(findings.into_list()).collect();
     Ok(Conversion { things: vec![thing], warnings })
 }
 
@@ -105,14 +151,12 @@ fn invalid(rule: &'static str, message: &str) -> Error {
 fn diagnose(file: &Object) -> Result<()> {
     let list = file.get("capabilities").and_then(Value::as_array);
     let is_list = list.is_some_and(|list| list.is_empty() || list.iter().any(Value::is_object));
-    let is_like_card = signs::is_card(file) || file.contains_key("skills") || file.contains_key("supportedInterfaces");
-    let other = signs::sign_of(file).filter(|sign| sign.format != Some(Format::LmosCapabilities));
-    let looks = match other {
-        Some(sign) if sign.is_certain => Some(sign.words(file)),
-        _ if is_like_card => Some("an A2A agent card".to_owned()),
-        _ if is_list => return Ok(()),
-        other => other.map(|sign| sign.words(file)),
-    };
+    let look = look_of(file).filter(|look| look.format != Some(Format::LmosCapabilities));
+    // What hardly says anything says nothing beside a list of capabilities.
+    if is_list && look.is_none_or(|look| !look.is_certain() && look.format.is_none()) {
+        return Ok(());
+    }
+    let looks = look.map(|look| look.words(file));
     let missing = if is_list { "" } else { "it has no list of `capabilities`" };
     let looks = looks.map(|looks| format!("it looks like {looks}")).unwrap_or_default();
     let between = if missing.is_empty() || looks.is_empty() { "" } else { "; " };

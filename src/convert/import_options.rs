@@ -1,0 +1,137 @@
+//! What may be said beside a document that is imported: parameters of the REST API and flags of the
+//! commands, by the table of its format.
+
+use fluent_uri::Iri;
+
+use super::Format;
+use crate::td;
+
+/// Something that may be said beside a document of a format.
+#[derive(Debug)]
+pub struct Parameter {
+    /// The name of the parameter; of a flag with `-` for `_`.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: ParameterKind,
+    /// What it is for, in one sentence without an end.
+    pub help: &'static str,
+    /// Whether it matters for what is valid, and not only for what is made of it.
+    pub is_for_validation: bool,
+}
+
+/// What the value of a parameter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// Any text.
+    Text,
+    /// The id of a Thing.
+    Id,
+    /// The URL that the document is from; whoever reads the Thing may read it.
+    Source,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words, the first unless another is given.
+    Choice(&'static [&'static str]),
+}
+
+impl Parameter {
+    /// The id that the one Thing of a document gets.
+    pub(super) const fn id(help: &'static str) -> Parameter {
+        Parameter { name: "id", kind: ParameterKind::Id, help, is_for_validation: false }
+    }
+
+    /// The URL that a document is from.
+    pub(super) const fn source(help: &'static str) -> Parameter {
+        Parameter { name: "base", kind: ParameterKind::Source, help, is_for_validation: false }
+    }
+
+    pub(super) const fn new(name: &'static str, kind: ParameterKind, help: &'static str) -> Parameter {
+        Parameter { name, kind, help, is_for_validation: false }
+    }
+}
+
+/// What is said beside a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    values: Vec<(&'static str, String)>,
+    thing_model: bool,
+}
+
+/// A value that a parameter can't have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct InvalidOption {
+    /// The name of the parameter.
+    pub name: String,
+    /// What is wrong with its value.
+    pub message: String,
+}
+
+impl ImportOptions {
+    /// Sets a parameter of a format.
+    ///
+    /// # Errors
+    /// [`InvalidOption`] for a value that it can't have; also where the format has no such parameter.
+    pub fn set(&mut self, format: Format, name: &str, value: &str) -> Result<(), InvalidOption> {
+        let invalid = |message: String| Err(InvalidOption { name: name.to_owned(), message });
+        let parameters = format.import().map_or(&[][..], |import| import.parameters);
+        let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) else {
+            return invalid(format!("`{name}` is not a parameter of the format {format}"));
+        };
+        let value = match parameter.kind {
+            ParameterKind::Text => value.to_owned(),
+            ParameterKind::Id => match td::normalize_id(value) {
+                Ok(id) => id.into_owned(),
+                Err(error) => return invalid(error.to_string()),
+            },
+            ParameterKind::Source if is_public_url(value) => value.to_owned(),
+            ParameterKind::Source => {
+                return invalid(format!(
+                    "`{name}` must be an absolute URL with http or https, and without credentials"
+                ));
+            }
+            ParameterKind::Flag if ["true", "false", ""].contains(&value) => value.to_owned(),
+            ParameterKind::Flag => return invalid(format!("`{name}` is {value:?}, but must be true or false")),
+            ParameterKind::Choice(words) if words.contains(&value) => value.to_owned(),
+            ParameterKind::Choice(words) => {
+                return invalid(format!("`{name}` is {value:?}, but must be one of {}", words.join(", ")));
+            }
+        };
+        self.values.push((parameter.name, value));
+        Ok(())
+    }
+
+    /// Sets the id and the source of a document that was fetched.
+    pub fn of_fetched(id: Option<&str>, source: Option<&str>) -> ImportOptions {
+        let values = [("id", id), ("base", source)];
+        let given = values.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
+        ImportOptions { values: given.collect(), thing_model: false }
+    }
+
+    /// Makes Thing Models where no endpoint is known, if the format can.
+    pub fn thing_model(mut self, thing_model: bool) -> ImportOptions {
+        self.thing_model = thing_model;
+        self
+    }
+
+    /// The value of a parameter.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether a flag is set.
+    pub fn flag(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|value| value != "false")
+    }
+
+    pub(super) fn makes_thing_models(&self) -> bool {
+        self.thing_model
+    }
+}
+
+fn is_public_url(text: &str) -> bool {
+    Iri::parse(text).is_ok_and(|url| {
+        let is_web = ["http", "https"].iter().any(|scheme| url.scheme().as_str().eq_ignore_ascii_case(scheme));
+        is_web && url.authority().is_some_and(|authority| !authority.host().is_empty() && !authority.has_userinfo())
+    })
+}

@@ -1,0 +1,96 @@
+//! What documents look like that are found where a description of an agent is looked for: one of our
+//! formats, or something else.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Format,
+    descriptor::{Certainty, Sign},
+    signs::*,
+};
+
+type Object = Map<String, Value>;
+
+/// What a document looks like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    name: &'static str,
+    /// The format that it is in, if that is one of ours.
+    pub(super) format: Option<Format>,
+    certainty: Certainty,
+}
+
+impl Look {
+    /// Whether it is nothing else.
+    pub(super) fn is_certain(&self) -> bool {
+        self.certainty == Certainty::Certain
+    }
+
+    /// What the document looks like, in words.
+    pub(super) fn words(&self, object: &Object) -> String {
+        let type_ = object.get("@type").and_then(Value::as_str).filter(|_| self.name == SCHEMA_ORG);
+        let Some(type_) = type_ else { return self.name.to_owned() };
+        let name = type_.rsplit(['/', ':']).next().unwrap_or(type_);
+        format!("a schema.org {}", name.chars().take(80).collect::<String>())
+    }
+}
+
+const SCHEMA_ORG: &str = "a schema.org description";
+
+type Other = (&'static str, fn(&Object) -> bool);
+
+const CERTAIN_OTHERS: &[Other] = &[("an OpenAPI document", is_openapi)];
+
+/// Documents around one of ours.
+const AROUND: &[Other] = &[
+    ("a list of agent cards, which are imported one by one", is_list_of_cards),
+    ("an answer that has the card in `result`", |o| o.contains_key("jsonrpc") || has_card_in(o, "result")),
+    ("an object that has the card in `agentCard`", |o| has_card_in(o, "agentCard")),
+    ("an object that has the card in `card`", |o| has_card_in(o, "card")),
+    ("an object that has the card in `data`", |o| has_card_in(o, "data")),
+];
+
+const OTHERS: &[Other] = &[
+    ("a description of an MCP server", is_mcp),
+    ("a plugin manifest", |o| has_any(o, &["name_for_model", "name_for_human", "description_for_model"])),
+    ("metadata of an OAuth server", is_oauth_metadata),
+    ("a set of keys (JWKS)", |o| is_array(o, "keys")),
+    ("a manifest of a web application", is_web_manifest),
+    ("a JSON Schema", is_json_schema),
+    ("a package.json", is_package),
+    (SCHEMA_ORG, has_schema_org),
+    ("an error message", is_error),
+];
+
+/// What a document looks like, what says most first.
+fn looks(object: &Object) -> impl Iterator<Item = Look> {
+    let of_formats = |wanted: Certainty| {
+        Format::ALL.iter().filter_map(move |&format| {
+            let is_seen = |sign: &Sign| sign.certainty == wanted && (sign.is_seen)(object);
+            let descriptor = format.descriptor();
+            let seen = descriptor.signs.iter().any(is_seen);
+            seen.then_some(Look { name: descriptor.noun, format: Some(format), certainty: wanted })
+        })
+    };
+    let others = |others: &'static [Other], certainty: Certainty| {
+        let seen = others.iter().filter(|(_, is_seen)| is_seen(object));
+        seen.map(move |&(name, _)| Look { name, format: None, certainty })
+    };
+    of_formats(Certainty::Certain)
+        .chain(others(CERTAIN_OTHERS, Certainty::Certain))
+        .chain(of_formats(Certainty::Strong))
+        .chain(others(AROUND, Certainty::Likely))
+        .chain(of_formats(Certainty::Likely))
+        .chain(others(OTHERS, Certainty::Likely))
+        .chain(of_formats(Certainty::Weak))
+}
+
+/// What a document looks like most.
+pub(super) fn look_of(object: &Object) -> Option<Look> {
+    looks(object).next()
+}
+
+/// What a document certainly is; several where it contradicts itself.
+pub(super) fn certain_looks(object: &Object) -> impl Iterator<Item = Look> {
+    looks(object).take_while(Look::is_certain)
+}

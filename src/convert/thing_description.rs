@@ -1,0 +1,16 @@
+//! What Thing Descriptions are, for the table of formats: they are Things already.
+
+use super::{
+    Descriptor,
+    descriptor::Sign,
+    signs::{is_like_thing, is_thing_description},
+};
+
+pub(super) const FORMAT: Descriptor = Descriptor {
+    name: "td",
+    noun: "a W3C Thing Description",
+    recognized_by: "the `@context` of W3C WoT, or `securityDefinitions`",
+    signs: &[Sign::certain(is_thing_description), Sign::weak(is_like_thing)],
+    import: None,
+    export: None,
+};
