@@ -10,6 +10,7 @@ mod http;
 mod import;
 mod layers;
 mod lmos_capabilities;
+mod mcp_server;
 mod mqtt;
 mod process;
 mod registry;

@@ -14,6 +14,8 @@ macro_rules! list_formats {
             A2a = a2a,
             /// An LMOS capability file.
             LmosCapabilities = lmos_capabilities,
+            /// server.json or a Server Card of an MCP server.
+            McpServer = mcp_server,
         }
     };
 }

@@ -12,6 +12,7 @@ mod import_options;
 mod json_text;
 pub mod lmos_capabilities;
 mod looks;
+pub mod mcp_server;
 mod place;
 mod redaction;
 mod shape;

@@ -182,7 +182,7 @@ fn is_thing(path: &str) -> bool {
     !is_batch(path) && end_of(path).is_none()
 }
 
-/// What a Thing has besides its description.
+/// What a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
     [history::END, imports::REFRESH].into_iter().chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }

@@ -10,6 +10,7 @@ mod events;
 mod import;
 mod imports;
 mod list;
+mod mcp_servers;
 mod node_wot;
 mod problems;
 mod search;

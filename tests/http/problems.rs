@@ -180,6 +180,7 @@ fn document_in_another_format_hears_which_endpoint_takes_it() {
     for (path, document, endpoint) in [
         ("/things", &card, "/import/a2a"),
         ("/import/agent-spec", &card, "/import/a2a"),
+        ("/import/mcp-server", &card, "/import/a2a"),
         ("/import/a2a", &td, "/things"),
     ] {
         let call = registry.call("POST", path).body("application/json", document.to_string());

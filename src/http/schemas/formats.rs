@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::Violation;
 
-/// Where a document is. It is fetched, registered, and looked at again from time to time.
+/// Where a document is. It is fetched, registered, and polled for changes.
 #[derive(ToSchema)]
 #[schema(example = json!({"url": "https://weather.example"}))]
 pub(in crate::http) struct DocumentUrl {

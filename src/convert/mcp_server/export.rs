@@ -1,0 +1,225 @@
+//! Things as descriptions of MCP servers: of one that was one, or that has forms with the subprotocol `mcp`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Kind, MCP_NAMESPACE,
+    input::{is_secret, objects, text, variables_in},
+    terms::{own_name, unprefixed},
+};
+use crate::{
+    Error, Result,
+    convert::{Format, Rendition, shape::Findings},
+    td::Path,
+};
+
+type Object = Map<String, Value>;
+
+/// The most characters of a description.
+const LONGEST_DESCRIPTION: usize = 100;
+/// The most remotes.
+const MOST_REMOTES: usize = 100;
+
+/// Makes `server.json` or a Server Card of a Thing Description.
+///
+/// # Errors
+/// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages.
+pub fn from_thing(thing: &Value, kind: Kind) -> Result<Rendition> {
+    let not_expressible =
+        |reason: &str| Error::NotExpressible { format: Format::McpServer.name(), reason: reason.to_owned() };
+    let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object"))?;
+    let mut findings = Findings::default();
+    let mut server: Object =
+        members.iter().filter_map(|(name, value)| Some((own_name(name)?.to_owned(), unprefixed(value)))).collect();
+    for package in server.get_mut("packages").and_then(Value::as_array_mut).into_iter().flatten() {
+        package.as_object_mut().map(|package| package.remove("command"));
+    }
+    let remotes = remotes(members);
+    if remotes.is_empty() {
+        server.remove("remotes");
+    } else if !is_same(server.get("remotes"), &remotes) {
+        server.insert("remotes".to_owned(), remotes.into());
+    }
+    if !["remotes", "packages"].iter().any(|name| server.contains_key(*name)) {
+        return Err(not_expressible("/actions: an MCP server has forms with the subprotocol mcp, or packages"));
+    }
+    add_metadata(members, &mut server, &mut findings);
+    let made = as_kind(server, kind);
+    Ok(Rendition { warnings: findings.into_list(), ..made })
+}
+
+/// The members in the shape of a kind.
+pub(super) fn as_kind(mut server: Object, kind: Kind) -> Rendition {
+    server.insert("$schema".to_owned(), kind.schema().into());
+    if kind == Kind::ServerCard {
+        server.remove("packages");
+        server.remove("tools");
+    }
+    Rendition { bytes: serde_json::to_vec(&server).unwrap_or_default(), warnings: Vec::new() }
+}
+
+/// Whether the remotes that are noted are those of the forms.
+fn is_same(noted: Option<&Value>, remotes: &[Value]) -> bool {
+    let secrets = |remote: &Value| -> BTreeSet<String> {
+        let remote = remote.as_object().into_iter();
+        let secret = remote.flat_map(|remote| objects(remote, "headers")).filter(|header| is_secret(header));
+        secret.filter_map(|header| text(header, "name")).map(str::to_owned).collect()
+    };
+    let places = |remotes: &[Value]| -> Vec<(Value, Value, BTreeSet<String>)> {
+        remotes.iter().map(|remote| (remote["url"].clone(), remote["type"].clone(), secrets(remote))).collect()
+    };
+    noted.and_then(Value::as_array).is_some_and(|noted| places(noted) == places(remotes))
+}
+
+fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
+    let of_thing = |name: &str| text(thing, name).map(str::to_owned);
+    let title = of_thing("title").unwrap_or_default();
+    let name = server.get("name").and_then(Value::as_str).map(str::to_owned);
+    let name = name.or_else(|| of_thing("id")?.strip_prefix(MCP_NAMESPACE).map(str::to_owned));
+    let name = name.unwrap_or_else(|| made_name(server, &title, findings));
+    if title != name {
+        server.insert("title".to_owned(), title.as_str().into());
+    }
+    server.insert("name".to_owned(), name.into());
+    let mut description = of_thing("description").unwrap_or(title);
+    if description.chars().count() > LONGEST_DESCRIPTION {
+        let message = || format!("only its first {LONGEST_DESCRIPTION} characters are in the document");
+        findings.add(&Path::ROOT.member("description"), "description-length", message);
+        description = description.chars().take(LONGEST_DESCRIPTION - 1).chain(['…']).collect();
+    }
+    server.insert("description".to_owned(), description.into());
+    let version = thing.get("version").and_then(|version| version.get("instance")?.as_str()).unwrap_or_else(|| {
+        findings.add(&Path::ROOT.member("version"), "version", || "there is none; 0.0.0 stands for it".into());
+        "0.0.0"
+    });
+    server.insert("version".to_owned(), version.into());
+    let links = || objects(thing, "links");
+    let related = |relations: &'static [&'static str]| {
+        links().filter(move |link| text(link, "rel").is_some_and(|rel| relations.contains(&rel)))
+    };
+    if let Some(url) = related(&["service-doc", "help"]).find_map(|link| text(link, "href")) {
+        server.insert("websiteUrl".to_owned(), url.into());
+    }
+    let icon = |link: &Object| {
+        let mut icon = json!({"src": text(link, "href")?});
+        if let Some(media_type) = text(link, "type") {
+            icon["mimeType"] = media_type.into();
+        }
+        Some(icon)
+    };
+    let icons: Vec<Value> = related(&["icon"]).filter_map(icon).collect();
+    if !icons.is_empty() {
+        server.insert("icons".to_owned(), icons.into());
+    }
+}
+
+/// A name of a Thing that has none: the host of its first remote in reverse, and its title.
+fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
+    let url = objects(server, "remotes").find_map(|remote| text(remote, "url")).unwrap_or_default();
+    let host = url.split("//").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or("localhost");
+    let space: Vec<&str> = host.rsplit('.').collect();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let own: String = title.chars().map(plain).collect();
+    let own = own.trim_matches('-');
+    let name = format!("{}/{}", space.join("."), if own.is_empty() { "server" } else { own });
+    findings.add(&Path::ROOT, "server-name", || format!("the Thing has no name of a server; {name:?} stands for it"));
+    name
+}
+
+/// The remotes that the forms of actions lead to, each once.
+fn remotes(thing: &Object) -> Vec<Value> {
+    let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
+    let mut known = BTreeSet::new();
+    let mut remotes = Vec::new();
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
+    for action in actions.filter_map(|(_, action)| action.as_object()) {
+        let variables = action.get("uriVariables").and_then(Value::as_object);
+        for form in objects(action, "forms").filter(|form| text(form, "subprotocol") == Some("mcp")) {
+            let Some(url) = text(form, "href").filter(|url| url.starts_with("http")) else { continue };
+            let transport = text(form, "mcp:transport").unwrap_or("streamable-http");
+            let is_new = known.insert((url.to_owned(), transport.to_owned()));
+            if is_new && remotes.len() < MOST_REMOTES {
+                remotes.push(remote(url, transport, form, thing, definitions, variables));
+            }
+        }
+    }
+    remotes
+}
+
+fn remote(
+    url: &str,
+    transport: &str,
+    form: &Object,
+    thing: &Object,
+    definitions: Option<&Object>,
+    variables: Option<&Object>,
+) -> Value {
+    let mut remote = json!({"type": transport, "url": url});
+    let input = |name: &str| {
+        let schema = variables.and_then(|variables| variables.get(name)?.as_object());
+        schema.map_or_else(Object::new, input)
+    };
+    let named: Object = variables_in(url).map(|name| (name.to_owned(), input(name).into())).collect();
+    if !named.is_empty() {
+        remote["variables"] = named.into();
+    }
+    let mut headers = Vec::new();
+    for header in objects(form, "htv:headers") {
+        let Some(name) = text(header, "htv:fieldName") else { continue };
+        let value = text(header, "htv:fieldValue").unwrap_or_default();
+        let inner: Object = variables_in(value).map(|name| (name.to_owned(), input(name).into())).collect();
+        let mut written = json!({"name": name, "value": value});
+        if !inner.is_empty() {
+            written["variables"] = inner.into();
+        }
+        headers.push(written);
+    }
+    let security = form.get("security").or_else(|| thing.get("security"));
+    let names = security.map(|names| names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice));
+    let defined = |name: &Value| definitions.and_then(|all| all.get(name.as_str()?)?.as_object());
+    for definition in names.into_iter().flatten().filter_map(defined) {
+        match definition.get("oneOf").and_then(Value::as_array) {
+            Some(options) => {
+                headers.extend(options.iter().filter_map(defined).filter_map(|one| secret_header(one, false)));
+            }
+            None => headers.extend(secret_header(definition, true)),
+        }
+    }
+    if !headers.is_empty() {
+        remote["headers"] = headers.into();
+    }
+    remote
+}
+
+/// A data schema as an input.
+fn input(schema: &Object) -> Object {
+    let mut input = Object::new();
+    for (from, to) in [("description", "description"), ("default", "default"), ("enum", "choices")] {
+        input.extend(schema.get(from).map(|value| (to.to_owned(), value.clone())));
+    }
+    input
+}
+
+/// The header that a security definition asks for.
+fn secret_header(definition: &Object, is_required: bool) -> Option<Value> {
+    let name = text(definition, "name");
+    let mut header = match text(definition, "scheme")? {
+        "bearer" => json!({"name": name.unwrap_or("Authorization"), "value": "Bearer {token}"}),
+        "basic" => json!({"name": name.unwrap_or("Authorization"), "value": "Basic {credentials}"}),
+        "apikey" if text(definition, "in") == Some("header") => json!({"name": name?}),
+        _ => return None,
+    };
+    if let Some(description) = text(definition, "description") {
+        header["description"] = description.into();
+    }
+    if let Some(value) = text(definition, "mcp:value") {
+        header["value"] = value.into();
+    }
+    if is_required {
+        header["isRequired"] = true.into();
+    }
+    header["isSecret"] = true.into();
+    Some(header)
+}

@@ -1,0 +1,69 @@
+//! MCP servers: `server.json` of the MCP registry and Server Cards, as Things and back.
+//!
+//! Both have the same members, but that a card has no `packages`. Each tool is an action, called at every
+//! remote; of a server that lists no tools the one action is named after the server and takes the name of
+//! the tool. What a Thing Description has no place for keeps its name with the prefix `mcp:`, at any depth,
+//! since JSON-LD would take bare members (`type`) for others.
+//!
+//! | term | where | what |
+//! |---|---|---|
+//! | `mcp:transport` | form | the type of the remote: `streamable-http` or `sse` |
+//! | `mcp:method`, `mcp:tool` | form | the method of the protocol that is called, and the tool |
+//! | `mcp:name` | Thing | the name of the server, in reverse-DNS form |
+//! | `mcp:packages` | Thing | how to get and run it, each with `mcp:command` |
+
+mod export;
+mod format;
+mod input;
+mod read;
+mod remote;
+mod run;
+mod schema;
+mod terms;
+mod thing;
+mod tool;
+
+pub(super) use self::format::FORMAT;
+pub use self::{export::from_thing, read::Server};
+
+/// The namespace that the prefix `mcp` stands for in descriptions.
+pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
+
+/// How a document becomes a Thing.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The id of the Thing; without one it is made of the name of the server.
+    pub id: Option<String>,
+}
+
+/// The kinds of documents that describe a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `server.json` of the MCP registry.
+    ServerJson,
+    /// A Server Card, which a server has beside its own URL.
+    ServerCard,
+}
+
+impl Kind {
+    /// The name as a version to be exported.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::ServerJson => "server.json",
+            Kind::ServerCard => "server-card",
+        }
+    }
+
+    /// The schema that a document of it names.
+    fn schema(self) -> &'static str {
+        match self {
+            Kind::ServerJson => "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+            Kind::ServerCard => "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        }
+    }
+
+    /// The kind of that name.
+    fn named(name: &str) -> Option<Kind> {
+        [Kind::ServerJson, Kind::ServerCard].into_iter().find(|kind| kind.name() == name)
+    }
+}

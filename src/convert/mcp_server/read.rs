@@ -1,0 +1,164 @@
+//! A description of an MCP server that was read: its members as the schema of 2025-12-11 has them.
+
+use serde_json::{Map, Value};
+
+use super::{Kind, input, schema::SERVER};
+use crate::{
+    Error, Result,
+    convert::{
+        Format,
+        descriptor::repeated,
+        looks::look_of,
+        shape::{self, Findings},
+        signs,
+    },
+    td::{Path, Report, Violation},
+};
+
+type Object = Map<String, Value>;
+
+/// A description of an MCP server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    bytes: Vec<u8>,
+    members: Object,
+    kind: Kind,
+    warnings: Vec<Violation>,
+}
+
+impl Server {
+    /// Reads `server.json` of any schema, or a Server Card.
+    ///
+    /// ```
+    /// use agentdex::convert::mcp_server::{Options, Server};
+    ///
+    /// let server = Server::parse(br#"{
+    ///     "name": "com.example/weather", "description": "Tells the weather", "version": "1.0.0",
+    ///     "remotes": [{"type": "streamable-http", "url": "https://weather.example/mcp"}]
+    /// }"#)?;
+    /// let conversion = server.to_thing(&Options::default())?;
+    /// assert_eq!(conversion.things[0].id, "urn:agentdex:mcp:com.example/weather");
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`] for what is no such document, and those of
+    /// [`Document::parse`](crate::td::Document::parse).
+    pub fn parse(json: &[u8]) -> Result<Server> {
+        let (value, duplicates) = signs::parse(json)?.into_parts();
+        let Value::Object(mut members) = value else {
+            return Err(invalid("not-an-mcp-server", "it is not an object"));
+        };
+        let mut findings = Findings::default();
+        read_older_members(&mut members, &mut findings);
+        shape::respell(&mut members, SERVER, &Path::ROOT, &mut findings);
+        diagnose(&members)?;
+        shape::mend(&mut members, SERVER, &Path::ROOT, &mut findings);
+        let is_changed = input::redact(&mut members, &mut findings);
+        check(&members, &mut findings);
+        let bytes = match is_changed {
+            true => serde_json::to_vec(&members).unwrap_or_default(),
+            false => json.to_vec(),
+        };
+        let schema = members.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let kind = if schema.contains("server-card") { Kind::ServerCard } else { Kind::ServerJson };
+        let warnings = duplicates.into_iter().map(repeated).chain(findings.into_list()).collect();
+        Ok(Server { bytes, members, kind, warnings })
+    }
+
+    /// Whether it is `server.json` or a Server Card.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What is odd about it; pointers are into the document.
+    pub fn warnings(&self) -> &[Violation] {
+        &self.warnings
+    }
+
+    pub(super) fn members(&self) -> &Object {
+        &self.members
+    }
+
+    /// The document as it came, without the secrets that it had.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+}
+
+fn invalid(rule: &'static str, message: &str) -> Error {
+    let message = format!("not {}: {message}", Format::McpServer.descriptor().noun);
+    let violations = vec![Violation::new("", rule, message)];
+    Error::InvalidSource { format: Format::McpServer.name(), report: Report { violations, ..Report::default() } }
+}
+
+fn diagnose(members: &Object) -> Result<()> {
+    let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
+    let has_name = members.get("name").is_some_and(|name| name.as_str().is_some_and(|name| !name.is_empty()));
+    match look {
+        Some(look) if look.is_certain() || look.format.is_some() => {
+            Err(invalid("not-an-mcp-server", &format!("it looks like {}", look.words(members))))
+        }
+        _ if !has_name => Err(invalid("not-an-mcp-server", "`name` is missing, such as `com.example/weather`")),
+        _ => Ok(()),
+    }
+}
+
+/// Members that schemas before 2025-09-16 had elsewhere.
+fn read_older_members(members: &mut Object, findings: &mut Findings) {
+    let detail = members.get("version_detail").and_then(|detail| detail.get("version")).cloned();
+    if let Some(version) = detail
+        && !members.contains_key("version")
+    {
+        let message = || "`version_detail.version` is read as `version`".into();
+        findings.add(&Path::ROOT.member("version_detail"), "member-spelling", message);
+        members.insert("version".to_owned(), version);
+        members.remove("version_detail");
+    }
+    let Some(Value::Array(packages)) = members.get_mut("packages") else { return };
+    let list = Path::ROOT.member("packages");
+    for (index, package) in packages.iter_mut().enumerate().filter_map(|(i, one)| Some((i, one.as_object_mut()?))) {
+        for (old, new) in [("registry_name", "registryType"), ("name", "identifier")] {
+            let is_new = package.contains_key(new) || package.contains_key(&shape::snake_case(new));
+            if let (Some(value), false) = (package.get(old).cloned(), is_new) {
+                findings
+                    .add(&list.index(index).member(old), "member-spelling", || format!("`{old}` is read as `{new}`"));
+                package.remove(old);
+                package.insert(new.to_owned(), value);
+            }
+        }
+    }
+}
+
+/// What the current schema demands.
+fn check(members: &Object, findings: &mut Findings) {
+    let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut warn = |name: &str, rule: &'static str, message: String| {
+        findings.add(&Path::ROOT.member(name), rule, || message);
+    };
+    let schema = text("$schema");
+    if let Some(dated) = schema.split("/schemas/").nth(1).and_then(|rest| rest.split('/').next())
+        && !["2025-12-11", "v1"].contains(&dated)
+    {
+        warn("$schema", "schema-version", format!("written for the schema of {dated}, read as that of 2025-12-11"));
+    }
+    let name = text("name");
+    let is_part = |part: &str, more: &[u8]| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+    };
+    if !name.split_once('/').is_some_and(|(space, own)| is_part(space, b".-") && is_part(own, b"._-")) {
+        warn("name", "server-name", format!("{name:?} is not in reverse-DNS form, such as com.example/weather"));
+    }
+    let length = text("description").chars().count();
+    if length > 100 {
+        warn("description", "description-length", format!("{length} characters, but registries take 100 at most"));
+    }
+    let version = text("version");
+    if version == "latest" || version.starts_with(['^', '~', '>', '<', '=']) || version.contains('*') {
+        warn("version", "version", format!("{version:?} is not the version of one server, but a range"));
+    }
+}

@@ -1,0 +1,71 @@
+//! `POST /import/mcp-server` and `GET /things/{id}/mcp-server`.
+
+use agentdex::convert::Format;
+use serde_json::json;
+
+use crate::support::{Page, TestRegistry};
+
+fn server() -> serde_json::Value {
+    json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": "com.example/tides", "description": "High and low water", "version": "1.0.0",
+        "remotes": [{"type": "streamable-http", "url": "https://tides.example/mcp"}],
+        "packages": [{"registryType": "npm", "identifier": "tides", "version": "1.0.0", "transport": {"type": "stdio"}}],
+    })
+}
+
+#[test]
+fn server_becomes_a_thing_and_comes_back() {
+    let registry = TestRegistry::start();
+    let text = format!("{:#}\n", server());
+    let call = registry.call("POST", "/import/mcp-server");
+    let answer = call.body("application/json", text.clone()).send().expect(201);
+    let id = "urn:agentdex:mcp:com.example/tides";
+    assert_eq!(answer.json()["created"], json!([id]));
+    let path = "/things/urn:agentdex:mcp:com.example%2Ftides/mcp-server";
+    let read = registry.get(path).expect(200);
+    assert_eq!((read.text(), read.header("content-type").as_str()), (text.as_str(), "application/json"));
+    assert_eq!(read.header("cache-control"), "max-age=60");
+    let found = registry.get("/search?consistent=true&capability=tides&protocol=mcp&format=mcp-server").expect(200);
+    assert_eq!(found.json()["hits"][0]["id"], id);
+}
+
+#[test]
+fn a_server_card_is_for_those_who_ask() {
+    let registry = TestRegistry::start();
+    let call = registry.call("POST", "/import/mcp-server");
+    call.body("application/mcp-server-card+json", server().to_string()).send().expect(201);
+    let path = "/things/urn:agentdex:mcp:com.example%2Ftides/mcp-server";
+    let by_type = registry.call("GET", path).header("accept", "application/mcp-server-card+json").send().expect(200);
+    let by_version = registry.get(&format!("{path}?version=server-card")).expect(200);
+    for card in [by_type, by_version] {
+        assert_eq!(card.header("content-type"), "application/mcp-server-card+json");
+        assert!(card.json()["$schema"].as_str().unwrap().contains("server-card"));
+        assert_eq!((card.json().get("packages"), &card.json()["remotes"]), (None, &server()["remotes"]));
+    }
+    registry.get(&format!("{path}?version=2")).problem(400, "invalid-parameter");
+}
+
+#[test]
+fn server_is_fetched_and_tracked() {
+    let page = Page::start(&server());
+    let registry = TestRegistry::tracking();
+    let body = json!({"url": page.site.url("")}).to_string();
+    registry.call("POST", "/import/mcp-server").body("application/json", body).send().expect(201);
+    let tracked = registry.get("/imports/urn:agentdex:mcp:com.example%2Ftides").expect(200).json();
+    assert_eq!((&tracked["format"], &tracked["source"]), (&json!("mcp-server"), &json!(page.site.url("/server-card"))));
+}
+
+#[test]
+fn every_format_is_in_the_openapi_document() {
+    let registry = TestRegistry::start();
+    let paths = registry.get("/openapi.json").expect(200).json()["paths"].clone();
+    for (format, import) in Format::imports() {
+        let operation = &paths[format!("/import/{format}")]["post"];
+        let known: Vec<_> = operation["parameters"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
+        assert!(import.parameters.iter().all(|parameter| known.contains(&json!(parameter.name))), "{operation}");
+    }
+    for (_, export) in Format::exports() {
+        assert!(paths[format!("/things/{{id}}/{}", export.path)]["get"].is_object(), "{}", export.path);
+    }
+}

@@ -1,0 +1,225 @@
+//! MCP servers: server.json and Server Cards, read, turned into Things, and back.
+
+use std::{fs, path::PathBuf};
+
+use agentdex::{
+    Error,
+    convert::{
+        Format,
+        mcp_server::{Kind, Options, Server, from_thing},
+    },
+    td::{self, Identity, Strictness, Violation},
+};
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mcp_server");
+    fs::read(folder.join(format!("{name}.json"))).unwrap()
+}
+
+fn parsed(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+/// The Thing of a document, which is admitted as it is, and what was odd.
+fn thing(document: &[u8]) -> (Value, Vec<Violation>) {
+    let mut conversion = Server::parse(document).unwrap().to_thing(&Options::default()).unwrap();
+    assert_eq!(conversion.things.len(), 1);
+    let converted = conversion.things.remove(0);
+    let text = converted.description.text().to_owned();
+    let admission = td::admit(converted.description, Identity::Own, Strictness::Strict);
+    let admission = admission.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(admission.thing.id(), converted.id);
+    assert!(admission.warnings.is_empty(), "{:#?}\n{text}", admission.warnings);
+    (admission.thing.value().clone(), conversion.warnings)
+}
+
+fn rules(warnings: &[Violation]) -> Vec<(&str, &str)> {
+    warnings.iter().map(|warning| (warning.rule.as_ref(), warning.pointer.as_str())).collect()
+}
+
+fn exported(thing: &Value, kind: Kind) -> Value {
+    parsed(&from_thing(thing, kind).unwrap().bytes)
+}
+
+#[test]
+fn each_tool_is_an_action_at_each_remote() {
+    let (thing, warnings) = thing(&fixture("remote"));
+    assert_eq!(rules(&warnings), []);
+    assert_eq!(thing["id"], "urn:agentdex:mcp:com.example/timetable");
+    assert_eq!(thing["@type"], json!(["lmos:Tool", "mcp:Server"]));
+    assert_eq!((&thing["title"], &thing["version"]), (&json!("Timetable"), &json!({"instance": "2.1.0"})));
+    let keys: Vec<_> = td::capabilities(&thing).iter().map(|capability| capability.key().to_owned()).collect();
+    assert_eq!(keys, ["find_stop", "next_departures"]);
+    let action = &thing["actions"]["next_departures"];
+    assert_eq!((&action["safe"], &action["title"]), (&json!(true), &json!("Next departures")));
+    let limit = json!({"minimum": 1, "oneOf": [{"type": "integer"}, {"type": "null"}]});
+    assert_eq!(action["input"]["properties"]["limit"], limit);
+    assert_eq!(
+        action["forms"][0],
+        json!({
+            "op": "invokeaction", "href": "https://{region}.timetable.example/mcp", "subprotocol": "mcp",
+            "contentType": "application/json", "htv:methodName": "POST", "mcp:transport": "streamable-http",
+            "mcp:method": "tools/call", "mcp:tool": "next_departures", "security": ["Authorization"],
+            "htv:headers": [{"htv:fieldName": "X-Language", "htv:fieldValue": "{language}"}],
+        })
+    );
+    assert_eq!(action["forms"][1]["mcp:transport"], "sse");
+    let region = json!({"type": "string", "description": "Where", "enum": ["eu", "us"], "default": "eu"});
+    assert_eq!(action["uriVariables"]["region"], region);
+    assert_eq!(action["uriVariables"]["language"]["default"], "en");
+}
+
+#[test]
+fn secret_headers_are_security_schemes() {
+    let (thing, _) = thing(&fixture("remote"));
+    assert_eq!(
+        thing["securityDefinitions"],
+        json!({
+            "Authorization": {"scheme": "bearer", "in": "header", "name": "Authorization", "description": "A token of yours"},
+            "X-Api-Key": {"scheme": "apikey", "in": "header", "name": "X-Api-Key"},
+            "auto_sc": {"scheme": "auto"},
+        })
+    );
+    assert_eq!(thing["security"], "auto_sc");
+}
+
+#[test]
+fn a_server_that_lists_no_tools_has_an_action_of_its_own_name() {
+    let (thing, warnings) = thing(&fixture("card"));
+    assert_eq!(rules(&warnings), []);
+    let actions: Vec<_> = thing["actions"].as_object().unwrap().keys().collect();
+    assert_eq!(actions, ["tides"]);
+    assert_eq!(thing["actions"]["tides"]["input"]["required"], json!(["name"]));
+    // Nobody says what it takes to be let in.
+    assert_eq!(thing["securityDefinitions"], json!({"auto_sc": {"scheme": "auto"}}));
+}
+
+#[test]
+fn the_schema_of_2025_07_09_is_read_with_warnings() {
+    let (thing, warnings) = thing(&fixture("packages_2025_07_09"));
+    let rules = rules(&warnings);
+    assert!(rules.contains(&("schema-version", "/$schema")), "{rules:?}");
+    assert!(rules.iter().any(|(rule, _)| *rule == "member-spelling"), "{rules:?}");
+    let [npm, oci] = thing["mcp:packages"].as_array().unwrap().as_slice() else { panic!("{thing}") };
+    assert_eq!(npm["mcp:command"], json!(["npx", "-y", "@example/files@1.0.2", "<folder>", "--mode", "read"]));
+    assert_eq!(oci["mcp:command"], json!(["docker", "run", "-p", "8080:8080", "ghcr.io/example/files:1.0.2"]));
+    assert_eq!(npm["mcp:transport"]["mcp:type"], "stdio");
+    assert_eq!(thing["lmos:capabilities"], json!([{"lmos:id": "files"}]));
+    assert!(thing.get("actions").is_none());
+}
+
+#[test]
+fn documents_come_back_from_their_things() {
+    for (name, kind) in [("remote", Kind::ServerJson), ("card", Kind::ServerCard)] {
+        let bytes = fixture(name);
+        let server = Server::parse(&bytes).unwrap();
+        assert_eq!((server.kind(), server.bytes()), (kind, bytes.as_slice()));
+        let (thing, _) = thing(&bytes);
+        let (mut again, mut expected) = (exported(&thing, kind), parsed(&bytes));
+        // The sizes of icons have no place in a link.
+        for document in [&mut again, &mut expected] {
+            if let Some(icon) = document["icons"].get_mut(0).and_then(Value::as_object_mut) {
+                icon.remove("sizes");
+            }
+            document.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        }
+        assert_eq!(again, expected, "{name}");
+    }
+    let (thing, _) = thing(&fixture("packages_2025_07_09"));
+    let again = exported(&thing, Kind::ServerJson);
+    assert_eq!(again["packages"][0]["identifier"], "@example/files");
+    assert!(again["packages"][0].get("command").is_none());
+    assert_eq!(exported(&thing, Kind::ServerCard).get("packages"), None);
+}
+
+#[test]
+fn what_was_changed_in_the_thing_is_changed_in_the_document() {
+    let (mut thing, _) = thing(&fixture("remote"));
+    thing["title"] = "Trains".into();
+    thing["description"] = "x".repeat(150).into();
+    for form in ["next_departures", "find_stop"] {
+        thing["actions"][form]["forms"] = json!([{"href": "https://new.example/mcp", "subprotocol": "mcp"}]);
+    }
+    thing["security"] = "X-Api-Key".into();
+    let rendition = from_thing(&thing, Kind::ServerJson).unwrap();
+    assert_eq!(rules(&rendition.warnings), [("description-length", "/description")]);
+    let server = parsed(&rendition.bytes);
+    assert_eq!(server["title"], "Trains");
+    assert_eq!(server["description"].as_str().unwrap().chars().count(), 100);
+    let header = json!({"name": "X-Api-Key", "isRequired": true, "isSecret": true});
+    let remote = json!({"type": "streamable-http", "url": "https://new.example/mcp", "headers": [header]});
+    assert_eq!(server["remotes"], json!([remote]));
+    assert!(Server::parse(&rendition.bytes).unwrap().warnings().is_empty());
+}
+
+#[test]
+fn things_that_never_were_servers_are_told_what_is_missing() {
+    let plain = json!({"title": "Lamp", "actions": {"on": {"forms": [{"href": "https://lamp.example"}]}}});
+    match from_thing(&plain, Kind::ServerJson) {
+        Err(Error::NotExpressible { format: "mcp-server", reason }) => assert!(reason.contains("subprotocol mcp")),
+        other => panic!("{other:?}"),
+    }
+    let mut server = plain;
+    server["actions"]["on"]["forms"][0]["subprotocol"] = "mcp".into();
+    let rendition = from_thing(&server, Kind::ServerJson).unwrap();
+    assert_eq!(parsed(&rendition.bytes)["name"], "example.lamp/lamp");
+    assert_eq!(rules(&rendition.warnings), [("server-name", ""), ("version", "/version")]);
+}
+
+#[test]
+fn values_of_secret_inputs_are_not_kept() {
+    let mut document = parsed(&fixture("remote"));
+    document["remotes"][1]["headers"][0]["value"] = "hunter2".into();
+    document["remotes"][0]["headers"][0]["variables"]["token"]["default"] = "hunter3".into();
+    let server = Server::parse(document.to_string().as_bytes()).unwrap();
+    let found = rules(server.warnings());
+    assert!(found.contains(&("secret", "/remotes/1/headers/0/value")), "{found:?}");
+    assert!(found.contains(&("secret", "/remotes/0/headers/0/variables/token/default")), "{found:?}");
+    let conversion = server.to_thing(&Options::default()).unwrap();
+    let kept = String::from_utf8_lossy(&conversion.things[0].source.bytes).into_owned();
+    assert!(!kept.contains("hunter") && !conversion.things[0].description.text().contains("hunter"));
+}
+
+#[test]
+fn documents_of_other_kinds_are_refused_by_their_name() {
+    for (document, words) in [
+        (json!([]), "not an object"),
+        (json!({"remotes": []}), "`name` is missing"),
+        (json!({"name": "a", "url": "https://a.example", "skills": [{"id": "a"}]}), "an A2A agent card"),
+        (json!({"component_type": "Agent", "name": "a"}), "an Open Agent Spec configuration"),
+    ] {
+        let refusal = Server::parse(document.to_string().as_bytes()).unwrap_err().to_string();
+        assert!(refusal.contains(words), "{refusal}");
+    }
+}
+
+#[test]
+fn odd_members_are_reported() {
+    let odd = json!({
+        "name": "timetable", "description": "x".repeat(101), "version": "latest",
+        "remotes": [{"type": "sse", "url": "javascript:alert(1)"}, {"type": "sse", "url": "https://u:p@a.example/"}],
+    });
+    let (thing, warnings) = thing(odd.to_string().as_bytes());
+    let mut found = rules(&warnings);
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            ("description-length", "/description"),
+            ("server-name", "/name"),
+            ("url-broken", "/remotes/0/url"),
+            ("url-broken", "/remotes/1/url"),
+            ("version", "/version"),
+        ]
+    );
+    assert!(thing.get("actions").is_none());
+}
+
+#[test]
+fn they_are_detected() {
+    for name in ["remote", "card", "packages_2025_07_09"] {
+        let text = String::from_utf8(fixture(name)).unwrap();
+        assert_eq!(agentdex::convert::detect(&text).unwrap(), Format::McpServer, "{name}");
+    }
+}
