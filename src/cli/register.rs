@@ -227,7 +227,7 @@ impl Registration<'_> {
         if self.fetched.tracking().is_none() {
             let tracked = Format::ALL.iter().copied().filter(|format| format.tracking().is_some());
             bail!(
-                "documents of the format {} are registered from files; what a registry fetches and follows is {}",
+                "documents of the format {} are registered from files; what a registry fetches and tracks is {}",
                 self.fetched,
                 Format::names(tracked)
             );

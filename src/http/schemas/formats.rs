@@ -12,7 +12,7 @@ pub(in crate::http) struct DocumentUrl {
     url: String,
 }
 
-/// A URL that is followed. Moments are in RFC 3339.
+/// A URL that an agent was imported from and that is polled. Moments are in RFC 3339.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "id": "urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
