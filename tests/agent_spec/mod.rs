@@ -1,6 +1,7 @@
 //! Open Agent Spec: reading, validating and mapping configurations.
 
 mod beside;
+mod calls;
 mod corpus;
 mod fields;
 mod fixtures;
@@ -9,6 +10,7 @@ mod mapping;
 mod properties;
 mod references;
 mod rules;
+mod sdk;
 mod versions;
 
 use agentdex::{

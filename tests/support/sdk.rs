@@ -15,6 +15,14 @@ pub fn run_python(program: &str, input: &str) -> Option<String> {
         .or_else(|| skipped("needs a python3 (or AGENTDEX_PYTHON) with a2a-sdk, cryptography and pyjwt"))
 }
 
+/// What a Python program writes, with an argument, that reads `input` and needs the SDK of Agent Spec and a
+/// processor of JSON-LD.
+pub fn run_agent_spec(program: &str, argument: &str, input: &str) -> Option<String> {
+    let python = env::var_os("AGENTDEX_AGENT_SPEC_PYTHON").unwrap_or_else(|| "python3".into());
+    run(Command::new(python).args(["-c", program, argument]), input)
+        .or_else(|| skipped("needs a python3 (or AGENTDEX_AGENT_SPEC_PYTHON) with pyagentspec 26.3.1 and pyld"))
+}
+
 /// What a JavaScript module writes that reads `input`, beside the SDK.
 pub fn run_javascript(program: &str, input: &str) -> Option<String> {
     env::var_os("AGENTDEX_A2A_JS")

@@ -5,9 +5,12 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
+use serde_json::Value;
+
 use super::{
     Configuration, Options,
     effort::Effort,
+    export::{DESCRIPTION, from_thing},
     findings::{Findings, Spot},
     graph::{Graph, Key},
     inference::Inference,
@@ -56,10 +59,14 @@ impl Configuration {
         let graph = Graph::read(main, beside, options.profile, &mut findings);
         let inference = rules::check(&graph, &mut findings);
         if !findings.is_valid() {
-            return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report: findings.into_report() });
+            let report = self.with_way_out(findings.into_report(), options.profile);
+            return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });
         }
         let secrets = Secrets::of(main, beside, options.publish_prompts);
         secrets.report(&mut findings);
+        if let Some(thing) = self.exported_thing(&secrets)? {
+            return Ok(Conversion { things: vec![thing], warnings: findings.into_report().warnings });
+        }
         let Some(clean) = secrets.documents_without(main, beside)? else {
             return self.map(
                 &Prepared { graph: &graph, inference: &inference, secrets: &secrets, base },
@@ -72,6 +79,24 @@ impl Configuration {
         let graph = Graph::read(main, beside, options.profile, &mut Findings::default());
         let inference = rules::check(&graph, &mut Findings::default());
         self.map(&Prepared { graph: &graph, inference: &inference, secrets: &secrets, base }, options, findings)
+    }
+
+    /// The Thing that the configuration was exported from, if it is what that is exported as.
+    fn exported_thing(&self, secrets: &Secrets) -> Result<Option<ConvertedThing>> {
+        let metadata = self.main.value.get("metadata").and_then(|metadata| metadata.get(DESCRIPTION));
+        let Some(description) = metadata.filter(|_| secrets.has_none()) else { return Ok(None) };
+        let text = match description {
+            Value::String(text) => text.clone(),
+            description => description.to_string(),
+        };
+        let Ok(description) = Document::parse(text.as_bytes()) else { return Ok(None) };
+        let Some(id) = description.value().get("id").and_then(Value::as_str).map(str::to_owned) else {
+            return Ok(None);
+        };
+        if !from_thing(description.value()).is_ok_and(|exported| exported == self.main.value) {
+            return Ok(None);
+        }
+        Ok(Some(ConvertedThing { id, description, source: stored::document(&self.main, secrets) }))
     }
 
     /// Makes Things of a configuration that is valid and has no secrets any more.

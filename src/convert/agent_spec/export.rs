@@ -28,7 +28,7 @@ use crate::{
 /// The version of the language that has all that is written here.
 const VERSION: &str = "25.4.2";
 /// The member of the metadata that the description is kept in.
-const DESCRIPTION: &str = "thingDescription";
+pub(super) const DESCRIPTION: &str = "thingDescription";
 /// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.
 const DEEPEST_KEPT: usize = 56;
 

@@ -145,9 +145,28 @@ impl Configuration {
     /// # Ok::<(), agentdex::Error>(())
     /// ```
     pub fn validate(&self, profile: Profile) -> Report {
+        self.with_way_out(self.judge(profile), profile)
+    }
+
+    fn judge(&self, profile: Profile) -> Report {
         let mut findings = Findings::default();
         let graph = Graph::read(&self.main, &self.beside, profile, &mut findings);
         rules::check(&graph, &mut findings);
         findings.into_report()
+    }
+
+    /// The report, which says so if only the text of the language demands something.
+    fn with_way_out(&self, mut report: Report, profile: Profile) -> Report {
+        if profile == Profile::Spec
+            && let Some(first) = report.violations.first_mut()
+            && self.judge(Profile::Sdk).is_valid()
+        {
+            first.message = format!(
+                "{} (only the text of the language demands this: `--profile sdk`, `?profile=sdk`, takes the configuration \
+                 as the language's SDK does)",
+                first.message
+            );
+        }
+        report
     }
 }

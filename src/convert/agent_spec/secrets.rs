@@ -25,6 +25,11 @@ impl Secrets {
         Secrets(documents.iter().map(|document| Redacted::of(document, &marks)).collect())
     }
 
+    /// Whether nothing is hidden, prompts aside.
+    pub(super) fn has_none(&self) -> bool {
+        self.0.iter().all(Redacted::has_no_secrets)
+    }
+
     /// Warns of everything that is hidden.
     pub(super) fn report(&self, findings: &mut Findings) {
         for (document, redacted) in self.0.iter().enumerate() {
@@ -42,7 +47,7 @@ impl Secrets {
     /// The documents without secrets, but with prompts: what they ask for is an input. None if there are no
     /// secrets.
     pub(super) fn documents_without(&self, main: &Source, beside: &[Source]) -> Result<Option<(Source, Vec<Source>)>> {
-        if self.0.iter().all(Redacted::has_no_secrets) {
+        if self.has_none() {
             return Ok(None);
         }
         let mut sources = Vec::with_capacity(self.0.len());

@@ -1,6 +1,7 @@
 //! Open Agent Spec configurations as Things.
 
 mod collection;
+mod jsonld;
 mod secrets;
 mod stored;
 mod things;

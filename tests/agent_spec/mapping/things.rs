@@ -459,3 +459,45 @@ fn headers_that_are_not_shown_are_told() {
     assert_eq!(form["agentspec:headers"]["@value"], json!({"X-All": "{{all}}"}));
     assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "X-Plain", "htv:fieldValue": "v1"}]));
 }
+
+#[test]
+fn exported_things_come_back_the_same() {
+    let action =
+        |href: &str| json!({"forms": [{"op": "invokeaction", "href": href, "contentType": "application/json"}]});
+    let actions = [
+        json!({"ask": action("https://h/ask")}),
+        json!({"ask": action("https://h/ask"), "tell": action("https://h/tell")}),
+    ];
+    for actions in actions {
+        let td = json!({
+            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:two", "title": "Both ways",
+            "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}}, "security": "nosec_sc", "actions": actions,
+        });
+        let configuration = agentdex::convert::agent_spec::from_thing(&td).unwrap();
+        for profile in [Profile::Spec, Profile::Sdk] {
+            assert_eq!(thing(&configuration, &Options { profile, ..options() }), td);
+        }
+    }
+}
+
+#[test]
+fn refusals_of_the_text_alone_name_the_way_out() {
+    let start = json!({"component_type": "StartNode", "id": "s", "name": "s"});
+    let end = json!({"component_type": "EndNode", "id": "e", "name": "e"});
+    let mut flow = json!({
+        "component_type": "Flow", "agentspec_version": "25.4.1", "id": "f", "name": "f", "start_node": start, "nodes": [start, end],
+        "control_flow_connections": [{"component_type": "ControlFlowEdge", "id": "c", "name": "c", "from_node": start, "to_node": end}],
+    });
+    flow["inputs"] = json!([{"title": "x", "type": "string"}]);
+    flow["start_node"]["inputs"] = flow["inputs"].clone();
+    let sdk = Options { profile: Profile::Sdk, ..options() };
+    for document in [&flow] {
+        let Err(Error::InvalidSource { report, .. }) = convert(document, &options()) else { continue };
+        let names_it = report.to_string().contains("--profile sdk");
+        assert_eq!(names_it, convert(document, &sdk).is_ok(), "{report}");
+    }
+    let mut tool = remote_tool();
+    tool["http_method"] = 3.into();
+    let report = refusal(&tool, &options());
+    assert_eq!(report.to_string().contains("--profile sdk"), convert(&tool, &sdk).is_ok(), "{report}");
+}
