@@ -113,7 +113,7 @@ fn start_etcd(directory: &Path) -> Outcome<Option<Server>> {
     let version = String::from_utf8_lossy(&version.stdout);
     let name =
         version.lines().next().unwrap_or_default().replace("etcd Version:", "etcd").to_owned() + ", JSON gateway";
-    let free = || Ok::<_, std::io::Error>(TcpListener::bind("127.0.0.1:0")?.local_addr()?);
+    let free = || TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let (address, peer) = (free()?, free()?);
     let process = Command::new("etcd")
         .arg("--data-dir")

@@ -117,7 +117,7 @@ fn event_latency(data: &Path, changes: usize) -> Outcome {
 /// The moments at which events arrive.
 fn listen(address: SocketAddr) -> Outcome<Receiver<Instant>> {
     let mut socket = TcpStream::connect(address)?;
-    socket.write_all(b"GET /events HTTP/1.1\r\nHost: bench\r\n\r\n")?;
+    socket.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
     let mut lines = BufReader::new(socket).lines();
     while lines.next().transpose()?.is_some_and(|line| !line.starts_with(": alive")) {}
     let (events, heard) = channel();
@@ -182,7 +182,7 @@ impl Drop for Server {
 fn request(address: SocketAddr, count: usize) -> Outcome {
     let mut socket = TcpStream::connect(address)?;
     socket.set_nodelay(true)?;
-    let head = format!("GET {PATH} HTTP/1.1\r\nHost: bench\r\nAccept: */*\r\n\r\n");
+    let head = format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n");
     let mut answer = Vec::new();
     for _ in 0..count {
         socket.write_all(head.as_bytes())?;

@@ -246,14 +246,33 @@ impl RegistryClient {
     }
 
     /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:
-    /// `limit`, `offset` and the search filters.
+    /// `limit`, `offset` and the search filters. Where the registry serves a large `limit` in pages, all of
+    /// them are read.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn summaries(&self, parameters: &[(&str, &str)]) -> Result<Vec<Summary>> {
-        let request = self.request(Method::GET, "things", &[&[("view", "summary")], parameters].concat());
-        let text = text(self.send(request).await?).await?;
-        read(&text, "a list of summaries")
+        let limit = parameters.iter().find(|(name, _)| *name == "limit").and_then(|(_, limit)| limit.parse().ok());
+        let mut summaries: Vec<Summary> = Vec::new();
+        let mut page = Some(self.request(Method::GET, "things", &[&[("view", "summary")], parameters].concat()));
+        while let Some(request) = page {
+            let response = self.send(request).await?;
+            let next = self.next_page(&response);
+            summaries.extend(read::<Vec<Summary>>(&text(response).await?, "a list of summaries")?);
+            page = next.filter(|_| limit.is_some_and(|limit| summaries.len() < limit));
+        }
+        summaries.truncate(limit.unwrap_or(usize::MAX));
+        Ok(summaries)
+    }
+
+    /// The request for the page that a response links to with `rel="next"`, at the registry itself.
+    fn next_page(&self, response: &Response) -> Option<RequestBuilder> {
+        let links = response.headers().get_all(header::LINK).iter().filter_map(|links| links.to_str().ok());
+        let mut links = links.flat_map(|links| links.split(", "));
+        let target =
+            links.find_map(|link| link.strip_suffix("; rel=\"next\"")?.strip_prefix('<')?.strip_suffix('>'))?;
+        let url = response.url().join(target).ok().filter(|url| url.origin() == self.base.origin())?;
+        Some(self.http.request(Method::GET, url))
     }
 
     /// The body of `GET /things` piece by piece, however many Things there are.

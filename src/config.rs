@@ -30,6 +30,13 @@ pub const DEFAULT_REFRESH_INTERVAL: u64 = 60 * 60;
 /// How many failures in a row make an import stale, by default.
 pub const DEFAULT_STALE_AFTER: u32 = 5;
 
+/// How many seconds a client may take to send the head of a request, by default.
+pub const DEFAULT_HEAD_TIMEOUT: u64 = 10;
+/// How many seconds a client may send nothing of a body that is waited for, by default.
+pub const DEFAULT_BODY_TIMEOUT: u64 = 30;
+/// How many seconds a client may take nothing of a response, by default.
+pub const DEFAULT_WRITE_TIMEOUT: u64 = 60;
+
 /// Whether documents are fixed or refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -42,6 +42,21 @@ impl ServerProcess {
         ServerProcess::start_with(command, data, arguments)
     }
 
+    /// The same with so many file descriptors, which it can't raise.
+    #[cfg(unix)]
+    pub fn start_with_descriptors(data: &Path, arguments: &[&str], descriptors: usize) -> ServerProcess {
+        let program = agentdex();
+        let mut command = Command::new("sh");
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.arg("-c").arg(format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"")).arg(program.get_program());
+        ServerProcess::start_with(command, data, arguments)
+    }
+
     fn start_with(mut command: Command, data: &Path, arguments: &[&str]) -> ServerProcess {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");

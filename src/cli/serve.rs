@@ -1,6 +1,7 @@
-//! `agentdex serve`: the registry with its doors, until it is asked to stop.
+//! `agentdex serve`: the registry with its listeners, until it is asked to stop.
 
 mod banner;
+mod descriptors;
 mod logging;
 
 use std::{
@@ -77,6 +78,27 @@ pub(super) struct Arguments {
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
+    /// Name that clients reach the server by, beside localhost and addresses; * for every name; can be repeated
+    #[arg(long, value_name = "HOST")]
+    allowed_host: Vec<String>,
+    /// Maximum number of HTTP connections [default: half of the file descriptors, at most 16384]
+    #[arg(long, value_name = "NUMBER")]
+    max_connections: Option<usize>,
+    /// Maximum number of HTTP connections from one address that isn't loopback [default: half of all]
+    #[arg(long, value_name = "NUMBER")]
+    max_connections_per_client: Option<usize>,
+    /// Maximum number of event streams, long polls and WebSockets [default: three quarters of all connections]
+    #[arg(long, value_name = "NUMBER")]
+    max_streams: Option<usize>,
+    /// How long a client may take to send the head of a request [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    head_timeout: Option<u64>,
+    /// How long a client may send nothing of a body [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    body_timeout: Option<u64>,
+    /// How long a client may read nothing of a response [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    write_timeout: Option<u64>,
     /// How log lines look on standard error; RUST_LOG says which [default: text]
     #[arg(long, value_name = "text|json")]
     log_format: Option<LogFormat>,
@@ -130,6 +152,13 @@ impl Arguments {
             min_ttl: self.min_ttl,
             max_ttl: self.max_ttl,
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
+            allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),
+            max_connections: self.max_connections,
+            max_connections_per_client: self.max_connections_per_client,
+            max_streams: self.max_streams,
+            head_timeout: self.head_timeout,
+            body_timeout: self.body_timeout,
+            write_timeout: self.write_timeout,
             log_format: self.log_format,
             public_url: self.public_url,
             allow_fetch: Some(self.allow_fetch).filter(|entries| !entries.is_empty()),
@@ -154,6 +183,7 @@ pub(super) fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(settings: Settings) -> anyhow::Result<()> {
+    descriptors::raise_limit();
     let stop = stop::signal().context("catching signals")?;
     // The port first, so that a start that can't succeed changes nothing in the data directory.
     let socket = listen(&settings.listen)?;
@@ -197,11 +227,22 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 }
 
 fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http::Options {
+    let defaults = http::Options::default();
+    let listen_name = http::name_in_listen_address(&settings.listen).map(str::to_owned);
     http::Options {
         cors_origins: settings.cors_origins.clone(),
+        allowed_hosts: settings.allowed_hosts.iter().cloned().chain(listen_name).collect(),
+        limits: http::Limits {
+            max_connections: settings.max_connections,
+            max_connections_per_client: settings.max_connections_per_client,
+            max_streams: settings.max_streams,
+            head_timeout: Duration::from_secs(settings.head_timeout),
+            body_timeout: Duration::from_secs(settings.body_timeout),
+            write_timeout: Duration::from_secs(settings.write_timeout),
+        },
         public_url: settings.public_url.clone(),
         mqtt: endpoint.map(mqtt::Endpoint::handle),
-        ..http::Options::default()
+        ..defaults
     }
 }
 
@@ -209,13 +250,15 @@ fn listen(address: &str) -> anyhow::Result<TcpListener> {
     let hint = "choose another address with --listen; port 0 takes a free one";
     let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
     socket.set_nonblocking(true)?;
-    warn_of_strangers(socket.local_addr()?);
+    warn_of_remote_clients(socket.local_addr()?);
     Ok(socket)
 }
 
 /// A default port that is taken costs MQTT, one that was asked for costs the start.
 fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<mqtt::Endpoint>> {
-    let options = mqtt::EndpointOptions { prefix: settings.mqtt_prefix.clone(), ..mqtt::EndpointOptions::default() };
+    let defaults = mqtt::EndpointOptions::default();
+    let max_connections = defaults.max_connections.min(descriptors::limit().map_or(usize::MAX, |limit| limit / 4));
+    let options = mqtt::EndpointOptions { prefix: settings.mqtt_prefix.clone(), max_connections, ..defaults };
     let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
     let endpoint = match &settings.mqtt {
         MqttDoor::Closed => return Ok(None),
@@ -229,13 +272,15 @@ fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Op
             bound => bound?,
         },
     };
-    warn_of_strangers(endpoint.local_addr());
+    warn_of_remote_clients(endpoint.local_addr());
     Ok(Some(endpoint))
 }
 
-fn warn_of_strangers(address: SocketAddr) {
+fn warn_of_remote_clients(address: SocketAddr) {
     if !address.ip().is_loopback() {
-        tracing::warn!("{address} is open to other machines, and agentdex asks nobody who they are: see SECURITY.md");
+        tracing::warn!(
+            "{address} is open to other machines, and agentdex does not authenticate clients: see SECURITY.md"
+        );
     }
 }
 

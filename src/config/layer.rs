@@ -62,6 +62,20 @@ layer! {
     max_ttl: u64 = number,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
+    /// Names that requests may have in `Host`.
+    allowed_host: Vec<String> = list,
+    /// The most HTTP connections at a time.
+    max_connections: usize = number,
+    /// The most HTTP connections of one client address.
+    max_connections_per_client: usize = number,
+    /// The most event streams, long polls and MQTT connections over WebSocket at a time.
+    max_streams: usize = number,
+    /// How many seconds a client may take to send the head of a request.
+    head_timeout: u64 = number,
+    /// How many seconds a client may send nothing of a body that is waited for.
+    body_timeout: u64 = number,
+    /// How many seconds a client may take nothing of a response.
+    write_timeout: u64 = number,
     /// How log lines look.
     log_format: LogFormat = parse,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
@@ -129,7 +143,7 @@ impl Variables<'_> {
 
     fn number<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let Some((origin, value)) = self.find(key) else { return Ok(None) };
-        let message = || format!("{value:?} is no whole number, such as 60");
+        let message = || format!("{value:?} is not a whole number; for example 60");
         value.parse().map(Some).map_err(|_| Error::InvalidSetting { origin, message: message() })
     }
 

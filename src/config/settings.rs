@@ -8,8 +8,9 @@ use std::{
 };
 
 use super::{
-    DEFAULT_DATA, DEFAULT_FETCH_TIMEOUT, DEFAULT_FILE, DEFAULT_LISTEN, DEFAULT_MQTT_PREFIX, DEFAULT_REFRESH_INTERVAL,
-    DEFAULT_STALE_AFTER, Layer, LogFormat, MqttDoor, Validation,
+    DEFAULT_BODY_TIMEOUT, DEFAULT_DATA, DEFAULT_FETCH_TIMEOUT, DEFAULT_FILE, DEFAULT_HEAD_TIMEOUT, DEFAULT_LISTEN,
+    DEFAULT_MQTT_PREFIX, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER, DEFAULT_WRITE_TIMEOUT, Layer, LogFormat,
+    MqttDoor, Validation,
 };
 use crate::{Error, Result};
 
@@ -45,6 +46,21 @@ pub struct Settings {
     pub max_ttl: Option<u64>,
     /// Origins whose pages may call the API; `*` for all; empty for none.
     pub cors_origins: Vec<String>,
+    /// Names that requests may have in `Host`, beside those that always may.
+    pub allowed_hosts: Vec<String>,
+    /// The most HTTP connections at a time; none: what the file descriptors allow.
+    pub max_connections: Option<usize>,
+    /// The most HTTP connections of one client address; none: half of all.
+    pub max_connections_per_client: Option<usize>,
+    /// The most event streams, long polls and MQTT connections over WebSocket at a time; none: three quarters
+    /// of all connections.
+    pub max_streams: Option<usize>,
+    /// How many seconds a client may take to send the head of a request.
+    pub head_timeout: u64,
+    /// How many seconds a client may send nothing of a body that is waited for.
+    pub body_timeout: u64,
+    /// How many seconds a client may take nothing of a response.
+    pub write_timeout: u64,
     /// How log lines look.
     pub log_format: LogFormat,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
@@ -118,6 +134,17 @@ impl Settings {
             min_ttl: layer.min_ttl,
             max_ttl: layer.max_ttl,
             cors_origins: layer.cors_origin.unwrap_or_default(),
+            allowed_hosts: layer.allowed_host.unwrap_or_default(),
+            max_connections: between("max_connections", layer.max_connections, 1..=usize::MAX)?,
+            max_connections_per_client: between(
+                "max_connections_per_client",
+                layer.max_connections_per_client,
+                1..=usize::MAX,
+            )?,
+            max_streams: between("max_streams", layer.max_streams, 1..=usize::MAX)?,
+            head_timeout: seconds("head_timeout", layer.head_timeout)?.unwrap_or(DEFAULT_HEAD_TIMEOUT),
+            body_timeout: seconds("body_timeout", layer.body_timeout)?.unwrap_or(DEFAULT_BODY_TIMEOUT),
+            write_timeout: seconds("write_timeout", layer.write_timeout)?.unwrap_or(DEFAULT_WRITE_TIMEOUT),
             log_format: layer.log_format.unwrap_or_default(),
             public_url: layer.public_url,
             allow_fetch: layer.allow_fetch.unwrap_or_default(),
@@ -132,6 +159,11 @@ impl Settings {
             stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),
         })
     }
+}
+
+/// How long a client may make the server wait: an hour at most.
+fn seconds(name: &str, value: Option<u64>) -> Result<Option<u64>> {
+    between(name, value, 1..=60 * 60)
 }
 
 fn between<T: PartialOrd + Display>(name: &str, value: Option<T>, range: RangeInclusive<T>) -> Result<Option<T>> {
@@ -215,7 +247,7 @@ mod tests {
     fn bad_variable_is_named() {
         let variable = |name: &str| (name == "AGENTDEX_MIN_TTL").then(|| "soon".into());
         let error = Layer::from_variables(&variable).unwrap_err().to_string();
-        assert_eq!(error, "AGENTDEX_MIN_TTL: \"soon\" is no whole number, such as 60");
+        assert_eq!(error, "AGENTDEX_MIN_TTL: \"soon\" is not a whole number; for example 60");
     }
 
     #[test]

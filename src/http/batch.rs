@@ -1,27 +1,42 @@
 //! `/things/batch`: many descriptions as lines in, one result a line out, both as streams.
 //!
-//! Many writes are in flight at once, so that they share group commits; results come in the order of
-//! the lines. A bad line spoils nothing but itself. A client has to read while it sends: when its
+//! Lines are validated and written in groups, on threads that may block: however large a batch is, other
+//! requests don't wait for it, and its writes share commits. Results come in the order of the lines, and
+//! so do the writes. A bad line spoils nothing but itself. A client has to read while it sends: when its
 //! results pile up, no more of its lines are taken.
 
-use std::rc::Rc;
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use actix_web::{
-    HttpRequest, HttpResponse, rt,
-    web::{self, Bytes, BytesMut, Data},
+    HttpRequest, HttpResponse,
+    error::PayloadError,
+    web::{self, Bytes, Data},
 };
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, future::join_all, stream};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
-use super::{Context, body, formats::explain, parameters::Parameters, problem::Problem, thing};
+use super::{
+    Context,
+    blocking::blocking,
+    body,
+    formats::explain,
+    lines::{Line, LineBuffer},
+    parameters::Parameters,
+    problem::Problem,
+    thing,
+};
 use crate::{
     Error, Registry,
     convert::Format,
     registry::{Effect, Write, Written},
 };
 
-/// How many writes are in flight at once.
-const IN_FLIGHT: usize = 64;
+/// The most lines of a group, and the bytes that are enough for one.
+const GROUP_LINES: usize = 128;
+const GROUP_BYTES: usize = 512 * 1024;
+/// How many groups are processed at the same time: one is validated while others become durable.
+const GROUPS_AT_ONCE: usize = 4;
 
 /// Answers all methods under the path of the batch. An id may be `batch`: only POST means the batch.
 pub(super) async fn any(
@@ -60,34 +75,47 @@ pub(super) async fn write(
 ) -> Result<HttpResponse, Problem> {
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
     body::check_type(&request, &body::LINES)?;
-    let lines = Lines::new(body::decoded(&request, payload)?, context.options.body_limit);
-    let registry = Rc::new(context.registry.clone());
-    let results = lines.into_stream().map(move |(number, line)| {
-        let registry = registry.clone();
-        // A task each: they take turns with the requests of others.
-        rt::spawn(async move {
-            let result = match line {
-                Ok(json) => store(&registry, json, dry_run).await,
-                Err(problem) => Err(problem),
-            };
-            result_line(number, result, dry_run)
-        })
+    let groups = Groups::new(body::decoded(&request, payload)?, context.options.body_limit);
+    let turns = Arc::new(Mutex::new(()));
+    let results = groups.into_stream().map(move |group| {
+        let (registry, turns) = (context.registry.clone(), turns.clone());
+        async move {
+            // Groups are submitted one after the other, in the order that they are polled in here.
+            let turn = turns.lock_owned().await;
+            blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, turn)))).await
+        }
     });
-    let answer = results.buffered(IN_FLIGHT).map(|line| line.map_err(|_| Error::ShuttingDown));
-    Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(answer))
+    Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(results.buffered(GROUPS_AT_ONCE)))
+}
+
+/// Writes the lines of a group; `turn` is over once all of them are submitted.
+async fn write_group(registry: &Registry, group: Vec<Line>, dry_run: bool, turn: impl Sized) -> Bytes {
+    let writes = group.into_iter().map(|(number, line)| async move {
+        let result = match line {
+            Ok(json) => store(registry, json, dry_run).await,
+            Err(problem) => Err(problem),
+        };
+        result_line(number, result, dry_run)
+    });
+    let (mut all, mut turn) = (pin!(join_all(writes)), Some(turn));
+    let results = poll_fn(|context| {
+        let results = all.as_mut().poll(context);
+        turn = None;
+        results
+    });
+    results.await.concat().into()
 }
 
 /// Creates or replaces what has an id, creates what has none.
 async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Written, Problem> {
-    let large = json.len() > thing::LARGE;
-    match thing::commit(registry, Write::put(json.clone()).dry_run(dry_run), large).await {
-        Err(Error::MissingId) => thing::commit(registry, Write::create(json.clone()).dry_run(dry_run), large).await,
+    match registry.write(Write::put(json.clone()).dry_run(dry_run)).await {
+        Err(Error::MissingId) => registry.write(Write::create(json.clone()).dry_run(dry_run)).await,
         written => written,
     }
     .map_err(|error| explain(error, &json, Format::ThingDescription))
 }
 
-fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> Bytes {
+fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> String {
     let result: Value = match result {
         Ok(written) if dry_run => {
             let mut foreseen = thing::foreseen(&written);
@@ -104,77 +132,57 @@ fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> 
         }),
         Err(problem) => json!({"line": number, "status": problem.status().as_u16(), "problem": problem.document()}),
     };
-    format!("{result}\n").into()
+    format!("{result}\n")
 }
 
-/// Lines of a body, each of at most `maximum` bytes.
-struct Lines {
+/// The lines of a body in groups: what has arrived, as long as that isn't much.
+struct Groups {
     payload: body::Decoded,
-    buffer: BytesMut,
-    maximum: usize,
-    number: u64,
-    /// Whether the rest of a line that is too long is being passed over.
-    skipping: bool,
+    buffer: LineBuffer,
     ended: bool,
 }
 
-type Line = (u64, Result<Bytes, Problem>);
-
-impl Lines {
-    fn new(payload: body::Decoded, maximum: usize) -> Lines {
-        Lines { payload, buffer: BytesMut::new(), maximum, number: 0, skipping: false, ended: false }
+impl Groups {
+    fn new(payload: body::Decoded, maximum: usize) -> Groups {
+        Groups { payload, buffer: LineBuffer::new(maximum), ended: false }
     }
 
-    fn into_stream(self) -> impl Stream<Item = Line> {
-        stream::unfold(self, |mut lines| async move { lines.next().await.map(|line| (line, lines)) })
+    fn into_stream(self) -> impl Stream<Item = Vec<Line>> {
+        stream::unfold(self, |mut groups| async move { groups.next().await.map(|group| (group, groups)) })
     }
 
-    /// The next line that isn't blank.
-    async fn next(&mut self) -> Option<Line> {
-        loop {
-            if let Some(line) = self.take_line() {
-                return Some(line);
-            }
-            if self.ended {
-                return None;
-            }
-            match self.payload.next().await {
-                Some(Ok(chunk)) => self.buffer.extend_from_slice(&chunk),
-                Some(Err(error)) => {
-                    self.ended = true;
-                    self.buffer.clear();
-                    return Some((self.number + 1, Err(body::broken(&error))));
-                }
-                None => {
-                    self.ended = true;
-                    self.buffer.extend_from_slice(b"\n");
-                }
+    /// The next group; waits only for the first of its lines.
+    async fn next(&mut self) -> Option<Vec<Line>> {
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        while group.len() < GROUP_LINES && bytes < GROUP_BYTES {
+            if let Some((number, line)) = self.buffer.take() {
+                bytes += line.as_ref().map_or(0, Bytes::len);
+                group.push((number, line));
+            } else if self.ended {
+                break;
+            } else if let Some(arrived) = self.payload.next_arrived() {
+                group.extend(self.add(arrived));
+            } else if group.is_empty() {
+                let arrived = self.payload.next().await;
+                group.extend(self.add(arrived));
+            } else {
+                break;
             }
         }
+        (!group.is_empty()).then_some(group)
     }
 
-    /// A line that is completely in the buffer, or too long to ever be.
-    fn take_line(&mut self) -> Option<Line> {
-        while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
-            let line = self.buffer.split_to(end + 1).freeze();
-            if std::mem::take(&mut self.skipping) {
-                continue;
+    fn add(&mut self, arrived: Option<Result<Bytes, PayloadError>>) -> Option<Line> {
+        match arrived {
+            Some(Ok(chunk)) => self.buffer.push(&chunk),
+            Some(Err(error)) => {
+                self.ended = true;
+                return Some(self.buffer.fail(body::broken(&error)));
             }
-            self.number += 1;
-            if line.len() > self.maximum + 1 {
-                return Some((self.number, Err(Problem::body_too_large(self.maximum))));
+            None => {
+                self.ended = true;
+                self.buffer.push(b"\n");
             }
-            if !line.trim_ascii().is_empty() {
-                return Some((self.number, Ok(line)));
-            }
-        }
-        if self.skipping {
-            self.buffer.clear();
-        } else if self.buffer.len() > self.maximum {
-            self.buffer.clear();
-            self.skipping = true;
-            self.number += 1;
-            return Some((self.number, Err(Problem::body_too_large(self.maximum))));
         }
         None
     }

@@ -1,5 +1,10 @@
 //! Request bodies and media types: what is read, how much of it, and what is answered.
 
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
 use actix_web::{
     HttpRequest,
     dev::Decompress,
@@ -7,17 +12,19 @@ use actix_web::{
     http::{
         StatusCode,
         header::{
-            ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ContentEncoding, HeaderName,
+            ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ContentEncoding,
+            HeaderName,
         },
     },
-    web::{self, Bytes},
+    web::{self, Bytes, Data},
 };
 use futures_util::{
-    StreamExt,
+    FutureExt, StreamExt,
     stream::{self, LocalBoxStream},
 };
+use tokio::time::timeout;
 
-use super::problem::Problem;
+use super::{Context, limits::Limits, problem::Problem};
 
 /// What a Thing Description comes in.
 pub(super) const DESCRIPTIONS: [&str; 3] = ["application/td+json", "application/ld+json", "application/json"];
@@ -26,6 +33,10 @@ pub(super) const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "ap
 /// What a batch comes in.
 pub(super) const LINES: [&str; 3] = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
 
+/// How many bytes are progress.
+const PROGRESS: usize = 512;
+/// The most that is allocated for a body before it arrives.
+const FORESEEN: usize = 64 * 1024;
 /// How much of a compressed body is decoded at once. It grows to a thousand times that at most.
 const DECODED_AT_ONCE: usize = 2048;
 
@@ -47,23 +58,68 @@ pub(super) fn check_type(request: &HttpRequest, taken: &[&str]) -> Result<(), Pr
     Err(refusal(format!("the body is {given:?}")))
 }
 
-/// A body without its content coding.
-pub(super) type Decoded = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
+/// A chunk of a body; none at its end.
+type Chunk = Option<Result<Bytes, PayloadError>>;
+
+/// A body without its content coding, which has to go on arriving.
+pub(super) struct Decoded {
+    chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>,
+    timeout: Duration,
+    /// How long it may still be waited for until there is progress.
+    left: Duration,
+    /// How many bytes have arrived since there was progress.
+    arrived: usize,
+}
+
+impl Decoded {
+    fn new(chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>, timeout: Duration) -> Decoded {
+        Decoded { chunks, timeout, left: timeout, arrived: 0 }
+    }
+
+    /// Waits for the next chunk. A body of which hardly anything comes while it is waited for fails.
+    pub(super) async fn next(&mut self) -> Chunk {
+        let started = Instant::now();
+        match timeout(self.left, self.chunks.next()).await {
+            Ok(chunk) => {
+                self.left = self.left.saturating_sub(started.elapsed());
+                self.count(&chunk);
+                chunk
+            }
+            Err(_) => Some(Err(PayloadError::Io(io::ErrorKind::TimedOut.into()))),
+        }
+    }
+
+    /// The next chunk if it has arrived.
+    pub(super) fn next_arrived(&mut self) -> Option<Chunk> {
+        let chunk = self.chunks.next().now_or_never()?;
+        self.count(&chunk);
+        Some(chunk)
+    }
+
+    fn count(&mut self, chunk: &Chunk) {
+        self.arrived += chunk.as_ref().and_then(|chunk| chunk.as_ref().ok()).map_or(0, Bytes::len);
+        if self.arrived >= PROGRESS {
+            (self.arrived, self.left) = (0, self.timeout);
+        }
+    }
+}
 
 /// Undoes the content coding of a body. The one that is known is gzip: others unpack a few bytes into
 /// gigabytes, and the decoder hands out no part of a chunk before the whole of it is unpacked.
 pub(super) fn decoded(request: &HttpRequest, payload: web::Payload) -> Result<Decoded, Problem> {
+    let context = request.app_data::<Data<Context>>();
+    let timeout = context.map_or(Limits::default().body_timeout, |context| context.options.limits.body_timeout);
     let coding = request.headers().get(CONTENT_ENCODING).map_or("", |coding| coding.to_str().unwrap_or("?").trim());
     let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(coding));
     if is(&["", "identity"]) {
-        return Ok(payload.boxed_local());
+        return Ok(Decoded::new(payload.boxed_local(), timeout));
     }
     if !is(&["gzip", "x-gzip"]) {
         let detail = format!("the body has the content coding {coding:?}, but must have gzip or none");
         return Err(unsupported(detail).with_header(ACCEPT_ENCODING, "gzip"));
     }
     let pieces = payload.flat_map(|chunk| stream::iter(pieces(chunk)));
-    Ok(Decompress::new(pieces, ContentEncoding::Gzip).boxed_local())
+    Ok(Decoded::new(Decompress::new(pieces, ContentEncoding::Gzip).boxed_local(), timeout))
 }
 
 /// A chunk in parts that are small enough to be decoded at once.
@@ -86,7 +142,7 @@ pub(super) async fn read(request: &HttpRequest, payload: web::Payload, maximum: 
         return Err(Problem::body_too_large(maximum));
     }
     let mut payload = decoded(request, payload)?;
-    let mut body = Vec::with_capacity(length.unwrap_or_default());
+    let mut body = Vec::with_capacity(length.unwrap_or_default().min(FORESEEN));
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| broken(&error))?;
         if body.len() + chunk.len() > maximum {
@@ -100,6 +156,10 @@ pub(super) async fn read(request: &HttpRequest, payload: web::Payload, maximum: 
 /// A body that ends early or isn't coded as it says.
 pub(super) fn broken(error: &PayloadError) -> Problem {
     let detail = match error {
+        PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
+            let detail = "the body did not go on for too long; send it without pauses";
+            return Problem::new(StatusCode::REQUEST_TIMEOUT, "body-timeout", detail).with_header(CONNECTION, "close");
+        }
         PayloadError::EncodingCorrupted => "the chunks of the body are malformed",
         _ => "the body ended early, or is not coded as `Content-Encoding` says",
     };

@@ -63,7 +63,8 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     let wait = parameters.number("wait", 0)?.unwrap_or_default().min(MAX_WAIT);
 
     let foreign = epoch != context.registry.epoch();
-    if wait > 0 && !foreign {
+    if wait > 0 && !foreign && context.registry.last_seq() == since {
+        let _place = context.streams.take_for_stream(&request)?;
         wait_for_change(&context, since, Duration::from_secs(wait)).await;
     }
     let read = {

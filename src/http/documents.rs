@@ -1,7 +1,7 @@
 //! What an import is sent: one document as the body, or several as the parts of a multi-part one.
 //!
-//! `multipart/form-data` is what pages of any origin may send without asking first, so it is taken only
-//! from those that [`origin`](super::origin) lets in.
+//! `multipart/form-data` is what pages of any origin may send without asking first; those of foreign ones are
+//! refused by [`host`](super::host).
 
 use actix_web::{
     HttpRequest,
@@ -11,7 +11,7 @@ use actix_web::{
 use futures_util::{FutureExt, stream};
 use multer::{Field, Multipart};
 
-use super::{Options, body, origin, problem::Problem};
+use super::{Options, body, problem::Problem};
 use crate::{
     Error,
     convert::{Import, Syntax},
@@ -59,7 +59,6 @@ pub(super) async fn read(
         let main = Document { bytes: body::read(request, payload, options.body_limit).await?, syntax };
         return Ok(Documents { main, components: Vec::new() });
     };
-    origin::refuse_foreign_pages(request, options)?;
     let bytes = body::read(request, payload, options.body_limit).await?;
     parts(bytes, boundary, types)
 }

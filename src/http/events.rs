@@ -23,6 +23,7 @@ use super::{
     Context,
     blocking::blocking,
     feed::{AT_ONCE, encode, encoded},
+    limits::Place,
     listing::Empty,
     metrics::{Counted, Metrics},
     parameters::Parameters,
@@ -162,7 +163,8 @@ fn respond(
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    Ok(response.streaming(Subscription::new(context, selected, start).into_stream()))
+    let place = context.streams.take_for_stream(request)?;
+    Ok(response.streaming(Subscription::new(context, selected, start, place).into_stream()))
 }
 
 /// An event stream that is open.
@@ -179,10 +181,11 @@ struct Subscription {
     /// What comes after the position, as far as it was read.
     ahead: VecDeque<Arc<Change>>,
     _counted: Counted,
+    _place: Place,
 }
 
 impl Subscription {
-    fn new(context: &Data<Context>, selected: Selected, start: Start) -> Subscription {
+    fn new(context: &Data<Context>, selected: Selected, start: Start, place: Place) -> Subscription {
         let mut subscription = Subscription {
             durable: context.registry.durable(),
             stopped: context.options.stop.listener(),
@@ -192,6 +195,7 @@ impl Subscription {
             pending: VecDeque::new(),
             ahead: VecDeque::new(),
             _counted: Metrics::event_stream(context),
+            _place: place,
             context: context.clone(),
         };
         match start {

@@ -7,7 +7,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{Context, parameters::Parameters, problem::Problem};
+use super::{Context, blocking::blocking, parameters::Parameters, problem::Problem};
 
 /// `GET /health/live`
 #[utoipa::path(
@@ -37,7 +37,9 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
 )]
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let status = context.registry.status();
+    let registry = context.registry.clone();
+    // Counting leaves out what has expired, which is looked up in the store.
+    let status = blocking(move || Ok(registry.status())).await?;
     if let Some(reason) = status.not_ready() {
         return Err(not_ready(&reason));
     }

@@ -17,9 +17,12 @@ use actix_web::{
 
 use super::{
     Context,
+    blocking::blocking,
     formats::{EXPORTS, IMPORTS},
+    limits::Places,
     parameters::Parameters,
     problem::Problem,
+    process,
 };
 use crate::registry::FollowerStatus;
 
@@ -187,7 +190,9 @@ impl Drop for Counted {
 pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let mut text = String::new();
-    let status = context.registry.status();
+    let registry = context.registry.clone();
+    let read = move || Ok((registry.status(), process::resident_bytes(), process::open_descriptors()));
+    let (status, memory, descriptors) = blocking(read).await?;
     let last = context.registry.last_seq().0;
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
@@ -196,6 +201,19 @@ pub(super) async fn exposition(context: Data<Context>, request: HttpRequest) -> 
     let open = |counter: &AtomicI64| u64::try_from(counter.load(Relaxed)).unwrap_or_default();
     gauge(&mut text, "agentdex_event_streams", "Event streams that are open.", open(&context.metrics.event_streams));
     gauge(&mut text, "agentdex_long_polls", "Requests that wait for a change.", open(&context.metrics.long_polls));
+    write_places(&mut text, "connections", "HTTP connections", &context.connections);
+    write_places(&mut text, "streams", "Event streams, long polls and WebSockets", &context.streams);
+    let of_process = [
+        ("process_open_fds", "Number of open file descriptors.", descriptors),
+        ("process_max_fds", "Maximum number of open file descriptors.", process::descriptor_limit()),
+        ("process_resident_memory_bytes", "Resident memory size in bytes.", memory.map(|(resident, _)| resident)),
+        ("process_anonymous_memory_bytes", "Resident memory that belongs to no file.", memory.map(|(_, own)| own)),
+    ];
+    for (name, help, value) in of_process {
+        if let Some(value) = value {
+            gauge(&mut text, name, help, value);
+        }
+    }
     context.metrics.write_requests(&mut text);
     context.metrics.write_latencies(&mut text);
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
@@ -221,6 +239,17 @@ fn write_followers(text: &mut String, last: u64, followers: &[FollowerStatus]) {
     write("agentdex_follower_rebuilds_total", "counter", "Rebuilds of a follower since the start.", &|follower| {
         follower.rebuilds
     });
+}
+
+/// How many places are taken, how many there are, and how many clients got none.
+fn write_places(text: &mut String, name: &str, what: &str, places: &Places) {
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    gauge(text, &format!("agentdex_http_{name}"), &format!("{what} that are open."), number(places.taken()));
+    let limit = format!("agentdex_http_{name}_limit");
+    gauge(text, &limit, &format!("{what} that may be open."), number(places.maximum()));
+    let refused = format!("agentdex_http_{name}_refused_total");
+    head(text, &refused, "counter", &format!("{what} that were refused."));
+    let _ = writeln!(text, "{refused} {}", places.refused());
 }
 
 fn gauge(text: &mut String, name: &str, help: &str, value: u64) {

@@ -1,16 +1,12 @@
-//! `/mqtt`: MQTT over WebSocket (MQTT 5.0, section 6), a door to the same endpoint as its socket.
+//! `/mqtt`: MQTT over WebSocket (MQTT 5.0, section 6), served by the same endpoint as its socket.
 //!
-//! Binary messages are a stream of bytes in both directions, cut anywhere. Pages of other origins
-//! are let in as by CORS, which browsers don't apply to WebSockets themselves.
+//! Binary messages are a stream of bytes in both directions, cut anywhere.
 
 use std::time::Duration;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{
-        StatusCode,
-        header::{self, HeaderMap},
-    },
+    http::header::{self, HeaderMap},
     rt, web,
 };
 use actix_ws::{Item, Message, MessageStream, Session};
@@ -23,7 +19,7 @@ use super::{Context, Problem};
 
 /// The subprotocol that clients have to offer.
 const SUBPROTOCOL: &str = "mqtt";
-/// How much is on its way between the endpoint and the WebSocket.
+/// How much is buffered between the endpoint and the WebSocket.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// The most bytes in one message to the client.
 const MESSAGE_BYTES: usize = 16 * 1024;
@@ -36,20 +32,22 @@ pub(super) async fn connect(
     body: web::Payload,
     context: web::Data<Context>,
 ) -> Result<HttpResponse, actix_web::Error> {
-    let Some(door) = &context.options.mqtt else { return Err(Problem::unknown_path(request.path()).into()) };
+    let Some(endpoint) = &context.options.mqtt else { return Err(Problem::unknown_path(request.path()).into()) };
     if !offers_mqtt(request.headers()) {
         let detail = "offer the WebSocket subprotocol `mqtt` in `Sec-WebSocket-Protocol`";
         return Err(Problem::invalid_parameter("Sec-WebSocket-Protocol", detail).into());
     }
-    if !is_origin_allowed(request.headers(), &context.options.cors_origins) {
-        let detail = "pages of this origin are not let in; add it to the allowed origins";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "origin-not-allowed", detail).into());
-    }
+    // Browsers apply no CORS to WebSockets, and ask nobody before they connect.
+    context.hosts.check_origin(request.head(), &context.options)?;
+    let place = context.streams.take_for_stream(&request)?;
     let (response, session, messages) = actix_ws::handle_with_protocols(&request, body, &[SUBPROTOCOL])?;
     let (near, far) = tokio::io::duplex(BUFFER_BYTES);
     let peer = request.connection_info().peer_addr().unwrap_or("unknown").to_owned();
-    door.attach(far, format!("{peer} (WebSocket)"));
-    rt::spawn(bridge(session, messages, near));
+    endpoint.attach(far, format!("{peer} (WebSocket)"));
+    rt::spawn(async move {
+        bridge(session, messages, near).await;
+        drop(place);
+    });
     Ok(response)
 }
 
@@ -61,7 +59,7 @@ async fn bridge(session: Session, messages: MessageStream, near: DuplexStream) {
     tokio::pin!(to_client);
     tokio::select! {
         () = &mut to_client => {}
-        // The endpoint sees the end, says what it has to say, and closes.
+        // The endpoint sees the end, sends its last packets, and closes.
         () = from_client => to_client.await,
     }
 }
@@ -76,7 +74,7 @@ async fn receive(mut session: Session, mut messages: MessageStream, mut writer: 
                 Err(_) => break,
             },
             Message::Pong(_) | Message::Nop => continue,
-            // Text is no MQTT.
+            // MQTT is never text.
             Message::Text(_) | Message::Continuation(Item::FirstText(_)) | Message::Close(_) => break,
         };
         if writer.write_all(&bytes).await.is_err() {
@@ -102,18 +100,9 @@ fn offers_mqtt(headers: &HeaderMap) -> bool {
     offers.flat_map(|value| value.split(',')).any(|protocol| protocol.trim() == SUBPROTOCOL)
 }
 
-/// Whether the page that connects, if it is one, is of this host or of an allowed origin.
-fn is_origin_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let Ok(origin) = origin.to_str() else { return false };
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let is_own = origin.split_once("://").is_some_and(|(_, authority)| Some(authority) == host);
-    is_own || allowed.iter().any(|other| other == "*" || other == origin)
-}
-
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::{HOST, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
+    use actix_web::http::header::{HeaderName, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 
     use super::*;
 
@@ -126,16 +115,5 @@ mod tests {
         assert!(offers_mqtt(&headers(&[(SEC_WEBSOCKET_PROTOCOL, "other, mqtt")])));
         assert!(!offers_mqtt(&headers(&[(SEC_WEBSOCKET_PROTOCOL, "mqttv3.1")])));
         assert!(!offers_mqtt(&headers(&[])));
-    }
-
-    #[test]
-    fn pages_of_other_origins_are_let_in_only_where_allowed() {
-        let of = |origin| headers(&[(HOST, "localhost:8080"), (ORIGIN, origin)]);
-        let allowed = ["https://example.org".to_owned()];
-        assert!(is_origin_allowed(&of("http://localhost:8080"), &[]));
-        assert!(!is_origin_allowed(&of("https://example.org"), &[]));
-        assert!(is_origin_allowed(&of("https://example.org"), &allowed));
-        assert!(!is_origin_allowed(&of("null"), &allowed));
-        assert!(is_origin_allowed(&of("https://other.example"), &["*".to_owned()]));
     }
 }

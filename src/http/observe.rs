@@ -27,7 +27,7 @@ use actix_web::{
     },
     web::{Bytes, Data},
 };
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{Either, LocalBoxFuture};
 
 use super::{
     Context,
@@ -96,9 +96,16 @@ where
         let request_id = request_id(request.headers());
         let (context, path) = (self.context.clone(), self.path);
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
-        let response = self.service.call(request);
+        let refusal = context.hosts.check(request.head(), &context.options).err();
+        let response = match refusal {
+            None => Either::Left(self.service.call(request)),
+            Some(problem) => Either::Right(request.into_response(problem.error_response())),
+        };
         Box::pin(async move {
-            let response = response.await?;
+            let response = match response {
+                Either::Left(response) => response.await?.map_into_boxed_body(),
+                Either::Right(refusal) => refusal,
+            };
             let (request, status) = (response.request().clone(), response.status());
             let exchange = Exchange { context, path, request, status, request_id: request_id.clone(), started };
             let mut response = exchange.observe(response);

@@ -1,25 +1,33 @@
 //! Which Things a list shows, and in which order.
 //!
-//! By id, Things are read as they are sent. Any other order has to read all of them first; it
-//! remembers no more of them than the page needs, and so asks for a page of limited depth.
+//! By id, Things are read as they are sent, and a page starts where a token says. Any other order has to
+//! read all of them first; it remembers no more of them than the page needs, and so asks for a page of
+//! limited depth. What filters choose is read from the index in parts, so that no list of ids grows with
+//! the registry.
 
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::{cmp::Ordering, collections::BinaryHeap, vec};
 
-use actix_web::web::Data;
 use serde::Deserialize;
 
-use super::{Context, blocking::blocking, parameters::Parameters, problem::Problem, things::collection_tag};
+use super::{blocking::blocking, page_token, parameters::Parameters, problem::Problem};
 use crate::{
     Error, Registry, Seq, Timestamp,
-    registry::{Matching, Thing},
+    registry::Thing,
     search::{Filters, MAX_DEPTH, MAX_LIMIT},
 };
+
+/// How many ids are read from the index at once.
+const IDS_AT_ONCE: usize = 8 * 1024;
+/// How many bytes of a page are held while its end is looked for; the rest is read again.
+const PAGE_BYTES: usize = 1024 * 1024;
 
 /// What a client asks of a list.
 #[derive(Debug, Clone)]
 pub(super) struct Selection {
     pub(super) limit: Option<usize>,
     pub(super) offset: usize,
+    /// The id that the page before ended with.
+    after: Option<String>,
     query: Option<String>,
     filters: Filters,
     consistent: bool,
@@ -43,24 +51,46 @@ enum Field {
     Modified,
 }
 
-/// What the list is made from, and the log position from before it was looked for.
+/// What the list is made from, and the log position from before it was read.
 pub(super) struct Found {
     pub(super) seq: Seq,
     /// How many Things there are on all pages.
     pub(super) total: usize,
     /// Those of this page.
     pub(super) things: BoxedThings,
+    /// Where the next page starts; none after the last.
+    pub(super) next: Option<Start>,
+}
+
+/// Where a page starts.
+pub(super) enum Start {
+    /// After this id.
+    After(String),
+    Offset(usize),
 }
 
 type BoxedThings = Box<dyn Iterator<Item = Result<Thing, Error>> + Send>;
 
 impl Selection {
-    pub(super) fn of(parameters: &Parameters) -> Result<Selection, Problem> {
+    pub(super) fn of(parameters: &Parameters, registry: &Registry) -> Result<Selection, Problem> {
         let limit = parameters.number("limit", 1)?.map(|limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
-        let offset = parameters.number("offset", 0)?.unwrap_or_default();
+        let offset = parameters.number("offset", 0)?.map(|offset| usize::try_from(offset).unwrap_or(usize::MAX));
+        let after =
+            parameters.text("after").map(|token| page_token::decode(registry.registry_id(), token)).transpose()?;
+        if offset.is_some_and(|offset| offset > MAX_DEPTH) {
+            let problem = Problem::from(Error::LimitExceeded { what: "offset", maximum: MAX_DEPTH as u64 });
+            let detail = format!(
+                "`offset` is at most {MAX_DEPTH}; to read on, follow the `next` links, which have no such limit"
+            );
+            return Err(problem.with_detail(detail));
+        }
+        if offset.is_some() && after.is_some() {
+            return Err(Problem::invalid_parameter("after", "`after` and `offset` exclude each other"));
+        }
         let mut selection = Selection {
             limit: limit.map(|limit| limit.min(MAX_LIMIT)),
-            offset: usize::try_from(offset).unwrap_or(usize::MAX),
+            offset: offset.unwrap_or_default(),
+            after,
             query: parameters.text("q").map(str::to_owned).filter(|query| !query.trim().is_empty()),
             filters: parameters.filters("source_format")?,
             consistent: parameters.flag("consistent")?,
@@ -75,11 +105,6 @@ impl Selection {
         self.query.is_some() || !self.filters.is_empty()
     }
 
-    /// Where the page ends that was asked for.
-    pub(super) fn end(&self) -> Option<usize> {
-        self.limit.map(|limit| self.offset.saturating_add(limit))
-    }
-
     fn sorting(&self, parameters: &Parameters) -> Result<Option<Sorting>, Problem> {
         let fields =
             [("id", Field::Id), ("title", Field::Title), ("created", Field::Created), ("modified", Field::Modified)];
@@ -88,7 +113,10 @@ impl Selection {
         if field == Field::Id && !descending {
             return Ok(None);
         }
-        match self.end().filter(|end| *end <= MAX_DEPTH) {
+        if self.after.is_some() {
+            return Err(Problem::invalid_parameter("after", "`after` is for the order of ascending ids; use `offset`"));
+        }
+        match self.limit.map(|limit| self.offset + limit).filter(|end| *end <= MAX_DEPTH) {
             Some(depth) => Ok(Some(Sorting { field, descending, depth })),
             None => {
                 let detail = format!(
@@ -100,79 +128,139 @@ impl Selection {
         }
     }
 
-    /// Finds the page; `tag` is the entity tag of the collection.
-    pub(super) async fn find(self, context: &Data<Context>, tag: &str) -> Result<Found, Error> {
-        let registry = context.registry.clone();
-        if !self.is_filtered() && self.sorting.is_none() {
-            let (seq, total) = (registry.last_seq(), count(&registry));
-            return Ok(Found { seq, total, things: self.by_id(context, tag) });
+    /// How many ids are read from the index at once: no more than the page needs.
+    fn ids_at_once(&self) -> usize {
+        match (self.sorting, self.limit) {
+            (None, Some(limit)) => IDS_AT_ONCE.min(self.offset + limit + 1),
+            _ => IDS_AT_ONCE,
         }
+    }
+
+    /// Finds the page.
+    pub(super) async fn find(self, registry: Registry) -> Result<Found, Error> {
         if self.is_filtered() {
             registry.ready_to_search(self.consistent).await?;
         }
-        blocking(move || self.find_by_looking(&registry)).await
+        blocking(move || self.find_as_indexed(&registry)).await
     }
 
-    /// The page in ascending order of id, from where the page before it ended if that is known.
-    fn by_id(&self, context: &Data<Context>, tag: &str) -> BoxedThings {
-        let (offset, limit) = (self.offset, self.limit.unwrap_or(usize::MAX));
-        let things: BoxedThings = match context.marks.before(tag, offset) {
-            Some(last_id) => {
-                let things = context.registry.list_from(Some(&last_id));
-                let is_before = move |thing: &Result<Thing, Error>| {
-                    thing.as_ref().is_ok_and(|thing| thing.id() <= last_id.as_str())
-                };
-                Box::new(things.skip_while(is_before))
-            }
-            None => Box::new(context.registry.list().skip(offset)),
-        };
-        let (context, tag, mut left) = (context.clone(), tag.to_owned(), limit);
-        Box::new(things.take(limit).inspect(move |thing| {
-            left -= 1;
-            if let (0, Ok(thing)) = (left, thing)
-                && collection_tag(&context.registry).is_ok_and(|now| now == tag)
-            {
-                context.marks.remember(&tag, offset.saturating_add(limit), thing.id());
-            }
-        }))
-    }
-
-    fn find_by_looking(self, registry: &Registry) -> Result<Found, Error> {
+    fn find_as_indexed(self, registry: &Registry) -> Result<Found, Error> {
         if !self.is_filtered() {
-            return self.page(registry, registry.last_seq(), count(registry), registry.list());
+            let (seq, total) = (registry.last_seq(), usize::try_from(registry.len()).unwrap_or(usize::MAX));
+            let things = match &self.after {
+                Some(after) => things_after(registry, after.clone()),
+                None => Box::new(registry.list()),
+            };
+            return self.page(registry, seq, total, things);
         }
-        let Matching { ids, seq } = registry.ids_as_indexed(self.query.as_deref(), &self.filters)?;
-        let total = ids.len();
-        self.page(registry, seq, total, by_ids(registry, ids))
+        let matching = Matching::new(registry, &self)?;
+        let seq = matching.seq;
+        let total = usize::try_from(matching.total).unwrap_or(usize::MAX);
+        self.page(registry, seq, total, Box::new(matching))
     }
 
-    fn page(
-        &self,
-        registry: &Registry,
-        seq: Seq,
-        total: usize,
-        things: impl Iterator<Item = Result<Thing, Error>> + Send + 'static,
-    ) -> Result<Found, Error> {
-        let limit = self.limit.unwrap_or(usize::MAX);
-        let things: BoxedThings = match self.sorting {
-            None => Box::new(things.skip(self.offset).take(limit)),
-            Some(sorting) => Box::new(by_ids(registry, sorting.first(things)?.into_iter().skip(self.offset))),
-        };
-        Ok(Found { seq, total, things })
+    fn page(self, registry: &Registry, seq: Seq, total: usize, things: BoxedThings) -> Result<Found, Error> {
+        if let Some(sorting) = self.sorting {
+            let ids = sorting.first(things)?.into_iter().skip(self.offset);
+            let registry = registry.clone();
+            let things = ids.filter_map(move |id| registry.find_by_id(&id).transpose());
+            let next = (sorting.depth < total).then_some(Start::Offset(sorting.depth));
+            return Ok(Found { seq, total, things: Box::new(things), next });
+        }
+        let things = things.skip(self.offset);
+        let Some(limit) = self.limit else { return Ok(Found { seq, total, things: Box::new(things), next: None }) };
+        let (things, next) = first(registry, things, limit)?;
+        Ok(Found { seq, total, things, next: next.map(Start::After) })
     }
 }
 
-fn count(registry: &Registry) -> usize {
-    usize::try_from(registry.len()).unwrap_or(usize::MAX)
-}
-
-/// The Things of these ids that are still there.
-fn by_ids(
+/// The first Things, and the id of the last of them if there are more.
+fn first(
     registry: &Registry,
-    ids: impl IntoIterator<Item = String, IntoIter: Send + 'static>,
-) -> impl Iterator<Item = Result<Thing, Error>> + Send + 'static {
+    mut things: impl Iterator<Item = Result<Thing, Error>> + Send + 'static,
+    limit: usize,
+) -> Result<(BoxedThings, Option<String>), Error> {
+    let (mut held, mut bytes, mut ids) = (Vec::new(), 0, Vec::new());
+    while ids.len() < limit {
+        let Some(thing) = things.next().transpose()? else { break };
+        if bytes < PAGE_BYTES {
+            bytes += thing.text().len();
+            held.push(thing);
+            ids.push(None);
+        } else {
+            ids.push(Some(thing.id().to_owned()));
+        }
+    }
+    let has_more = ids.len() == limit && things.next().transpose()?.is_some();
+    let last = ids.last().and_then(Option::as_deref).or_else(|| held.last().map(Thing::id)).map(str::to_owned);
     let registry = registry.clone();
-    ids.into_iter().filter_map(move |id| registry.find_by_id(&id).transpose())
+    let rest = ids.into_iter().flatten().filter_map(move |id| registry.find_by_id(&id).transpose());
+    Ok((Box::new(held.into_iter().map(Ok).chain(rest)), last.filter(|_| has_more)))
+}
+
+/// All Things after an id.
+fn things_after(registry: &Registry, id: String) -> BoxedThings {
+    let things = registry.list_from(Some(&id));
+    Box::new(things.skip_while(move |thing| thing.as_ref().is_ok_and(|thing| thing.id() <= id.as_str())))
+}
+
+/// The Things that match, in the order of their ids.
+struct Matching {
+    registry: Registry,
+    query: Option<String>,
+    filters: Filters,
+    total: u64,
+    seq: Seq,
+    ids: vec::IntoIter<String>,
+    /// The last of the ids that were read, if there may be more.
+    last: Option<String>,
+    at_once: usize,
+}
+
+impl Matching {
+    fn new(registry: &Registry, selection: &Selection) -> Result<Matching, Error> {
+        let mut matching = Matching {
+            registry: registry.clone(),
+            query: selection.query.clone(),
+            filters: selection.filters.clone(),
+            total: 0,
+            seq: Seq::ZERO,
+            ids: Vec::new().into_iter(),
+            last: None,
+            at_once: selection.ids_at_once(),
+        };
+        matching.read(selection.after.as_deref())?;
+        Ok(matching)
+    }
+
+    fn read(&mut self, after: Option<&str>) -> Result<(), Error> {
+        let query = self.query.as_deref();
+        let page = self.registry.ids_as_indexed(query, &self.filters, after, self.at_once)?;
+        (self.total, self.seq) = (page.total, page.seq);
+        let ids = page.ids;
+        self.last = ids.last().filter(|_| ids.len() == self.at_once).cloned();
+        self.ids = ids.into_iter();
+        Ok(())
+    }
+}
+
+impl Iterator for Matching {
+    type Item = Result<Thing, Error>;
+
+    fn next(&mut self) -> Option<Result<Thing, Error>> {
+        loop {
+            for id in self.ids.by_ref() {
+                // What was removed since is left out.
+                if let Some(thing) = self.registry.find_by_id(&id).transpose() {
+                    return Some(thing);
+                }
+            }
+            let last = self.last.take()?;
+            if let Err(error) = self.read(Some(&last)) {
+                return Some(Err(error));
+            }
+        }
+    }
 }
 
 impl Sorting {

@@ -12,14 +12,16 @@ use actix_web::{
 use super::{
     Context,
     address::{base_path, escape},
+    blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
     formats::explain,
     listing::{Empty, Form, Listing, View},
     negotiation::negotiate,
+    page_token,
     parameters::Parameters,
     problem::Problem,
-    selection::Selection,
+    selection::{Selection, Start},
     thing,
 };
 use crate::{Error, Registry, convert::Format, registry::Write};
@@ -28,8 +30,8 @@ use crate::{Error, Registry, convert::Format, registry::Write};
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 
 /// Beside the filters.
-const KNOWN: [&str; 9] =
-    ["limit", "offset", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
+const KNOWN: [&str; 10] =
+    ["limit", "offset", "after", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
 /// `POST /things`
@@ -70,8 +72,9 @@ pub(super) async fn create(
     tag = "things",
     summary = "List descriptions",
     params(
-        ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it all are sent"),
-        ("offset" = Option<u64>, Query, description = "Number of results to skip"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of Things; over 1,000 is served as 1,000; without it everything is sent"),
+        ("after" = Option<String>, Query, description = "Page token of a `next` link; it stays valid when Things are added or removed"),
+        ("offset" = Option<u64>, Query, description = "Number of Things to skip, 10,000 at most; `next` links go on without limit"),
         ("format" = Option<String>, Query, description = "`array` or `collection`"),
         ("view" = Option<String>, Query, description = "`full` or `summary`: id, title, description, capabilities"),
         ("sort_by" = Option<String>, Query, description = "`id`, or with a `limit`: `title`, `created`, `modified`"),
@@ -98,12 +101,13 @@ pub(super) async fn create(
 )]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
-    let selection = Selection::of(&parameters)?;
+    let selection = Selection::of(&parameters, &context.registry)?;
     let forms = [("array", Form::Array), ("collection", Form::Collection)];
     let form = parameters.choice("format", &forms)?.unwrap_or_default();
     let view = parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default();
     let path = format!("{}/things", base_path(&request, &context.options, "/things"));
-    let tag = collection_tag(&context.registry)?;
+    let registry = context.registry.clone();
+    let tag = blocking(move || collection_tag(&registry)).await?;
     let etag = (ETAG, format!("\"{tag}\""));
     let canonical = (LINK, format!("<{path}>; rel=\"canonical\"; etag=\"{tag}\""));
 
@@ -122,9 +126,15 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
             Verdict::Failed => return Err(Problem::precondition_failed(&etag.1)),
         };
     }
-    let page = |offset| page_url(&path, &parameters, offset, selection.limit);
-    let found = selection.clone().find(&context, &tag).await?;
-    let next = selection.end().filter(|end| *end < found.total).map(page);
+    let (limit, offset) = (selection.limit, selection.offset);
+    let found = selection.find(context.registry.clone()).await?;
+    let next = found.next.map(|start| match start {
+        Start::Offset(offset) => page_url(&path, &parameters, offset, limit),
+        Start::After(id) => {
+            let token = page_token::encode(context.registry.registry_id(), &id);
+            url_of_page(&path, &parameters, ("after", &token), limit)
+        }
+    });
 
     response.insert_header((SEQ, found.seq.0)).insert_header((VARY, "accept")).insert_header(canonical);
     if let Some(next) = &next {
@@ -134,17 +144,25 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    let frame = form.frame(found.total, &page(selection.offset), next.as_deref());
+    let this = match parameters.text("after") {
+        Some(token) => url_of_page(&path, &parameters, ("after", token), limit),
+        None => page_url(&path, &parameters, offset, limit),
+    };
+    let frame = form.frame(found.total, &this, next.as_deref());
     Ok(response.streaming(Listing::new(found.things, view, frame).into_stream()))
 }
 
 /// The URL of a page with everything else that was asked for.
 pub(super) fn page_url(path: &str, parameters: &Parameters, offset: usize, limit: Option<usize>) -> String {
-    let mut url = format!("{path}?offset={offset}");
+    url_of_page(path, parameters, ("offset", &offset.to_string()), limit)
+}
+
+fn url_of_page(path: &str, parameters: &Parameters, start: (&str, &str), limit: Option<usize>) -> String {
+    let mut url = format!("{path}?{}={}", start.0, start.1);
     if let Some(limit) = limit {
         url.push_str(&format!("&limit={limit}"));
     }
-    for (name, value) in parameters.pairs().filter(|(name, _)| !["offset", "limit"].contains(name)) {
+    for (name, value) in parameters.pairs().filter(|(name, _)| !["after", "offset", "limit"].contains(name)) {
         url.push_str(&format!("&{name}={}", escape(value)));
     }
     url

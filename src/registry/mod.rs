@@ -204,6 +204,8 @@ pub struct Answer {
 /// The Things that pass filters, and the log position that this shows.
 #[derive(Debug, Clone)]
 pub struct Matching {
+    /// How many there are in all.
+    pub total: u64,
     /// Their ids, ascending.
     pub ids: Vec<String>,
     /// Every change up to this one is taken into account.
@@ -332,17 +334,24 @@ impl Registry {
     /// As [`Registry::search`].
     pub fn ids_matching(&self, query: Option<&str>, filters: &Filters, consistent: bool) -> Result<Matching> {
         pollster::block_on(self.ready_to_search(consistent))?;
-        self.ids_as_indexed(query, filters)
+        self.ids_as_indexed(query, filters, None, usize::MAX)
     }
 
-    /// The ids of all Things that are indexed and pass the filters and match the query, without waiting for
-    /// what isn't. Blocks while it reads.
+    /// The first `limit` ids after `after`, ascending, of the Things that are indexed and pass the filters and
+    /// match the query, without waiting for what isn't indexed. Blocks while it reads.
     ///
     /// # Errors
     /// As [`Registry::search`].
-    pub fn ids_as_indexed(&self, query: Option<&str>, filters: &Filters) -> Result<Matching> {
+    pub fn ids_as_indexed(
+        &self,
+        query: Option<&str>,
+        filters: &Filters,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Matching> {
         let (view, excluded) = self.view()?;
-        Ok(Matching { ids: view.snapshot.ids(query, filters, &excluded)?, seq: view.seq })
+        let (total, ids) = view.snapshot.ids_after(query, filters, &excluded, after, limit)?;
+        Ok(Matching { total, ids, seq: view.seq })
     }
 
     /// What can be searched, and what it still has and nobody may find: Things that have expired or were

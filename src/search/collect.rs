@@ -273,24 +273,52 @@ fn ids_of(
     Ok(ids)
 }
 
-/// The ids of all matching documents, ascending.
-pub(super) fn ids(searcher: &Searcher, cached: &Cached, query: &dyn Query) -> tantivy::Result<Vec<String>> {
+/// How many documents match, and the first `limit` of their ids after `after`, ascending. No more ids than
+/// that are held for each segment.
+pub(super) fn ids(
+    searcher: &Searcher,
+    cached: &Cached,
+    query: &dyn Query,
+    after: Option<&str>,
+    limit: usize,
+) -> tantivy::Result<(u64, Vec<String>)> {
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
-    let mut ids = Vec::new();
+    let (mut total, mut ids) = (0, Vec::new());
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
+        let Some(column) = cached.ids(segment)? else { continue };
+        let start = after.map_or(Ok(0), |after| first_ord_after(&column, after))?;
         let mut docs = Vec::new();
         weight.for_each_no_score(segment, &mut |found| {
-            docs.extend(found.iter().copied().filter(|&doc| !segment.is_deleted(doc)));
+            for &doc in found.iter().filter(|&&doc| !segment.is_deleted(doc)) {
+                total += 1;
+                // Documents are in the order of their ids, so the first ones have the first ids.
+                if docs.len() < limit && (start == 0 || column.term_ords(doc).next() >= Some(start)) {
+                    docs.push(doc);
+                }
+            }
         })?;
-        let of_segment = ids_of(searcher, cached, ord, docs.into_iter())?;
-        if ids.is_empty() {
-            ids = of_segment;
-        } else {
-            ids.extend(of_segment);
-        }
+        ids.extend(ids_of(searcher, cached, ord, docs.into_iter())?);
     }
     if searcher.segment_readers().len() > 1 {
         ids.sort();
     }
-    Ok(ids)
+    ids.truncate(limit);
+    Ok((total, ids))
+}
+
+/// The ordinal of the first id that is greater than `after`.
+fn first_ord_after(column: &StrColumn, after: &str) -> tantivy::Result<u64> {
+    let (mut low, mut high) = (0, column.dictionary().num_terms() as u64);
+    let mut id = String::new();
+    while low < high {
+        let middle = low + (high - low) / 2;
+        id.clear();
+        column.ord_to_str(middle, &mut id)?;
+        if id.as_str() <= after {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
 }

@@ -75,10 +75,27 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::search`].
     pub fn ids(&self, query: Option<&str>, filters: &Filters, excluded: &[String]) -> Result<Vec<String>> {
+        Ok(self.ids_after(query, filters, excluded, None, usize::MAX)?.1)
+    }
+
+    /// How many Things pass the filters (and match the query), and the first `limit` of their ids after
+    /// `after`, ascending.
+    ///
+    /// # Errors
+    /// As [`Snapshot::search`].
+    pub fn ids_after(
+        &self,
+        query: Option<&str>,
+        filters: &Filters,
+        excluded: &[String],
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<(u64, Vec<String>)> {
         check_query(query)?;
         let clauses = query::parse(query.unwrap_or_default());
         let compiled = query::compile(&self.searcher, &self.fields, &clauses, filters, excluded, Spelling::Exact)?;
-        collect::ids(&self.searcher, &self.cached, compiled.query.as_ref()).map_err(index_error("listing ids"))
+        let found = collect::ids(&self.searcher, &self.cached, compiled.query.as_ref(), after, limit);
+        found.map_err(index_error("listing ids"))
     }
 }
 

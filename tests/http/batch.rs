@@ -73,7 +73,7 @@ fn results_come_while_lines_are_sent() {
     let registry = TestRegistry::start();
     let mut socket = std::net::TcpStream::connect(registry.address()).unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
-    let head = "POST /things/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let head = "POST /things/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
     socket.write_all(head.as_bytes()).unwrap();
     let mut received = String::new();
     let mut buffer = [0; 4096];

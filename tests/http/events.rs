@@ -212,7 +212,7 @@ fn nothing_comes_before_the_first_event_compressed_or_not() {
     let registry = TestRegistry::start();
     let mut socket = std::net::TcpStream::connect(registry.address()).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    socket.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip, br\r\n\r\n").unwrap();
+    socket.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip, br\r\n\r\n").unwrap();
     let mut received = Vec::new();
     let mut buffer = [0; 4096];
     let mut wait_for = |received: &mut Vec<u8>, wanted: &[u8]| {

@@ -57,15 +57,86 @@ fn pages_link_to_the_next_with_all_arguments() {
 }
 
 #[test]
-fn pages_follow_the_collection_when_it_changes() {
+fn next_links_stay_valid_when_things_come_and_go() {
     let registry = with_things(6);
-    registry.get("/things?limit=2").expect(200);
-    registry.delete("/things/urn:example:001").expect(204);
-    let page = || ids(&registry.get("/things?limit=2&offset=2").json()).join(" ");
-    assert_eq!(page(), "urn:example:003 urn:example:004");
-    // Served once by counting, once from where the page before it ended.
-    registry.get("/things?limit=2").expect(200);
-    assert_eq!(page(), "urn:example:003 urn:example:004");
+    for query in ["limit=2", "limit=2&consistent=true&capability=forecast"] {
+        let link = next(&registry.get(&format!("/things?{query}")).expect(200)).unwrap();
+        registry.delete("/things/urn:example:001").expect(204);
+        registry.delete("/things/urn:example:003").expect(204);
+        registry.put("/things/urn:example:000b", agent("urn:example:000b", "New")).expect(201);
+        let page = registry.get(&link).expect(200);
+        assert_eq!(ids(&page.json()), ["urn:example:002", "urn:example:004"], "{query}");
+        assert_eq!(ids(&registry.get(&next(&page).unwrap()).json()), ["urn:example:005"], "{query}");
+        registry.delete("/things/urn:example:000b").expect(204);
+        for id in ["urn:example:001", "urn:example:003"] {
+            registry.put(&format!("/things/{id}"), agent(id, "Back")).expect(201);
+        }
+    }
+}
+
+#[test]
+fn client_reads_all_pages_of_a_large_limit() {
+    let registry = TestRegistry::start();
+    let line = |number: usize| agent(&format!("urn:example:{number:05}"), "A").replace('\n', " ") + "\n";
+    let lines: String = (0..1030).map(line).collect();
+    registry.call("POST", "/things/batch").body("application/x-ndjson", lines).send().expect(200);
+    let client = agentdex::client::RegistryClient::new(&registry.url("")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (limit, expected) in [("5", 5), ("1020", 1020), ("2000", 1030)] {
+        let summaries = runtime.block_on(client.summaries(&[("limit", limit)])).unwrap();
+        let ids: Vec<_> = summaries.iter().map(|summary| summary.id.as_str()).collect();
+        assert_eq!((ids.len(), ids.is_sorted(), ids[4]), (expected, true, "urn:example:00004"), "{limit}");
+    }
+}
+
+#[test]
+fn tokens_that_no_link_has_are_refused() {
+    let registry = with_things(3);
+    let link = next(&registry.get("/things?limit=1").expect(200)).unwrap();
+    let token = link.split("after=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    for other in ["", "urn:example:000", &token[1..], &format!("{token}A")] {
+        let problem = registry.get(&format!("/things?after={other}")).problem(400, "invalid-parameter");
+        assert_eq!(problem["parameter"], "after");
+    }
+    for query in ["offset=1", "sort_by=title&limit=1", "sort_order=desc&limit=1"] {
+        registry.get(&format!("/things?after={token}&{query}")).problem(400, "invalid-parameter");
+    }
+    let of_other = with_things(3);
+    of_other.get(&link).problem(400, "invalid-parameter");
+    assert_eq!(ids(&registry.get(&format!("/things?after={token}")).json()), ["urn:example:001", "urn:example:002"]);
+}
+
+#[test]
+fn things_are_skipped_up_to_a_limit() {
+    let registry = with_things(1);
+    assert_eq!(registry.get("/things?offset=10000").expect(200).json(), json!([]));
+    let problem = registry.get("/things?offset=10001").problem(400, "limit-exceeded");
+    assert!(problem["detail"].as_str().unwrap().contains("next"), "{problem}");
+}
+
+#[test]
+fn filtered_lists_are_read_in_parts() {
+    let registry = TestRegistry::start();
+    // More than are read from the index at once, over segments that overlap.
+    let lines = |odd: usize| -> String {
+        let numbers = (0..4200).map(|number| 2 * number + odd);
+        numbers.map(|number| agent(&format!("urn:example:{number:05}"), "A").replace('\n', " ") + "\n").collect()
+    };
+    for odd in [0, 1] {
+        let call = registry.call("POST", "/things/batch").body("application/x-ndjson", lines(odd));
+        call.send().expect(200);
+        eventually("the index", || registry.registry().refresh().is_ok());
+    }
+    let all = registry.get("/things?capability=forecast&view=summary").expect(200).json();
+    let expected: Vec<String> = (0..8400).map(|number| format!("urn:example:{number:05}")).collect();
+    assert_eq!(ids(&all), expected);
+    let page = registry.get("/things?capability=forecast&view=summary&limit=3&offset=8000").expect(200);
+    assert_eq!(ids(&page.json()), expected[8000..8003]);
+    let page = registry.get(&format!("{}&format=collection", next(&page).unwrap())).expect(200).json();
+    assert_eq!(
+        (&page["total"], ids(&page["members"])),
+        (&json!(8400), vec!["urn:example:08003", "urn:example:08004", "urn:example:08005"])
+    );
 }
 
 #[test]
@@ -79,7 +150,11 @@ fn collection_has_total_and_members() {
     assert_eq!(ids(&page["members"]), ["urn:example:001", "urn:example:002"]);
     assert_eq!(page.get("next"), None);
     let page = registry.get("/things?format=collection&limit=2").expect(200).json();
-    assert_eq!(page["next"], "/things?offset=2&limit=2&format=collection");
+    let link = page["next"].as_str().unwrap();
+    assert!(link.starts_with("/things?after=") && link.ends_with("&limit=2&format=collection"), "{link}");
+    let page = registry.get(link).expect(200).json();
+    assert_eq!((&page["@id"], ids(&page["members"])), (&json!(link), vec!["urn:example:002"]));
+    assert_eq!(page.get("next"), None);
 }
 
 #[test]

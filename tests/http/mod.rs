@@ -7,6 +7,7 @@ mod capability_files;
 mod changes;
 mod corpus;
 mod events;
+mod hostile;
 mod import;
 mod imports;
 mod list;

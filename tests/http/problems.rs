@@ -75,7 +75,7 @@ fn large_bodies_without_a_length_are_refused() {
     let mut socket = std::net::TcpStream::connect(registry.address()).unwrap();
     socket
         .write_all(
-            b"PUT /things/urn:a:b HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/td+json\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"PUT /things/urn:a:b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/td+json\r\nTransfer-Encoding: chunked\r\n\r\n",
         )
         .unwrap();
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));

@@ -106,7 +106,7 @@ fn log_lines_carry_request_and_trace_ids() {
     let body = agent("urn:example:a", "A");
     let mut socket = TcpStream::connect(server.url().trim_start_matches("http://")).unwrap();
     let head = format!(
-        "PUT /things/urn:example:a HTTP/1.1\r\nHost: x\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\
+        "PUT /things/urn:example:a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\
          X-Request-Id: mine\r\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\
          Connection: close\r\n\r\n",
         body.len()
@@ -129,7 +129,7 @@ fn requests_in_flight_finish_when_the_server_stops() {
     let body = agent("urn:example:a", "A");
     let mut socket = TcpStream::connect(registry.address()).unwrap();
     let head = format!(
-        "PUT /things/urn:example:a HTTP/1.1\r\nHost: x\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\r\n",
+        "PUT /things/urn:example:a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     let (first, second) = body.split_at(10);
@@ -152,7 +152,7 @@ fn requests_in_flight_finish_when_the_server_stops() {
 fn idle_connections_and_open_streams_do_not_hold_up_the_end() {
     let mut registry = TestRegistry::start();
     let mut idle = TcpStream::connect(registry.address()).unwrap();
-    idle.write_all(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    idle.write_all(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     assert_ne!(idle.read(&mut [0; 4096]).unwrap(), 0);
     let _events = registry.events("/events", None);
     let poll = registry.call("GET", "/changes?wait=60");
@@ -165,11 +165,14 @@ fn idle_connections_and_open_streams_do_not_hold_up_the_end() {
 }
 
 #[test]
-fn an_origin_that_is_none_is_told() {
+fn origins_and_hosts_that_can_not_be_right_are_refused_at_the_start() {
     let registry = TestRegistry::start();
-    let options = http::Options { cors_origins: vec!["https://a.example".into(), "".into()], ..Default::default() };
-    let refused = http::Server::bind("127.0.0.1:0", registry.registry(), options);
-    assert!(matches!(refused, Err(agentdex::Error::InvalidSetting { .. })), "{refused:?}");
+    let origins = http::Options { cors_origins: vec!["https://a.example".into(), "".into()], ..Default::default() };
+    let hosts = http::Options { allowed_hosts: vec!["https://a.example".into()], ..Default::default() };
+    for options in [origins, hosts] {
+        let refused = http::Server::bind("127.0.0.1:0", registry.registry(), options);
+        assert!(matches!(refused, Err(agentdex::Error::InvalidSetting { .. })), "{refused:?}");
+    }
 }
 
 #[test]

@@ -36,7 +36,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("src/convert/agent_spec/types/tools.rs", "src/convert/agent_spec/types/mod.rs"),
     ("src/http/mod.rs", "src/http/metrics.rs"),
     ("src/http/mod.rs", "src/http/mount.rs"),
-    ("src/http/things.rs", "src/http/selection.rs"),
 ];
 
 #[test]

@@ -1,20 +1,26 @@
-//! `Server`: the API on a socket of its own, until it is stopped.
+//! `Server`: the API on a socket of its own, until it is asked to stop.
+//!
+//! One thread, the [`listener`], accepts connections, waits for their first bytes, answers health and metrics
+//! itself and passes everything else on to the [`worker`]s. So a worker that is busy, and connections that
+//! have used up what there is, delay or cost no health check. A [`connection`] whose client sends or takes
+//! nothing for too long is cut.
+
+mod connection;
+mod listener;
+mod worker;
 
 use std::{
     future::Future,
+    io,
     net::{SocketAddr, TcpListener, ToSocketAddrs},
-    pin::pin,
     thread::available_parallelism,
-    time::Duration,
 };
 
-use actix_web::{App, HttpServer};
+use tokio::sync::watch;
 
-use super::{Options, configure_alone};
+use self::{listener::Listener, worker::Worker};
+use super::{Context, Options};
 use crate::{Error, Registry, Result};
-
-/// How long requests in flight may take to finish once the server stops.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// The HTTP API on a socket of its own.
 ///
@@ -55,7 +61,7 @@ impl Server {
     /// Takes a socket that listens already.
     ///
     /// # Errors
-    /// [`Error::Io`] where its address can't be told, [`Error::InvalidSetting`] as [`Options::check`] says.
+    /// [`Error::Io`] where its address can't be read, [`Error::InvalidSetting`] as [`Options::check`] says.
     pub fn on_listener(listener: TcpListener, registry: &Registry, options: Options) -> Result<Server> {
         options.check()?;
         let address = listener.local_addr();
@@ -69,7 +75,7 @@ impl Server {
         self.local_addr
     }
 
-    /// Serves until `shutdown` is done, then stops: no new requests are taken, requests in flight
+    /// Serves until `shutdown` is done, then stops: no new requests are taken, requests that are being served
     /// finish, event streams and long polls end. That takes at most five seconds. The registry is left open.
     ///
     /// Needs a tokio runtime around it.
@@ -79,24 +85,32 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<()> {
         let failed = |source| Error::Io { doing: format!("serving HTTP on {}", self.local_addr), source };
         let stop = self.options.stop.clone();
-        let workers = self.options.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
-        let api = configure_alone(&self.registry, self.options);
-        let factory = move || App::new().configure(&api);
-        let server = HttpServer::new(factory)
-            .workers(workers)
-            .disable_signals()
-            .shutdown_timeout(GRACE.as_secs())
-            .tcp_nodelay(true)
-            .listen(self.listener)
-            .map_err(failed)?
-            .run();
-        let handle = server.handle();
-        let mut server = pin!(server);
-        tokio::select! {
-            ended = &mut server => return ended.map_err(failed),
-            () = shutdown => stop.stop(),
+        let count = self.options.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)).max(1);
+        let (stopping, stopped) = watch::channel(false);
+        let context = Context::shared(&self.registry, self.options);
+        let worker = Worker { context: context.into_inner(), stopped: stopped.clone(), threads: count };
+        let (mut workers, mut ends) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            let (connections, end) = worker.clone().start(number).map_err(failed)?;
+            workers.push(connections);
+            ends.push(end);
         }
-        let (_, ended) = futures_util::future::join(handle.stop(true), server).await;
-        ended.map_err(failed)
+        let listener = Listener { worker, workers };
+        let mut accepting = listener.start(self.listener).map_err(failed)?;
+        let failure = tokio::select! {
+            ended = &mut accepting => Some(ended),
+            () = shutdown => None,
+        };
+        stop.stop();
+        stopping.send_replace(true);
+        let accepted = match failure {
+            Some(ended) => ended,
+            None => accepting.await,
+        };
+        for end in ends {
+            // An error is the end of a thread that panicked, which is reported where it happened.
+            let _ = end.await;
+        }
+        accepted.unwrap_or_else(|_| Err(io::Error::other("the listener panicked"))).map_err(failed)
     }
 }

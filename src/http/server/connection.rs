@@ -1,0 +1,136 @@
+//! A connection that is watched: one whose client doesn't go on for too long is cut.
+
+use std::{
+    fmt::Debug,
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use actix_http::{
+    Extensions,
+    body::{BodySize, BoxBody, MessageBody},
+};
+use actix_web::web::Bytes;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::sleep,
+};
+
+use crate::http::{
+    limits::Limits,
+    progress::{Progress, Serving},
+};
+
+/// Serves a connection until it ends or its client doesn't go on.
+pub(super) async fn serve<E: Debug>(
+    serving: impl Future<Output = Result<impl Sized, E>>,
+    peer: SocketAddr,
+    progress: &Progress,
+    limits: &Limits,
+    keep_alive: Duration,
+) {
+    let tick = limits.write_timeout.min(limits.head_timeout) / 4;
+    let tick = tick.clamp(Duration::from_millis(10), Duration::from_secs(10));
+    let mut serving = pin!(serving);
+    loop {
+        let mut pause = pin!(sleep(tick));
+        let mut ended = None;
+        let is_paused = poll_fn(|context| {
+            if let Poll::Ready(result) = serving.as_mut().poll(context) {
+                ended = Some(result);
+                return Poll::Ready(());
+            }
+            pause.as_mut().poll(context)
+        });
+        is_paused.await;
+        if let Some(result) = ended {
+            if let Err(error) = result {
+                tracing::debug!(%peer, ?error, "a connection ended early");
+            }
+            return;
+        }
+        if let Some(reason) = progress.stalled(limits.write_timeout, keep_alive + limits.head_timeout) {
+            tracing::debug!(%peer, reason, "a connection is cut");
+            return;
+        }
+    }
+}
+
+/// The body of a response, which says when it has been sent.
+pub(super) struct SentBody {
+    body: BoxBody,
+    _serving: Serving,
+}
+
+impl SentBody {
+    pub(super) fn new(body: BoxBody, serving: Serving) -> SentBody {
+        SentBody { body, _serving: serving }
+    }
+}
+
+impl MessageBody for SentBody {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(context)
+    }
+}
+
+/// The socket of a connection.
+pub(super) struct Connection {
+    stream: TcpStream,
+    progress: Rc<Progress>,
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, progress: Rc<Progress>) -> Connection {
+        Connection { stream, progress }
+    }
+
+    /// Lets the requests of the connection find its progress.
+    pub(super) fn register(&self, data: &mut Extensions) {
+        data.insert(self.progress.clone());
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let is_closed = matches!(read, Poll::Ready(Ok(()))) && buffer.filled().len() == before;
+        if is_closed && buffer.remaining() > 0 && self.progress.expects_client() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.progress.wrote(&written);
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
