@@ -63,6 +63,8 @@ fn mark(value: &mut Value, place: &str) {
                 match name.as_str() {
                     "name" => *value = format!("{OPEN} {}", value.as_str().unwrap_or_default()).into(),
                     name if HIDDEN.contains(&name) => *value = secret.into(),
+                    // A header may stand in one of the two lists only.
+                    "headers" => *value = json!({"X-Auth-Token": secret}),
                     name if HIDDEN_VALUES.contains(&name) => *value = json!({"X-API-Key": secret}),
                     name if PROMPTS.contains(&name) => {
                         *value = format!("{} {secret}", value.as_str().unwrap_or_default()).into();

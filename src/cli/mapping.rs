@@ -12,7 +12,7 @@ use crate::convert::{Format, ImportOptions, Parameter, ParameterKind};
 const HEADING: &str = "Documents in other formats";
 const COMPONENTS: &str = "component";
 
-/// What is said beside documents in other formats.
+/// What comes with documents in other formats.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
     values: Vec<(&'static str, String)>,
@@ -140,7 +140,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// What converters of a format are told.
+    /// What converters of a format get.
     ///
     /// # Errors
     /// A value that a parameter can't have, and an id where there is no place for one.

@@ -18,7 +18,7 @@ use tantivy::{
     schema::IndexRecordOption,
 };
 
-use super::schema;
+use super::{documents::Documents, facets::Columns, schema};
 
 /// The most bytes of bits that are cached.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -33,13 +33,15 @@ type Bits = Arc<[u64]>;
 /// What is cached of all segments.
 #[derive(Default)]
 pub(super) struct Cached {
-    documents: Mutex<Documents>,
+    sets: Mutex<Sets>,
     ids: Mutex<HashMap<SegmentId, Option<StrColumn>>>,
+    /// Columns that facets are counted by.
+    pub facets: Columns,
 }
 
 /// Sets of documents, the recently used ones.
 #[derive(Default)]
-struct Documents {
+struct Sets {
     bits: HashMap<Key, (Bits, u64)>,
     bytes: usize,
     clock: u64,
@@ -55,6 +57,31 @@ enum Key {
 }
 
 impl Cached {
+    /// The documents of a segment that have one of the terms that it has.
+    pub fn union<'t>(
+        &self,
+        segment: &SegmentReader,
+        present: impl Iterator<Item = (&'t Term, &'t TermInfo)>,
+    ) -> tantivy::Result<Documents> {
+        let mut union = Documents::none_of(segment.max_doc());
+        for (term, info) in present {
+            let index = segment.inverted_index(term.field())?;
+            if info.doc_freq >= segment.max_doc() / FREQUENT {
+                let key = Key::Term(segment.segment_id(), term.clone());
+                let bits = self.documents(key, || bits_of_term(segment, &index, info))?;
+                union.add_all(&bits);
+            } else {
+                for_each_doc(&index, info, |doc| union.add(doc))?;
+            }
+        }
+        if segment.has_deletes() {
+            let key = Key::Alive(segment.segment_id(), segment.delete_opstamp());
+            let alive = self.documents(key, || Ok(bits_of_alive(segment)))?;
+            union.retain(&alive);
+        }
+        Ok(union)
+    }
+
     /// How many documents of a segment have one of the terms that it has.
     pub fn count<'t>(
         &self,
@@ -63,27 +90,10 @@ impl Cached {
     ) -> tantivy::Result<u64> {
         let present: Vec<_> = present.collect();
         match present.as_slice() {
-            [] => return Ok(0),
-            [(_, info)] if !segment.has_deletes() => return Ok(u64::from(info.doc_freq)),
-            _ => {}
+            [] => Ok(0),
+            [(_, info)] if !segment.has_deletes() => Ok(u64::from(info.doc_freq)),
+            _ => Ok(self.union(segment, present.into_iter())?.len()),
         }
-        let mut union = vec![0; words(segment)];
-        for (term, info) in present {
-            let index = segment.inverted_index(term.field())?;
-            if info.doc_freq >= segment.max_doc() / FREQUENT {
-                let key = Key::Term(segment.segment_id(), term.clone());
-                let bits = self.documents(key, || bits_of_term(segment, &index, info))?;
-                union.iter_mut().zip(bits.iter()).for_each(|(union, bits)| *union |= bits);
-            } else {
-                for_each_doc(&index, info, |doc| set(&mut union, doc))?;
-            }
-        }
-        if segment.has_deletes() {
-            let key = Key::Alive(segment.segment_id(), segment.delete_opstamp());
-            let alive = self.documents(key, || Ok(bits_of_alive(segment)))?;
-            union.iter_mut().zip(alive.iter()).for_each(|(union, alive)| *union &= alive);
-        }
-        Ok(union.iter().map(|bits| u64::from(bits.count_ones())).sum())
     }
 
     /// The ids of a segment's documents.
@@ -109,12 +119,12 @@ impl Cached {
         Ok(bits)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Documents> {
-        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Sets> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Documents {
+impl Sets {
     fn find(&mut self, key: &Key) -> Option<Bits> {
         self.clock += 1;
         let (bits, used) = self.bits.get_mut(key)?;
@@ -140,26 +150,16 @@ impl Documents {
     }
 }
 
-fn words(segment: &SegmentReader) -> usize {
-    segment.max_doc().div_ceil(u64::BITS) as usize
-}
-
-fn set(bits: &mut [u64], doc: u32) {
-    if let Some(word) = bits.get_mut((doc / u64::BITS) as usize) {
-        *word |= 1 << (doc % u64::BITS);
-    }
-}
-
 fn bits_of_term(segment: &SegmentReader, index: &InvertedIndexReader, info: &TermInfo) -> tantivy::Result<Vec<u64>> {
-    let mut bits = vec![0; words(segment)];
-    for_each_doc(index, info, |doc| set(&mut bits, doc))?;
-    Ok(bits)
+    let mut documents = Documents::none_of(segment.max_doc());
+    for_each_doc(index, info, |doc| documents.add(doc))?;
+    Ok(documents.into_bits())
 }
 
 fn bits_of_alive(segment: &SegmentReader) -> Vec<u64> {
-    let mut bits = vec![0; words(segment)];
-    segment.doc_ids_alive().for_each(|doc| set(&mut bits, doc));
-    bits
+    let mut documents = Documents::none_of(segment.max_doc());
+    segment.doc_ids_alive().for_each(|doc| documents.add(doc));
+    documents.into_bits()
 }
 
 fn for_each_doc(index: &InvertedIndexReader, info: &TermInfo, mut each: impl FnMut(u32)) -> tantivy::Result<()> {
@@ -182,8 +182,8 @@ mod tests {
         for number in 0..300 {
             assert!(cached.documents(key(number), || Ok(vec![1; 16 * 1024])).is_ok());
         }
-        let documents = cached.lock();
-        assert!(documents.bytes <= MOST_BYTES && !documents.bits.is_empty());
-        assert_eq!(documents.bytes, documents.bits.len() * 16 * 1024 * 8);
+        let sets = cached.lock();
+        assert!(sets.bytes <= MOST_BYTES && !sets.bits.is_empty());
+        assert_eq!(sets.bytes, sets.bits.len() * 16 * 1024 * 8);
     }
 }

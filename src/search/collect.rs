@@ -10,6 +10,7 @@ use tantivy::{
 
 use super::{
     cached::Cached,
+    documents::Documents,
     query::Compiled,
     rank::{Candidate, Ranking, TermWeights},
     union::Union,
@@ -20,6 +21,8 @@ use super::{
 pub(super) struct Matches {
     pub total: u64,
     pub top: Vec<(Score, DocAddress)>,
+    /// All that match, segment by segment, where they were asked for.
+    pub documents: Option<Vec<Documents>>,
 }
 
 /// The part of the matches that is wanted.
@@ -27,12 +30,34 @@ pub(super) struct Matches {
 pub(super) struct Page {
     pub offset: usize,
     pub limit: usize,
+    /// Whether all matches are wanted, to count something of them.
+    pub wants_all: bool,
 }
 
 impl Page {
     /// How many of the best documents have to be known.
     fn depth(self) -> usize {
         if self.limit == 0 { 0 } else { self.offset + self.limit }
+    }
+}
+
+/// All matches, where they are wanted.
+struct All(Option<Vec<Documents>>);
+
+impl All {
+    fn new(searcher: &Searcher, is_wanted: bool) -> All {
+        let none_yet = || searcher.segment_readers().iter().map(|segment| Documents::none_of(segment.max_doc()));
+        All(is_wanted.then(|| none_yet().collect()))
+    }
+
+    fn add(&mut self, segment: u32, doc: DocId) {
+        if let Some(documents) = self.0.as_mut().and_then(|all| all.get_mut(segment as usize)) {
+            documents.add(doc);
+        }
+    }
+
+    fn len(&self) -> Option<u64> {
+        self.0.as_ref().map(|all| all.iter().map(Documents::len).sum())
     }
 }
 
@@ -47,21 +72,29 @@ pub(super) fn collect(
     if let Some(versions) = &compiled.versions {
         return by_version(searcher, cached, compiled, versions, page);
     }
+    let mut all = All::new(searcher, page.wants_all);
     let (total, candidates) = match &compiled.union {
         Some(terms) => {
             let union = Union::new(searcher, terms)?;
-            let best = if depth > 0 { best(searcher, compiled, union.scoring(), depth)?.1 } else { Vec::new() };
-            (union.count(cached)?, best)
+            let mut none = All(None);
+            let best = match depth {
+                0 => Vec::new(),
+                depth => best(searcher, compiled, union.scoring(), depth, &mut none)?.1,
+            };
+            if page.wants_all {
+                all = All(Some(union.documents(cached)?));
+            }
+            (all.len().map_or_else(|| union.count(cached), Ok)?, best)
         }
         None if compiled.is_scored && depth > 0 => {
-            best(searcher, compiled, EnableScoring::enabled_from_searcher(searcher), depth)?
+            best(searcher, compiled, EnableScoring::enabled_from_searcher(searcher), depth, &mut all)?
         }
-        None => first(searcher, compiled.query.as_ref(), depth)?,
+        None => first(searcher, compiled.query.as_ref(), depth, &mut all)?,
     };
     let ordered = order(searcher, cached, candidates, depth)?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
-    Ok(Matches { total, top })
+    Ok(Matches { total, top, documents: all.0 })
 }
 
 /// Every match is looked at, since the order of versions goes before that of scores.
@@ -78,6 +111,7 @@ fn by_version(
     };
     let weight = compiled.query.weight(scoring)?;
     // What matches by its name alone comes after all versions.
+    let mut all = All::new(searcher, page.wants_all);
     let mut by_place: BTreeMap<Reverse<Option<usize>>, Vec<Candidate>> = BTreeMap::new();
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
         let places = versions.places(segment)?;
@@ -87,6 +121,7 @@ fn by_version(
             if !segment.is_deleted(doc) {
                 let score = if compiled.is_scored { scorer.score() } else { 0.0 };
                 let place = Reverse(places.get(&doc).copied());
+                all.add(ord, doc);
                 by_place.entry(place).or_default().push(Candidate { score, segment: ord, doc });
             }
             scorer.advance();
@@ -103,7 +138,7 @@ fn by_version(
     }
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
-    Ok(Matches { total, top })
+    Ok(Matches { total, top, documents: all.0 })
 }
 
 /// Candidates among which are the best `wanted` documents, and for all but unions of terms the number
@@ -113,6 +148,7 @@ fn best(
     compiled: &Compiled,
     scoring: EnableScoring<'_>,
     wanted: usize,
+    all: &mut All,
 ) -> tantivy::Result<(u64, Vec<Candidate>)> {
     let weight = compiled.query.weight(scoring)?;
     let terms = TermWeights::new(searcher, compiled, scoring);
@@ -125,7 +161,7 @@ fn best(
         if compiled.union.is_some() {
             candidates.extend(ranking.candidates(floor)?);
         } else {
-            let (found, count) = ranking.candidates_and_count(floor)?;
+            let (found, count) = ranking.candidates_and_count(floor, |doc| all.add(ord, doc))?;
             candidates.extend(found);
             total += count;
         }
@@ -161,17 +197,26 @@ fn settle_near_ties(terms: &TermWeights<'_>, candidates: &mut [Candidate], wante
 }
 
 /// Without scores the first documents are the best, and the rest is only counted.
-fn first(searcher: &Searcher, query: &dyn Query, wanted: usize) -> tantivy::Result<(u64, Vec<Candidate>)> {
+fn first(
+    searcher: &Searcher,
+    query: &dyn Query,
+    wanted: usize,
+    all: &mut All,
+) -> tantivy::Result<(u64, Vec<Candidate>)> {
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     let mut total = 0;
     let mut candidates = Vec::new();
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
         let mut scorer = weight.scorer(segment, 1.0)?;
         let mut taken = 0;
-        while taken < wanted && scorer.doc() != TERMINATED {
-            if !segment.is_deleted(scorer.doc()) {
-                candidates.push(Candidate { score: 0.0, segment: ord, doc: scorer.doc() });
+        while (taken < wanted || all.0.is_some()) && scorer.doc() != TERMINATED {
+            let doc = scorer.doc();
+            if !segment.is_deleted(doc) {
+                if taken < wanted {
+                    candidates.push(Candidate { score: 0.0, segment: ord, doc });
+                }
                 taken += 1;
+                all.add(ord, doc);
             }
             scorer.advance();
         }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use tantivy::{TantivyDocument, schema::Field};
+use tantivy::{TantivyDocument, schema::Field, tokenizer::TextAnalyzer};
 
 use super::{
     Entry, FacetField,
@@ -14,6 +14,7 @@ use super::{
     query::ExactTerm,
     schema::{ExactField, Fields},
     summary::Summary,
+    text::{self, Encoded, Words},
     versions,
 };
 use crate::{Error, Result, td};
@@ -32,7 +33,7 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     let nothing = Map::new();
     let thing = entry.thing.as_object().unwrap_or(&nothing);
     let capabilities = td::capabilities(entry.thing);
-    let mut writer = EntryWriter { fields, document: TantivyDocument::default(), bytes: 0 };
+    let mut writer = EntryWriter::new(fields);
     writer.add(fields.id, entry.id);
     writer.add_titles(thing);
     writer.add_affordances(thing);
@@ -42,40 +43,73 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     writer.add_filters(thing, &capabilities, entry.format);
     let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
         .map_err(|source| Error::Index { doing: "summarizing a Thing", source: source.into() })?;
-    writer.document.add_bytes(fields.summary, &summary);
-    Ok((writer.document, writer.bytes + summary.len()))
+    Ok(writer.finish(&summary))
 }
 
 struct EntryWriter<'a> {
     fields: &'a Fields,
     document: TantivyDocument,
     bytes: usize,
+    prose: TextAnalyzer,
+    names: TextAnalyzer,
+    /// The words of the current text.
+    words: Words,
+    text: Encoded,
+    title: Encoded,
+    description: Encoded,
 }
 
-impl EntryWriter<'_> {
+impl<'a> EntryWriter<'a> {
+    fn new(fields: &'a Fields) -> EntryWriter<'a> {
+        EntryWriter {
+            fields,
+            document: TantivyDocument::default(),
+            bytes: 0,
+            prose: text::prose(),
+            names: text::names(),
+            words: Words::default(),
+            text: Encoded::default(),
+            title: Encoded::default(),
+            description: Encoded::default(),
+        }
+    }
+
+    fn finish(mut self, summary: &[u8]) -> (TantivyDocument, usize) {
+        let Fields { text, title, description, .. } = *self.fields;
+        for (field, words) in [(text, &self.text), (title, &self.title), (description, &self.description)] {
+            if let Some(value) = words.value() {
+                self.document.add_text(field, value);
+                self.bytes += value.len();
+            }
+        }
+        self.document.add_bytes(self.fields.summary, summary);
+        (self.document, self.bytes + summary.len())
+    }
+
     fn add(&mut self, field: Field, text: &str) {
         self.document.add_text(field, text);
         self.bytes += text.len();
     }
 
     fn add_name(&mut self, text: &str) {
-        for _ in 0..NAME_WEIGHT {
-            self.add_prose(text);
-        }
+        self.words.read(&mut self.prose, text);
+        self.text.add(&self.words, NAME_WEIGHT);
     }
 
     fn add_prose(&mut self, text: &str) {
-        self.add(self.fields.text, text);
+        self.words.read(&mut self.prose, text);
+        self.text.add(&self.words, 1);
     }
 
     fn add_titles(&mut self, thing: &Map<String, Value>) {
         for title in translations(thing, "title", "titles") {
             self.add_name(title);
-            self.add(self.fields.title, title);
+            self.words.read(&mut self.names, title);
+            self.title.add(&self.words, 1);
         }
         for description in translations(thing, "description", "descriptions") {
             self.add_prose(description);
-            self.add(self.fields.description, description);
+            self.description.add(&self.words, 1);
         }
     }
 
@@ -251,9 +285,7 @@ impl EntryWriter<'_> {
 
     fn add_terms(&mut self, field: ExactField, value: &str) {
         if value.len() <= LONGEST_VALUE {
-            for term in ExactTerm::indexed(field, value) {
-                self.add(self.fields.exact(field), &term);
-            }
+            ExactTerm::for_each_indexed(field, value, |term| self.add(self.fields.exact(field), term));
         }
     }
 }

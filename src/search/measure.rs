@@ -38,7 +38,7 @@ impl Measured {
     }
 
     fn collect(&self, compiled: &Compiled) -> Result<(u64, usize)> {
-        let page = Page { offset: self.request.offset, limit: self.request.limit };
+        let page = Page { offset: self.request.offset, limit: self.request.limit, wants_all: false };
         let matches = collect::collect(self.snapshot.searcher(), self.snapshot.cached(), compiled, page)
             .map_err(index_error("searching"))?;
         Ok((matches.total, matches.top.len()))

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 mod cached;
 mod collect;
 mod directory;
+mod documents;
 mod entry;
 mod facets;
 mod failure;
@@ -151,33 +152,40 @@ pub enum FacetField {
     Signature,
 }
 
+/// Each facet with its name and the column that it is counted by.
+const FACETS: [(FacetField, &str, &str); 9] = [
+    (FacetField::Capability, "capability", "capability_values"),
+    (FacetField::Type, "type", "type_values"),
+    (FacetField::Tag, "tag", "tag_values"),
+    (FacetField::Vendor, "vendor", "vendor_values"),
+    (FacetField::Protocol, "protocol", "protocol_values"),
+    (FacetField::Security, "security", "security_values"),
+    (FacetField::Format, "format", "format_values"),
+    (FacetField::Status, "status", "status_values"),
+    (FacetField::Signature, "signature", "signature_values"),
+];
+
 impl FacetField {
     /// All fields that can be counted.
-    pub const ALL: [FacetField; 9] = [
-        FacetField::Capability,
-        FacetField::Type,
-        FacetField::Tag,
-        FacetField::Vendor,
-        FacetField::Protocol,
-        FacetField::Security,
-        FacetField::Format,
-        FacetField::Status,
-        FacetField::Signature,
-    ];
+    pub const ALL: [FacetField; FACETS.len()] = {
+        let mut all = [FacetField::Capability; FACETS.len()];
+        let mut at = 0;
+        while at < all.len() {
+            assert!(FACETS[at].0 as usize == at, "in the order of the variants");
+            all[at] = FACETS[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The name of the field, which is also the name of its filter.
     pub fn name(self) -> &'static str {
-        match self {
-            FacetField::Capability => "capability",
-            FacetField::Type => "type",
-            FacetField::Tag => "tag",
-            FacetField::Vendor => "vendor",
-            FacetField::Protocol => "protocol",
-            FacetField::Security => "security",
-            FacetField::Format => "format",
-            FacetField::Status => "status",
-            FacetField::Signature => "signature",
-        }
+        FACETS[self as usize].1
+    }
+
+    /// The column of the index that it is counted by.
+    fn column(self) -> &'static str {
+        FACETS[self as usize].2
     }
 
     /// The field of that name.

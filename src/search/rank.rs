@@ -113,12 +113,17 @@ impl Ranking<'_> {
     }
 
     /// The same, and the number of all that match, for queries that aren't pruned anyway.
-    pub fn candidates_and_count(&self, floor: Score) -> tantivy::Result<(Vec<Candidate>, u64)> {
+    pub fn candidates_and_count(
+        &self,
+        floor: Score,
+        mut each: impl FnMut(DocId),
+    ) -> tantivy::Result<(Vec<Candidate>, u64)> {
         let mut pool = Pool::new(self, floor);
         let mut count = 0;
         self.weight.for_each(self.segment, &mut |doc, score| {
             if !self.segment.is_deleted(doc) {
                 count += 1;
+                each(doc);
                 if score > pool.threshold {
                     pool.add(doc, score);
                 }

@@ -21,7 +21,7 @@ use super::{FacetField, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,21 +78,6 @@ impl Fields {
     }
 }
 
-/// The column that a facet is counted by.
-pub(super) fn values_column(facet: FacetField) -> &'static str {
-    match facet {
-        FacetField::Capability => "capability_values",
-        FacetField::Type => "type_values",
-        FacetField::Tag => "tag_values",
-        FacetField::Vendor => "vendor_values",
-        FacetField::Protocol => "protocol_values",
-        FacetField::Security => "security_values",
-        FacetField::Format => "format_values",
-        FacetField::Status => "status_values",
-        FacetField::Signature => "signature_values",
-    }
-}
-
 /// The column that documents are sorted by.
 pub(super) const ID: &str = "id";
 
@@ -100,9 +85,9 @@ pub(super) const ID: &str = "id";
 pub(super) fn build() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let id = builder.add_text_field(ID, exact().set_fast("raw"));
-    let text = builder.add_text_field("text", words(text::PROSE));
-    let title = builder.add_text_field("title", words(text::NAMES));
-    let description = builder.add_text_field("description", words(text::PROSE));
+    let text = builder.add_text_field("text", words());
+    let title = builder.add_text_field("title", words());
+    let description = builder.add_text_field("description", words());
     let language = builder.add_text_field("language", exact());
     let capability_version = builder.add_text_field("capability_version", exact());
     let tenant = builder.add_text_field("tenant", exact());
@@ -110,7 +95,7 @@ pub(super) fn build() -> (Schema, Fields) {
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
         terms: builder.add_text_field(facet.name(), exact()),
-        values: builder.add_text_field(values_column(facet), FAST),
+        values: builder.add_text_field(facet.column(), FAST),
     });
     let fields =
         Fields { id, text, title, description, language, capability_version, tenant, channel, summary, facets };
@@ -136,9 +121,9 @@ fn exact() -> TextOptions {
     TextOptions::default().set_indexing_options(indexing)
 }
 
-fn words(tokenizer: &str) -> TextOptions {
+fn words() -> TextOptions {
     let indexing = TextFieldIndexing::default()
-        .set_tokenizer(tokenizer)
+        .set_tokenizer(text::ENCODED)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     TextOptions::default().set_indexing_options(indexing)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tantivy::{DocAddress, Score, Searcher, TantivyDocument, schema::Value};
 
 use super::{
-    Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Request, Response,
+    FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Request, Response,
     cached::Cached,
     collect::{self, Matches, Page},
     facets,
@@ -66,7 +66,7 @@ impl Snapshot {
         if request.offset.saturating_add(limit) > MAX_DEPTH {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
-        let page = Page { offset: request.offset, limit };
+        let page = Page { offset: request.offset, limit, wants_all: !request.facets.is_empty() };
         Search { snapshot: self, request, page, excluded }.run()
     }
 
@@ -158,13 +158,12 @@ impl Search<'_> {
             .collect();
         let suggestions =
             if fuzzy { suggest::suggestions(summaries.iter(), &compiled.corrections) } else { Vec::new() };
-        let counts = if self.request.facets.is_empty() {
-            Vec::new()
-        } else {
-            facets::count(&self.snapshot.searcher, compiled.query.as_ref(), &self.request.facets)
-                .map_err(index_error("counting facets"))?
+        let documents = matches.documents.as_deref().unwrap_or_default();
+        let count = |&field: &FacetField| {
+            let counts = facets::count(&self.snapshot.searcher, &self.snapshot.cached.facets, documents, field);
+            Ok((field, counts.map_err(index_error("counting facets"))?))
         };
-        let facets = self.request.facets.iter().copied().zip(counts).collect();
+        let facets = self.request.facets.iter().map(count).collect::<Result<_>>()?;
         Ok(Response { total: matches.total, hits, facets, suggestions, fuzzy })
     }
 

@@ -1,13 +1,13 @@
 //! A query that is any of some terms: what is looked up once for counting and for scoring.
 
 use tantivy::{
-    Score, Searcher, Term,
+    Score, Searcher, SegmentReader, Term,
     postings::TermInfo,
     query::{Bm25StatisticsProvider, EnableScoring},
     schema::Field,
 };
 
-use super::cached::Cached;
+use super::{cached::Cached, documents::Documents};
 
 /// The terms of a union, and where each segment has them.
 pub(super) struct Union<'a> {
@@ -31,12 +31,21 @@ impl<'a> Union<'a> {
 
     /// How many documents have one of the terms.
     pub fn count(&self, cached: &Cached) -> tantivy::Result<u64> {
-        let mut total = 0;
-        for (segment, found) in self.searcher.segment_readers().iter().zip(&self.found) {
-            let present = self.terms.iter().zip(found).filter_map(|((term, _), info)| Some((term, info.as_ref()?)));
-            total += cached.count(segment, present)?;
-        }
-        Ok(total)
+        let counts = self.segments().map(|(segment, found)| cached.count(segment, self.present(found)));
+        counts.sum()
+    }
+
+    /// The documents that have one of the terms, segment by segment.
+    pub fn documents(&self, cached: &Cached) -> tantivy::Result<Vec<Documents>> {
+        self.segments().map(|(segment, found)| cached.union(segment, self.present(found))).collect()
+    }
+
+    fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &[Option<TermInfo>])> {
+        self.searcher.segment_readers().iter().zip(self.found.iter().map(Vec::as_slice))
+    }
+
+    fn present<'t>(&'t self, found: &'t [Option<TermInfo>]) -> impl Iterator<Item = (&'t Term, &'t TermInfo)> {
+        self.terms.iter().zip(found).filter_map(|((term, _), info)| Some((term, info.as_ref()?)))
     }
 
     /// Scores as tantivy would, without looking the terms up again.

@@ -206,7 +206,7 @@ fn malformed_signatures_are_named() {
     let mut odd = card();
     for signatures in [json!({}), json!("x"), json!(1), json!(false)] {
         odd["signatures"] = signatures;
-        assert!(fault(&odd, &keys).contains("no list"));
+        assert!(fault(&odd, &keys).contains("is not a list"));
     }
 }
 

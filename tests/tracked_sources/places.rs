@@ -49,7 +49,7 @@ fn where_nothing_is_found_the_first_place_is_what_is_told_of() {
     let site = site(&[("/agent", "{\"service\": \"up\"}")]);
     let (result, asked) = place(&site, "/agent");
     assert!(matches!(result, Err(Error::InvalidSource { .. })), "{result:?}");
-    assert_eq!(asked.len(), 3);
+    assert_eq!(asked.len(), 5);
     let (result, _) = place(&site, "");
     assert!(matches!(result, Err(Error::FetchFailed { status: Some(404), url, .. }) if url == site.url(NEW)));
     let (result, _) = place(&site, "/missing.json");

@@ -295,7 +295,7 @@ impl<M: Marks> Redactor<'_, M> {
         match &value.kind {
             Kind::Other => true,
             Kind::Number => false,
-            Kind::Text(text) => is_template(text),
+            Kind::Text(text) => is_template(text) || is_stand_in(text),
             _ if self.marks.is_harmless(value) => true,
             Kind::Array(elements) => elements.iter().all(|element| self.is_harmless(element)),
             Kind::Object(members) => members.iter().all(|member| self.is_harmless(&member.value)),

@@ -1,5 +1,7 @@
 //! Exact values in the form they are compared in.
 
+use std::borrow::Cow;
+
 use crate::search::{FacetField, forms, schema::ExactField};
 
 /// The namespace of LMOS terms, as agents write it, with and without a separator.
@@ -10,16 +12,24 @@ const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
 pub(in crate::search) struct ExactTerm;
 
 impl ExactTerm {
-    /// The terms that a value of a Thing is found by.
-    pub fn indexed(field: ExactField, value: &str) -> Vec<String> {
+    /// Hands on the terms that a value of a Thing is found by.
+    pub fn for_each_indexed(field: ExactField, value: &str, mut add: impl FnMut(&str)) {
         match field {
-            ExactField::Facet(FacetField::Capability) | ExactField::CapabilityVersion => vec![value.to_owned()],
-            ExactField::Facet(FacetField::Type) => type_terms(value),
-            ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => vec![value.to_lowercase()],
+            ExactField::Facet(FacetField::Capability) | ExactField::CapabilityVersion => add(value),
+            ExactField::Facet(FacetField::Type) => {
+                add(value);
+                if let Some(name) = lmos_name(value) {
+                    let prefixed = format!("lmos:{name}");
+                    [prefixed.as_str(), name].into_iter().filter(|&term| term != value).for_each(add);
+                }
+            }
+            ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => add(&lower_case(value)),
             ExactField::Language => {
-                let tag = value.to_lowercase();
-                let primary = tag.split('-').next().filter(|&primary| primary != tag).map(str::to_owned);
-                primary.into_iter().chain([tag]).collect()
+                let tag = lower_case(value);
+                if let Some((primary, _)) = tag.split_once('-') {
+                    add(primary);
+                }
+                add(&tag);
             }
         }
     }
@@ -39,13 +49,11 @@ impl ExactTerm {
     }
 }
 
-/// A type by its own name, and a type of LMOS also as `lmos:Name` and as `Name`.
-fn type_terms(value: &str) -> Vec<String> {
-    let mut terms = vec![value.to_owned()];
-    if let Some(name) = lmos_name(value) {
-        terms.extend([format!("lmos:{name}"), name.to_owned()].into_iter().filter(|term| term != value));
+fn lower_case(value: &str) -> Cow<'_, str> {
+    match value.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        true => value.into(),
+        false => value.to_lowercase().into(),
     }
-    terms
 }
 
 /// The local name of an LMOS type; agents and tools are often written without a prefix.
@@ -64,16 +72,22 @@ fn lmos_name(value: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
+    fn indexed(field: ExactField, value: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        ExactTerm::for_each_indexed(field, value, |term| terms.push(term.to_owned()));
+        terms
+    }
+
     #[test]
     fn lmos_types_meet_in_all_their_forms() {
         let field = ExactField::Facet(FacetField::Type);
         for written in ["lmos:Agent", "Agent", "https://eclipse.dev/lmos/protocol/v1#Agent"] {
-            let indexed = ExactTerm::indexed(field, written);
+            let indexed = indexed(field, written);
             for searched in ["lmos:Agent", "Agent", "https://eclipse.dev/lmos/protocol/v1#Agent"] {
                 assert!(indexed.contains(&ExactTerm::searched(field, searched)), "{written} isn't found as {searched}");
             }
         }
-        assert_eq!(ExactTerm::indexed(field, "saref:Sensor"), ["saref:Sensor"]);
+        assert_eq!(indexed(field, "saref:Sensor"), ["saref:Sensor"]);
     }
 
     #[test]
@@ -88,6 +102,6 @@ mod tests {
 
     #[test]
     fn a_language_is_found_by_its_primary_tag() {
-        assert_eq!(ExactTerm::indexed(ExactField::Language, "de-AT"), ["de", "de-at"]);
+        assert_eq!(indexed(ExactField::Language, "de-AT"), ["de", "de-at"]);
     }
 }

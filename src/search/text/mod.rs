@@ -5,6 +5,7 @@
 //! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet.
 //! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems.
 
+mod encoded;
 mod split;
 mod stems;
 
@@ -12,25 +13,23 @@ use std::ops::Range;
 
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
+pub(super) use encoded::{Encoded, Words};
 use split::Names;
 pub(super) use split::is_ideographic;
 pub(super) use stems::normalized;
 
-/// The analyzer of prose.
-pub(super) const PROSE: &str = "prose";
-/// The analyzer of names and titles: stop words count ("The Who", "IT").
-pub(super) const NAMES: &str = "names";
+/// What reads the words of a field that were taken from its texts before.
+pub(super) const ENCODED: &str = "encoded";
 
 /// Longer words are no words, but encoded data.
 const LONGEST_WORD: usize = 80;
 /// Names with more parts than this have no whole.
 const MOST_PARTS: usize = 8;
 
-/// The analyzers by name.
+/// The analyzers of the index by name. Queries and snippets use [`prose`] and [`names`].
 pub(super) fn analyzers() -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register(PROSE, prose());
-    manager.register(NAMES, names());
+    manager.register(ENCODED, encoded::EncodedTokenizer::default());
     manager
 }
 
@@ -39,7 +38,7 @@ pub(super) fn prose() -> TextAnalyzer {
     TextAnalyzer::from(WordTokenizer::default())
 }
 
-/// The analyzer of names.
+/// The analyzer of names and titles: stop words count ("The Who", "IT").
 pub(super) fn names() -> TextAnalyzer {
     TextAnalyzer::from(WordTokenizer { keeps_stop_words: true, ..WordTokenizer::default() })
 }

@@ -22,7 +22,11 @@ pub(in crate::search) fn normalized(text: &str) -> String {
 /// Appends a text in lower case and ASCII.
 pub(super) fn normalize_into(text: &str, normalized: &mut String) {
     if text.is_ascii() {
-        normalized.extend(text.chars().map(|character| character.to_ascii_lowercase()));
+        let from = normalized.len();
+        normalized.push_str(text);
+        if let Some(added) = normalized.get_mut(from..) {
+            added.make_ascii_lowercase();
+        }
         return;
     }
     let mut folding =
@@ -42,8 +46,10 @@ pub(super) fn with_stem<R>(word: &str, then: impl FnOnce(&str, bool) -> R) -> R 
     })
 }
 
+/// Stems by word. What is found is found with one look into the map.
 struct Stems {
-    remembered: HashMap<Box<str>, Stem>,
+    places: HashMap<Box<str>, usize>,
+    stems: Vec<Stem>,
     stop_words: TextAnalyzer,
     stemmer: TextAnalyzer,
 }
@@ -57,23 +63,31 @@ impl Stems {
     fn new() -> Stems {
         let stop_words = StopWordFilter::new(Language::English).unwrap_or_else(|| StopWordFilter::remove([]));
         Stems {
-            remembered: HashMap::new(),
+            places: HashMap::new(),
+            stems: Vec::new(),
             stop_words: TextAnalyzer::builder(RawTokenizer::default()).filter(stop_words).build(),
             stemmer: TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build(),
         }
     }
 
     fn stem(&mut self, word: &str) -> &Stem {
-        if self.remembered.len() >= MOST_REMEMBERED && !self.remembered.contains_key(word) {
-            self.remembered.clear();
+        let place = match self.places.get(word) {
+            Some(&place) => place,
+            None => self.add(word),
+        };
+        &self.stems[place]
+    }
+
+    fn add(&mut self, word: &str) -> usize {
+        if self.stems.len() >= MOST_REMEMBERED {
+            self.places.clear();
+            self.stems.clear();
         }
-        // A lookup that finds doesn't copy the word; borrowing rules cost a second one.
-        if !self.remembered.contains_key(word) {
-            let is_stop_word = !self.stop_words.token_stream(word).advance();
-            let text =
-                self.stemmer.token_stream(word).next().map_or_else(|| word.into(), |token| token.text.as_str().into());
-            self.remembered.insert(word.into(), Stem { text, is_stop_word });
-        }
-        &self.remembered[word]
+        let is_stop_word = !self.stop_words.token_stream(word).advance();
+        let text =
+            self.stemmer.token_stream(word).next().map_or_else(|| word.into(), |token| token.text.as_str().into());
+        self.places.insert(word.into(), self.stems.len());
+        self.stems.push(Stem { text, is_stop_word });
+        self.stems.len() - 1
     }
 }

@@ -1,0 +1,69 @@
+//! Sets of documents, one bit each.
+
+/// The documents of a segment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Documents(Vec<u64>);
+
+impl Documents {
+    /// None of so many documents.
+    pub fn none_of(max_doc: u32) -> Documents {
+        Documents(vec![0; max_doc.div_ceil(u64::BITS) as usize])
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, doc: u32) {
+        if let Some(word) = self.0.get_mut((doc / u64::BITS) as usize) {
+            *word |= 1 << (doc % u64::BITS);
+        }
+    }
+
+    /// Adds all of another set.
+    pub fn add_all(&mut self, other: &[u64]) {
+        self.0.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Leaves those that another set has too.
+    pub fn retain(&mut self, other: &[u64]) {
+        let other = other.iter().copied().chain(std::iter::repeat(0));
+        self.0.iter_mut().zip(other).for_each(|(word, other)| *word &= other);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Each of them, ascending.
+    pub fn for_each(&self, mut each: impl FnMut(u32)) {
+        let mut first = 0;
+        for &word in &self.0 {
+            let mut left = word;
+            while left != 0 {
+                each(first + left.trailing_zeros());
+                left &= left - 1;
+            }
+            first += u64::BITS;
+        }
+    }
+
+    /// The bits.
+    pub fn into_bits(self) -> Vec<u64> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_is_there_in_order() {
+        let mut documents = Documents::none_of(130);
+        [129, 0, 64, 63, 500].into_iter().for_each(|doc| documents.add(doc));
+        let mut found = Vec::new();
+        documents.for_each(|doc| found.push(doc));
+        assert_eq!((found, documents.len()), (vec![0, 63, 64, 129], 4));
+        documents.retain(&[1, 1]);
+        assert_eq!(documents.len(), 2);
+    }
+}

@@ -1,0 +1,169 @@
+//! Words on their way to tantivy: taken from texts once, however many fields they go to and however often
+//! they count there.
+//!
+//! A field gets one value, the records of all its words: the distance to the position of the word before
+//! as a character, the word, a line feed, which no word has. What reads it ([`EncodedTokenizer`]) only takes
+//! it apart again.
+
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
+
+/// Ends a record.
+const END: char = '\n';
+/// Between texts, so that no phrase goes from one to the next.
+const GAP: usize = 1;
+
+/// The words of one text.
+#[derive(Default)]
+pub(in crate::search) struct Words {
+    /// The position of the first word, those of the others are relative to the one before.
+    first: usize,
+    /// The first word without its distance, and the records of the others.
+    records: String,
+    /// The position of the last word.
+    last: usize,
+    /// Where the text ends.
+    end: usize,
+}
+
+impl Words {
+    /// Takes the words from a text.
+    pub fn read(&mut self, analyzer: &mut TextAnalyzer, text: &str) {
+        self.records.clear();
+        (self.last, self.end) = (0, 0);
+        let mut stream = analyzer.token_stream(text);
+        while stream.advance() {
+            let token = stream.token();
+            if self.records.is_empty() {
+                self.first = token.position;
+            } else {
+                self.records.push(distance(token.position.saturating_sub(self.last)));
+            }
+            self.records.push_str(&token.text);
+            self.records.push(END);
+            self.last = token.position;
+            self.end = self.end.max(token.position + token.position_length);
+        }
+    }
+}
+
+/// The value of a field: the words of many texts.
+#[derive(Default)]
+pub(in crate::search) struct Encoded {
+    records: String,
+    /// The position of the last word.
+    last: usize,
+    /// Where the next text begins.
+    next: usize,
+}
+
+impl Encoded {
+    /// Adds the words of a text, so many times.
+    pub fn add(&mut self, words: &Words, times: usize) {
+        if words.records.is_empty() {
+            return;
+        }
+        for _ in 0..times {
+            self.records.push(distance(self.next + words.first - self.last));
+            self.records.push_str(&words.records);
+            self.last = self.next + words.last;
+            self.next += words.end + GAP;
+        }
+    }
+
+    /// The value, if there are words.
+    pub fn value(&self) -> Option<&str> {
+        Some(self.records.as_str()).filter(|records| !records.is_empty())
+    }
+}
+
+/// A distance between positions; where it is too long, phrases end there all the same.
+fn distance(positions: usize) -> char {
+    const LONGEST: u32 = 0xD7FF;
+    char::from_u32(u32::try_from(positions).unwrap_or(LONGEST).min(LONGEST)).unwrap_or_default()
+}
+
+/// Takes an encoded value apart.
+#[derive(Clone, Default)]
+pub(super) struct EncodedTokenizer {
+    token: Token,
+}
+
+impl Tokenizer for EncodedTokenizer {
+    type TokenStream<'a> = EncodedStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> EncodedStream<'a> {
+        self.token.reset();
+        self.token.position = 0;
+        EncodedStream { rest: text, token: &mut self.token }
+    }
+}
+
+/// The words of an encoded value.
+pub(super) struct EncodedStream<'a> {
+    rest: &'a str,
+    token: &'a mut Token,
+}
+
+impl TokenStream for EncodedStream<'_> {
+    fn advance(&mut self) -> bool {
+        let mut characters = self.rest.chars();
+        let Some(distance) = characters.next() else { return false };
+        let Some((word, rest)) = characters.as_str().split_once(END) else { return false };
+        self.rest = rest;
+        self.token.position += distance as usize;
+        self.token.text.clear();
+        self.token.text.push_str(word);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::text::prose;
+
+    /// The words of the texts with their positions, as tantivy adds texts of one field.
+    fn expected(texts: &[(&str, usize)]) -> Vec<(String, usize)> {
+        let (mut words, mut next) = (Vec::new(), 0);
+        for text in texts.iter().flat_map(|(text, times)| std::iter::repeat_n(*text, *times)) {
+            let mut end = None;
+            prose().token_stream(text).process(&mut |token| {
+                words.push((token.text.clone(), next + token.position));
+                end = end.max(Some(next + token.position + token.position_length));
+            });
+            next = end.map_or(next, |end| end + 1);
+        }
+        words
+    }
+
+    #[test]
+    fn words_come_out_as_they_went_in() {
+        let texts = [
+            ("getWeather", 4),
+            ("", 2),
+            ("the state of the art of realTime feeds", 1),
+            ("the", 3),
+            ("天気 API_v2", 2),
+            ("of the of the of the end\nof a line", 1),
+        ];
+        let (mut analyzer, mut words, mut encoded) = (prose(), Words::default(), Encoded::default());
+        for (text, times) in texts {
+            words.read(&mut analyzer, text);
+            encoded.add(&words, times);
+        }
+        let mut found = Vec::new();
+        let mut tokenizer = EncodedTokenizer::default();
+        tokenizer
+            .token_stream(encoded.value().unwrap())
+            .process(&mut |token| found.push((token.text.clone(), token.position)));
+        assert_eq!(found, expected(&texts));
+    }
+}
