@@ -15,6 +15,8 @@ pub mod td;
 pub mod convert;
 #[cfg(feature = "fetch")]
 pub mod fetch;
+#[cfg(feature = "sacp")]
+pub mod sacp;
 pub mod search;
 #[cfg(feature = "signature")]
 pub mod signature;

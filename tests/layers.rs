@@ -29,7 +29,7 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 24] = [
+const CRATES: [(&str, &[&str]); 25] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -45,7 +45,8 @@ const CRATES: [(&str, &[&str]); 24] = [
     ("serde_json_canonicalizer", &["signature"]),
     ("flate2", &["fetch"]),
     ("rustls", &["mqtt", "fetch", "client", "consumer"]),
-    ("jsonschema", &["td"]),
+    ("jsonschema", &["td", "sacp"]),
+    ("cel", &["sacp", "policy"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),
     ("toml", &["config"]),

@@ -14,6 +14,7 @@ mod mcp_server;
 mod mqtt;
 mod process;
 mod registry;
+mod sacp;
 mod search;
 mod secrets;
 mod signature;

@@ -15,6 +15,7 @@ mod refresh;
 mod register;
 mod remote;
 mod remove;
+mod sacp;
 mod search;
 mod serve;
 mod stop;
@@ -68,6 +69,8 @@ enum Command {
     Watch(watch::Arguments),
     /// Maintain the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
+    /// Read and prompt for responses in the Standard Agent Communication Protocol
+    Sacp(sacp::Arguments),
     /// Print the OpenAPI description of the REST API.
     Openapi,
     /// Print a completion script for a shell.
@@ -91,6 +94,7 @@ pub fn run() -> ExitCode {
         Command::Untrack(arguments) => untrack::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
+        Command::Sacp(arguments) => sacp::run(&arguments),
         Command::Openapi => openapi::run(),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command()),
     };

@@ -1,0 +1,149 @@
+//! `agentdex sacp`: the instructions that make an agent answer in SACP, and what is wrong with an answer.
+
+use std::{
+    fs,
+    io::{self, Read, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{
+    output::red_on_stderr,
+    remote::{self, Remote},
+};
+use crate::sacp::{self, DataContract, Found};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the instructions to append to a system prompt
+    Prompt {
+        /// The agent whose action declares the data of its responses; its keys are named then
+        id: Option<String>,
+        #[command(flatten)]
+        action: Action,
+    },
+    /// Read an agent's answer as SACP does and say what is wrong with it
+    Check {
+        /// The answer as the agent wrote it; - for standard input
+        file: PathBuf,
+        /// The agent that answered: its data is checked by what its action declares
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        /// Print the response, where it was found and what is wrong as JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        action: Action,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Action {
+    /// The action, if several of the agent's actions answer in SACP
+    #[arg(long, value_name = "NAME")]
+    action: Option<String>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        Command::Prompt { id, action } => {
+            let contract = id.as_deref().map(|id| action.contract(id)).transpose()?;
+            write!(io::stdout(), "{}", sacp::instructions(contract.as_ref()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Check { file, agent, json, action } => {
+            let contract = agent.as_deref().map(|id| action.contract(id)).transpose()?;
+            let text = read(file).with_context(|| format!("reading {}", file.display()))?;
+            check(&text, contract.as_ref(), *json)
+        }
+    }
+}
+
+fn read(file: &PathBuf) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if file.as_os_str() == "-" {
+        io::stdin().read_to_end(&mut bytes)?;
+    } else {
+        bytes = fs::read(file)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::Result<ExitCode> {
+    let mut reading = sacp::read(text);
+    reading.violations.extend(contract.iter().flat_map(|contract| contract.check(&reading.response)));
+    let found = match reading.found {
+        Found::Whole => "whole",
+        Found::Fenced => "fenced",
+        Found::Embedded => "embedded",
+        Found::Nowhere => "nowhere",
+    };
+    let mut out = io::stdout().lock();
+    if as_json {
+        let report = json!({
+            "response": reading.response.to_value(),
+            "found": found,
+            "repaired": reading.is_repaired,
+            "violations": reading.violations,
+        });
+        writeln!(out, "{report}")?;
+    } else {
+        writeln!(out, "{}: {}", reading.response.status, reading.response.message)?;
+        match reading.found {
+            Found::Whole => {}
+            Found::Fenced => writeln!(out, "  the response stands in a code fence; the text should be nothing else")?,
+            Found::Embedded => {
+                writeln!(out, "  the response stands between other words; the text should be nothing else")?
+            }
+            Found::Nowhere => writeln!(out, "  the answer holds no response; this is what stands for it")?,
+        }
+        if reading.is_repaired {
+            writeln!(out, "  comments or trailing commas were taken out")?;
+        }
+        for violation in &reading.violations {
+            writeln!(io::stderr(), "{} {violation}", red_on_stderr("error:"))?;
+        }
+    }
+    let is_fine = reading.violations.is_empty() && reading.found != Found::Nowhere;
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Action {
+    /// What the agent's action declares.
+    fn contract(&self, id: &str) -> anyhow::Result<DataContract> {
+        let client = self.remote.client()?;
+        let found = remote::block_on(async { client.find_by_id(id).await.map_err(remote::explain) })?;
+        let Some(thing) = found else {
+            bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
+        };
+        let thing: Value = serde_json::from_str(&thing).context("reading its description")?;
+        let actions = thing["actions"].as_object().into_iter().flatten();
+        let mut contracts = Vec::new();
+        for (name, action) in actions.filter(|(name, _)| self.action.as_ref().is_none_or(|wanted| wanted == *name)) {
+            let contract = DataContract::of_action(action).with_context(|| format!("action {name:?} of {id}"))?;
+            contracts.extend(contract.map(|contract| (name.clone(), contract)));
+        }
+        match contracts.len() {
+            0 => {
+                bail!("no action of {id:?} declares responses in SACP: its `output` needs \"@type\": \"sacp:Response\"")
+            }
+            1 => Ok(contracts.remove(0).1),
+            _ => {
+                let names: Vec<String> = contracts.into_iter().map(|(name, _)| name).collect();
+                bail!("several actions of {id:?} answer in SACP: choose one by --action: {}", names.join(", "))
+            }
+        }
+    }
+}

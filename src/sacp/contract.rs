@@ -1,0 +1,94 @@
+//! `DataContract`: what an agent promises about `data` (SACP, sections 10 and 11).
+
+use serde_json::Value;
+
+use super::response::{Response, Status};
+use crate::td::Violation;
+
+/// The schema of the `data` of an agent's successful responses.
+#[derive(Debug)]
+pub struct DataContract {
+    schema: Value,
+    validator: jsonschema::Validator,
+}
+
+/// A schema that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the schema of the data can't be used: {reason}")]
+pub struct SchemaError {
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A member of `data` that a contract names.
+#[derive(Debug, PartialEq)]
+pub(super) struct Key<'a> {
+    pub name: &'a str,
+    pub kind: &'a str,
+    pub description: Option<&'a str>,
+    pub is_required: bool,
+}
+
+impl DataContract {
+    /// A contract by a JSON Schema (2020-12), or by the DataSchema of a Thing Description.
+    ///
+    /// # Errors
+    /// If it can't be compiled, or refers to another document.
+    pub fn new(schema: Value) -> Result<DataContract, SchemaError> {
+        let validator =
+            jsonschema::draft202012::new(&schema).map_err(|error| SchemaError { reason: error.to_string() })?;
+        Ok(DataContract { schema, validator })
+    }
+
+    /// The contract of an action whose output is a response in SACP; none if its output is something else.
+    ///
+    /// An output is a response if its `@type` has `sacp:Response`, or if it requires `thought`, `status`,
+    /// `data` and `message`. Its `properties.data` is the schema of the data.
+    ///
+    /// # Errors
+    /// If that schema can't be compiled.
+    pub fn of_action(action: &Value) -> Result<Option<DataContract>, SchemaError> {
+        let output = &action["output"];
+        let names = |value: &'_ Value, name: &str| match value {
+            Value::String(text) => text == name,
+            Value::Array(items) => items.iter().any(|item| item == name),
+            _ => false,
+        };
+        let required = ["thought", "status", "data", "message"];
+        let is_response = names(&output["@type"], "sacp:Response")
+            || required.iter().all(|member| names(&output["required"], member));
+        let schema = output["properties"].get("data").cloned().unwrap_or_else(|| Value::Bool(true));
+        is_response.then(|| DataContract::new(schema)).transpose()
+    }
+
+    /// What is wrong with the data of a response, by pointers into the response. Only what claims success
+    /// is held to the contract: a failure or a question may have nothing to give.
+    pub fn check(&self, response: &Response) -> Vec<Violation> {
+        if !matches!(response.status, Status::Success | Status::Completed) {
+            return Vec::new();
+        }
+        let data = Value::Object(response.data.clone());
+        let errors = self.validator.iter_errors(&data).take(100);
+        let violation = |error: jsonschema::ValidationError<'_>| {
+            let message = error.to_string();
+            let shown = message.char_indices().nth(300).map_or(message.as_str(), |(end, _)| &message[..end]);
+            Violation::new(format!("/data{}", error.instance_path()), "sacp/data", shown)
+        };
+        errors.map(violation).collect()
+    }
+
+    /// The members that the schema names, required ones first.
+    pub(super) fn keys(&self) -> Vec<Key<'_>> {
+        let required: Vec<&str> =
+            self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let Some(properties) = self.schema["properties"].as_object() else { return Vec::new() };
+        let mut keys = Vec::with_capacity(properties.len());
+        for (name, schema) in properties {
+            let description = schema["description"].as_str();
+            let kind = schema["type"].as_str().unwrap_or("value");
+            keys.push(Key { name, kind, description, is_required: required.contains(&name.as_str()) });
+        }
+        keys.sort_by_key(|key| !key.is_required);
+        keys
+    }
+}

@@ -1,0 +1,42 @@
+//! The Standard Agent Communication Protocol (SACP): responses of agents with a guaranteed shape.
+//!
+//! Pure functions and plain data: nothing here calls an agent.
+//!
+//! | section of the specification | here | shown by |
+//! |---|---|---|
+//! | 2 response schema | [`Response`], [`SCHEMA`] | `tests/sacp/response.rs` |
+//! | 3 instruction injection | [`instructions`], [`inject`] | `tests/sacp/prompt.rs` |
+//! | 4.1 conditional edges | [`Condition`] | `tests/sacp/condition.rs` |
+//! | 4.2 data mapping | [`Template`] | `tests/sacp/template.rs` |
+//! | 6 example flow | [`Chain`] | `tests/sacp/chain.rs` |
+//! | 7 parsing failures | [`read`] | `tests/sacp/reading.rs` |
+//! | 9.1 guardrails | [`Response::withhold_message`], [`Response::force_failure`] | `tests/sacp/response.rs` |
+//! | 11 schema enforcement | [`DataContract`] | `tests/sacp/response.rs` |
+//!
+//! Section 8 (tools) concerns the agent's own loop: only its final response is read. Where the
+//! specification leaves a choice:
+//! - `completed` stands in the schema and nowhere else; it ends a chain with success, as `success` at a
+//!   node without an outgoing edge does.
+//! - `retry_with_instruction` of section 11 is read as an extension and never written.
+//! - Of several objects in one text the last one that is a response counts: models draft before they answer.
+//! - A missing `thought`, `message` or `data` is reported and read as empty. Without a readable `status`
+//!   nothing can be routed, so such an object becomes the fallback of section 7.2.
+
+mod chain;
+mod condition;
+mod contract;
+mod prompt;
+mod reading;
+mod repair;
+mod response;
+mod template;
+
+pub use self::{
+    chain::{Chain, ChainError, Edge, Node, Outcome, State, Step},
+    condition::{Condition, ConditionError},
+    contract::{DataContract, SchemaError},
+    prompt::{inject, instructions},
+    reading::{Found, MAX_TEXT_BYTES, Reading, read},
+    response::{Response, SCHEMA, Status},
+    template::{Outputs, Template, TemplateError},
+};

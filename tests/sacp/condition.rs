@@ -1,0 +1,76 @@
+use agentdex::sacp::Condition;
+use serde_json::json;
+
+use super::success;
+
+fn holds(condition: &str, data: serde_json::Value) -> Result<bool, String> {
+    let condition: Condition = condition.parse().map_err(|error: agentdex::sacp::ConditionError| error.to_string())?;
+    condition.holds(&success(data)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn conditions_of_the_specification_are_decided() {
+    assert_eq!(holds(r#"response.status == "success""#, json!({})), Ok(true));
+    assert_eq!(holds(r#"response.status == "failure""#, json!({})), Ok(false));
+    assert_eq!(holds("response.data.score > 0.8", json!({"score": 0.9})), Ok(true));
+    assert_eq!(holds("response.data.score > 0.8", json!({"score": 0.8})), Ok(false));
+}
+
+#[test]
+fn numbers_compare_whatever_their_kind() {
+    assert_eq!(holds("response.data.score > 0.8", json!({"score": 1})), Ok(true));
+    assert_eq!(holds("response.data.n == 3", json!({"n": 3})), Ok(true));
+    assert_eq!(holds("response.data.n == 3", json!({"n": 3.0})), Ok(true));
+    assert_eq!(holds("response.data.n < -1", json!({"n": -2})), Ok(true));
+}
+
+#[test]
+fn words_and_operators_combine() {
+    let data = json!({"a": true, "kind": "x", "list": ["x", "y"]});
+    assert_eq!(holds("response.data.a and not (response.data.kind == 'z')", data.clone()), Ok(true));
+    assert_eq!(
+        holds("response.data.kind == 'and' or response.data.kind in response.data.list", data.clone()),
+        Ok(true)
+    );
+    assert_eq!(holds("response.data.kind in ['p', 'q'] || !response.data.a", data.clone()), Ok(false));
+    assert_eq!(holds("response.data.list.exists(item, item == 'y')", data), Ok(true));
+}
+
+#[test]
+fn what_is_missing_does_not_hold() {
+    assert_eq!(holds("response.data.score > 0.8", json!({})), Ok(false));
+    assert_eq!(holds("exists(response.data.score)", json!({"score": null})), Ok(true));
+    assert_eq!(holds("exists(response.data.score)", json!({})), Ok(false));
+    assert_eq!(holds("not exists(response.data.score)", json!({})), Ok(true));
+    assert_eq!(holds("response.data.list[3] == 1", json!({"list": [1]})), Ok(false));
+}
+
+#[test]
+fn bad_conditions_are_refused_with_a_reason() {
+    for (condition, reason) in [
+        ("response.status ==", "condition `response.status ==`"),
+        ("respons.status == 'success'", "`respons` is not known"),
+        ("response.data.l.all(a, response.data.l.all(b, a == b))", "only one of"),
+        ("response.data.message", "not true or false"),
+    ] {
+        let error = holds(condition, json!({"message": "text", "l": []})).expect_err(condition);
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn conditions_at_and_beyond_the_limits_do_not_abort_the_process() {
+    let nested = |depth: usize| format!("{}true{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(holds(&nested(16), json!({})), Ok(true));
+    assert!(holds(&nested(17), json!({})).is_err());
+    let repeated =
+        ["!", "-", "(", "[", "{", "a.", "1+", "true&&", "true?", "not ", "true and ", "a(", "\"", "'\\", "\u{1}"];
+    for part in repeated {
+        for count in [10, 60, 100, 340] {
+            let _ = holds(&format!("{}1", part.repeat(count)), json!({}));
+        }
+    }
+    assert_eq!(holds(&format!("{}1 == 21", "1+".repeat(20)), json!({})), Ok(true));
+    let error = holds(&" ".repeat(1025), json!({})).expect_err("too long");
+    assert!(error.contains("1024 bytes"), "{error}");
+}
