@@ -46,7 +46,7 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("flate2", &["fetch"]),
     ("rustls", &["mqtt", "fetch", "client", "consumer"]),
     ("jsonschema", &["td", "sacp"]),
-    ("cel", &["sacp", "policy"]),
+    ("cel::", &["sacp", "policy"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),
     ("toml", &["config"]),

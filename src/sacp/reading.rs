@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Reading {
         return reading;
     }
     if nearest.is_empty() {
-        let message = "there is no JSON object in the text; answer with one, and with nothing around it";
+        let message = "the text has no JSON object; answer with one, and with nothing around it";
         nearest.push(Violation::new("", "sacp/no-object", message));
     }
     Reading { response: Response::unreadable(text), found: Found::Nowhere, is_repaired: false, violations: nearest }
