@@ -57,7 +57,7 @@ impl DataContract {
         let required = ["thought", "status", "data", "message"];
         let is_response = names(&output["@type"], "sacp:Response")
             || required.iter().all(|member| names(&output["required"], member));
-        let schema = output["properties"].get("data").cloned().unwrap_or_else(|| Value::Bool(true));
+        let schema = output["properties"].get("data").cloned().unwrap_or(Value::Bool(true));
         is_response.then(|| DataContract::new(schema)).transpose()
     }
 

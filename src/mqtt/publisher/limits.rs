@@ -4,7 +4,7 @@
 //! in the count that [`super::Publisher::quarantined`] returns. The broker says which these are: by the
 //! Maximum Packet Size in its CONNACK, and by the reason codes of PUBACK (MQTT 5.0, sections 3.2.2.3.6
 //! and 3.4.2.1). Mosquitto has a second limit, `message_size_limit`, that it states nowhere and reports by
-//! a PUBACK with the reason code 0x95, which PUBACK doesn't have; it is learned from the first such message.
+//! a PUBACK with the reason code 0x95, which PUBACK doesn't have; it is learned from such messages.
 
 use rumqttc::v5::{
     ConnectionError, StateError,
@@ -82,27 +82,14 @@ impl From<PubAckReason> for Verdict {
     }
 }
 
-/// Which message ended a connection by its size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TooLarge {
-    /// The oldest that isn't acknowledged: PUBACKs come in the order of the messages (5.0, section 4.6).
-    Oldest,
-    /// One of those that aren't acknowledged.
-    Any,
-}
-
-impl TooLarge {
-    /// None: the connection ended for another reason.
-    pub fn of(error: &ConnectionError) -> Option<TooLarge> {
-        let ConnectionError::MqttState(error) = error else { return None };
-        match error {
-            // This is how rumqttc reads a PUBACK with a reason code that it shouldn't have.
-            StateError::Deserialization(Error::InvalidConnectReturnCode(PACKET_TOO_LARGE)) => Some(TooLarge::Oldest),
-            StateError::ServerDisconnect { reason_code: DisconnectReasonCode::PacketTooLarge, .. } => {
-                Some(TooLarge::Any)
-            }
-            _ => None,
-        }
+/// Whether a connection ended because one of its messages was too large for the broker.
+pub(super) fn is_too_large(error: &ConnectionError) -> bool {
+    let ConnectionError::MqttState(error) = error else { return false };
+    match error {
+        // This is how rumqttc reads a PUBACK with a reason code that it shouldn't have.
+        StateError::Deserialization(Error::InvalidConnectReturnCode(code)) => *code == PACKET_TOO_LARGE,
+        StateError::ServerDisconnect { reason_code, .. } => *reason_code == DisconnectReasonCode::PacketTooLarge,
+        _ => false,
     }
 }
 

@@ -27,7 +27,7 @@ use tokio::{
 
 use super::{
     super::feed::Family,
-    limits::{self, Limits, TooLarge, Verdict},
+    limits::{self, Limits, Verdict},
 };
 use crate::change::Seq;
 
@@ -160,14 +160,12 @@ impl Link {
         Ok(())
     }
 
-    /// After the end of the connection: how large packets may be, if that was the reason.
+    /// After the end of the connection: how large packets may be, if that was the reason. rumqttc reports
+    /// the error before the PUBACKs that it read with it, so which message it was isn't known; but the largest
+    /// that isn't acknowledged is no smaller than that one, and so too large as well.
     pub fn learned_bytes(&self, error: &ConnectionError) -> Option<usize> {
-        let mut open = self.in_flight.iter().filter(|message| !message.acknowledged).map(|message| message.bytes);
-        let bytes = match TooLarge::of(error)? {
-            TooLarge::Oldest => open.next(),
-            TooLarge::Any => open.max(),
-        };
-        bytes.map(|bytes| bytes.saturating_sub(1))
+        let open = self.in_flight.iter().filter(|message| !message.acknowledged).map(|message| message.bytes);
+        limits::is_too_large(error).then_some(open.max()?.saturating_sub(1))
     }
 
     fn quarantine(&self, topic: &str, bytes: usize, reason: &str) {

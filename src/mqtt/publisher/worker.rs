@@ -32,7 +32,7 @@ use crate::{
 
 /// The wait before the second attempt to reach the broker.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-/// After a connection that lasted this long the next attempt comes soon.
+/// After a connection that lasted this long, or taught something, the next attempt comes soon.
 const GOOD_CONNECTION: Duration = Duration::from_secs(5);
 /// How long a single resync waits for the broker.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,6 +85,7 @@ impl Worker {
         let (mut backoff, address) = (FIRST_BACKOFF, self.broker.address());
         loop {
             let begun = Instant::now();
+            let learned_before = self.learned_bytes;
             let Err(ended) = self.publish().await;
             self.shared.is_connected.store(false, Ordering::Relaxed);
             match ended {
@@ -97,7 +98,7 @@ impl Worker {
                     tracing::error!(broker = address, %error, "publishing to the MQTT broker failed");
                 }
             }
-            if begun.elapsed() >= GOOD_CONNECTION {
+            if begun.elapsed() >= GOOD_CONNECTION || self.learned_bytes < learned_before {
                 backoff = FIRST_BACKOFF;
             }
             tokio::select! {
