@@ -53,7 +53,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Looks for what can't work. [`Server`] does that by itself; an application that mounts the API
+    /// Checks for settings that can't work. [`super::Server`] does that by itself; an application that mounts the API
     /// fails to start with an origin that is none.
     ///
     /// # Errors

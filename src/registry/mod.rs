@@ -36,8 +36,6 @@ pub use self::{
     thing::{Thing, Things},
     write::{Effect, Write, Written},
 };
-#[cfg(doc)]
-use crate::Error;
 use crate::{
     Error, Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
