@@ -4,6 +4,7 @@
 //! merge patch of an update, and the capability keys before and after. Its JSON form is the one in
 //! the log, in `GET /changes` and in what followers read.
 
+#[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "only servers encode"))]
 mod renditions;
 
 use std::{collections::HashSet, fmt, str::FromStr, sync::Arc};
@@ -276,11 +277,13 @@ impl Change {
         Position { epoch: self.epoch, seq: self.seq }
     }
 
+    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "only servers encode"))]
     /// The encoded form in a slot: made by the first who asks, shared with all others while it is cached.
     pub(crate) fn rendition<T: Rendition>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
         self.renditions.get_or_render(slot, render)
     }
 
+    #[cfg_attr(not(feature = "mqtt"), expect(dead_code, reason = "only MQTT asks for what is there"))]
     /// The encoded form in a slot, if somebody made it.
     pub(crate) fn find_rendition<T: Rendition>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
         self.renditions.find(slot)
