@@ -12,6 +12,7 @@ use utoipa::{
 
 use crate::{
     ChangeKind,
+    convert::Format,
     http::{parameters::LARGEST_NUMBER, search::FACETS},
     registry::tracked_sources::SourceStatus,
     signature,
@@ -60,7 +61,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("sort_order", _) => one_of(&["asc", "desc"]),
         ("profile", _) => one_of(&["spec", "sdk"]),
         ("if_exists", _) => one_of(&["replace", "refuse"]),
-        ("version", _) => one_of(&["0.3", "1.0"]),
+        ("version", _) => one_of(exported_versions(path)?),
         ("status", _) => list(one_of(&[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))),
         ("signature", _) => list(one_of(&signature::Status::ALL.map(signature::Status::name))),
         ("facets", _) => {
@@ -69,6 +70,12 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         }
         _ => return None,
     })
+}
+
+/// The versions that a document is exported in under a path.
+fn exported_versions(path: &str) -> Option<&'static [&'static str]> {
+    let (_, name) = path.rsplit_once('/')?;
+    Format::exports().find(|(_, export)| export.path == name).map(|(_, export)| export.versions)
 }
 
 fn whole_number(minimum: u64) -> RefOr<Schema> {
