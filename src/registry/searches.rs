@@ -1,0 +1,160 @@
+//! What searches of a registry find, and how they wait until the index has it.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Serialize;
+
+use super::{
+    Registry,
+    followers::{FollowerState, View, Waited},
+};
+use crate::{
+    Error, Result,
+    change::Seq,
+    search::{self, Filters},
+};
+
+/// How long a search with `consistent` waits for the index.
+const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a search without `consistent` waits for writes that it should find.
+const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
+/// An index that lacks more changes than this won't have them soon: searches don't wait for it.
+const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
+
+/// A search answer and the log position that it shows.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// What was found.
+    #[serde(flatten)]
+    pub response: search::Response,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
+}
+
+/// The Things that pass filters, and the log position that this shows.
+#[derive(Debug, Clone)]
+pub struct Matching {
+    /// How many there are in all.
+    pub total: u64,
+    /// Their ids, ascending.
+    pub ids: Vec<String>,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
+}
+
+impl Registry {
+    /// Searches. Every write is found that was acknowledged longer than [`super::Options::refresh_interval`] ago,
+    /// or before the call where `consistent` is set. Blocks while the index takes them in: see
+    /// [`Registry::ready_to_search`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`], [`Error::LimitExceeded`], [`Error::IndexRebuilding`],
+    /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::Index`].
+    pub fn search(&self, request: &search::Request, consistent: bool) -> Result<Answer> {
+        pollster::block_on(self.ready_to_search(consistent))?;
+        self.search_as_indexed(request)
+    }
+
+    /// Searches what is indexed, without waiting for what isn't. Blocks while it reads.
+    ///
+    /// # Errors
+    /// As [`Registry::search`].
+    pub fn search_as_indexed(&self, request: &search::Request) -> Result<Answer> {
+        let (view, excluded) = self.view()?;
+        Ok(Answer { response: view.snapshot.search(request, &excluded)?, seq: view.seq })
+    }
+
+    /// The ids of all Things that pass the filters and match the query, ascending. Blocks as
+    /// [`Registry::search`] does.
+    ///
+    /// # Errors
+    /// As [`Registry::search`].
+    pub fn ids_matching(&self, query: Option<&str>, filters: &Filters, consistent: bool) -> Result<Matching> {
+        pollster::block_on(self.ready_to_search(consistent))?;
+        self.ids_as_indexed(query, filters, None, usize::MAX)
+    }
+
+    /// The first `limit` ids after `after`, ascending, of the Things that are indexed and pass the filters and
+    /// match the query, without waiting for what isn't indexed. Blocks while it reads.
+    ///
+    /// # Errors
+    /// As [`Registry::search`].
+    pub fn ids_as_indexed(
+        &self,
+        query: Option<&str>,
+        filters: &Filters,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Matching> {
+        let (view, excluded) = self.view()?;
+        let (total, ids) = view.snapshot.ids_after(query, filters, &excluded, after, limit)?;
+        Ok(Matching { total, ids, seq: view.seq })
+    }
+
+    /// What can be searched, and what it still has and nobody may find: Things that have expired or were
+    /// removed since. Usually none.
+    fn view(&self) -> Result<(View, Arc<[String]>)> {
+        let view = self.0.search.view(self.0.options.refresh_interval)?.ok_or_else(|| self.rebuilding())?;
+        let expired = self.expired()?;
+        if expired.is_empty() {
+            let deleted = view.deleted.clone();
+            return Ok((view, deleted));
+        }
+        let excluded = view.deleted.iter().cloned().chain(expired).collect();
+        Ok((view, excluded))
+    }
+
+    fn rebuilding(&self) -> Error {
+        match self.0.indexing.status().state {
+            FollowerState::Rebuilding { done, total } => Error::IndexRebuilding { done, total },
+            _ => Error::IndexRebuilding { done: 0, total: self.len() },
+        }
+    }
+
+    /// Waits until a search finds what it should: every write that was acknowledged longer than
+    /// [`super::Options::refresh_interval`] ago, or, where `consistent` is set, before the call. Without it, an
+    /// index that is more than some thousand changes behind, or fails, isn't waited for: the position in
+    /// the [`Answer`] tells. Takes no thread while it waits.
+    ///
+    /// # Errors
+    /// With `consistent` as [`Registry::refreshed`], otherwise [`Error::Store`].
+    pub async fn ready_to_search(&self, consistent: bool) -> Result<()> {
+        if consistent {
+            return self.refreshed().await.map(drop);
+        }
+        let Some(view) = self.0.search.view(self.0.options.refresh_interval)? else { return Ok(()) };
+        let is_near = self.last_seq().0.saturating_sub(view.seq.0) <= MAX_CHANGES_TO_WAIT_FOR;
+        if let Some(target) = view.overdue.filter(|_| is_near && self.0.indexing.status().is_ready()) {
+            self.0.indexing.wait(target, FRESHNESS_TIMEOUT).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until everything acknowledged so far can be searched, and says up to which change that is.
+    /// The commit that this takes is shared with all who wait. Takes no thread while it waits.
+    ///
+    /// # Errors
+    /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
+    pub async fn refreshed(&self) -> Result<Seq> {
+        let target = self.last_seq();
+        let view = self.0.search.view(Duration::ZERO)?.ok_or_else(|| self.rebuilding())?;
+        if view.seq >= target {
+            return Ok(view.seq);
+        }
+        drop(view);
+        match self.0.indexing.wait(target, CONSISTENCY_TIMEOUT).await {
+            Waited::Reached(seq) => Ok(seq),
+            Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: CONSISTENCY_TIMEOUT.as_secs() }),
+            Waited::Stopped => Err(Error::ShuttingDown),
+        }
+    }
+
+    /// As [`Registry::refreshed`], for threads that may block.
+    ///
+    /// # Errors
+    /// As [`Registry::refreshed`].
+    pub fn refresh(&self) -> Result<Seq> {
+        pollster::block_on(self.refreshed())
+    }
+}
