@@ -78,7 +78,7 @@ struct Server {
 }
 
 impl Server {
-    /// So many writes by so many clients: how many a second, and the CPU time of each in microseconds.
+    /// Writes by several clients at once: their rate per second, and the CPU time of each in microseconds.
     fn load(&self, first: usize, clients: usize, writes: usize) -> Outcome<(f64, f64)> {
         let (before, next) = (cpu_microseconds(self.process.id())?, AtomicUsize::new(first));
         let client = || -> Result<(), String> {

@@ -45,7 +45,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of `limit` bytes.
     pub fn new(limit: usize) -> Arc<Budget> {
         Arc::new(Budget { limit, used: AtomicUsize::new(0) })
     }

@@ -1,8 +1,8 @@
 //! Members that a document of another format has, and what is done about values of another kind.
 //!
-//! The working copy of a document is mended in place, so that everybody else finds what the tables say or
+//! The working copy of a document is fixed in place, so that everybody else finds what the tables say or
 //! nothing: a number where a text is meant is a text, one value where a list is meant is a list of one,
-//! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be mended is
+//! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be fixed is
 //! left out of the working copy. Each of these is a warning; members that no table knows stay.
 
 use serde_json::{Map, Value};
@@ -106,8 +106,8 @@ pub(super) fn snake_case(name: &str) -> String {
     snake
 }
 
-/// Compares an object with its members and mends it.
-pub(super) fn mend(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
+/// Compares an object with its members and fixes it.
+pub(super) fn fix(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
     respell(object, members, path, findings);
     for member in members {
         let outcome = match object.get_mut(member.name) {
@@ -129,7 +129,7 @@ pub(super) fn mend(object: &mut Object, members: &[Member], path: &Path<'_>, fin
     }
 }
 
-/// Adds what must be there, empty, to an object that was mended.
+/// Adds what must be there, empty, to an object that was fixed.
 pub(super) fn complete(object: &mut Object, members: &[Member]) {
     for member in members {
         match object.get_mut(member.name) {
@@ -210,7 +210,7 @@ fn mend_object(value: &mut Value, members: &[Member], path: &Path<'_>, findings:
     let Value::Object(object) = value else {
         return findings.unusable(value, "an object", path);
     };
-    mend(object, members, path, findings);
+    fix(object, members, path, findings);
     Outcome::Kept
 }
 

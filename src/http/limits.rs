@@ -77,7 +77,7 @@ impl Limits {
     }
 }
 
-/// Places that clients take up, of which there are so many in all and for one client.
+/// Places that clients take up, of which there is a maximum in all and for one client.
 pub(super) struct Places {
     maximum: usize,
     per_client: usize,

@@ -5,7 +5,7 @@
 pub(super) struct Documents(Vec<u64>);
 
 impl Documents {
-    /// None of so many documents.
+    /// None of `max_doc` documents.
     pub fn none_of(max_doc: u32) -> Documents {
         Documents(vec![0; max_doc.div_ceil(u64::BITS) as usize])
     }

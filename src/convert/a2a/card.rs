@@ -18,7 +18,7 @@ use crate::{
     td::{Document, Path, Violation},
 };
 
-/// An agent card: its bytes, and a working copy of its members that is mended where it was odd.
+/// An agent card: its bytes, and a working copy of its members that is fixed where it was odd.
 #[derive(Debug, Clone)]
 pub struct Card {
     bytes: Vec<u8>,
@@ -82,7 +82,7 @@ impl Card {
             return Err(invalid(violations, warnings));
         }
         let generation = generation_of(&members);
-        shape::mend(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
+        shape::fix(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
         let mut card = Card { bytes, members, generation, warnings: Vec::new() };
         card.check_version(&mut findings);
         unsafe_urls::remove(&mut card.members, &mut findings);

@@ -2,7 +2,7 @@
 //! Description, and back.
 //!
 //! - **Read** ([`Card::parse`]): the shape decides the generation (`members` has those of each).
-//!   What is odd is mended where one meaning is left, and reported in any case; what is no card is told
+//!   What is odd is fixed where one meaning is left, and reported in any case; what is no card is told
 //!   what it looks like (`diagnosis`). Secrets are taken out first (`redaction`).
 //! - **To a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become
 //!   their forms, schemes and requirements become security definitions and combinations of them.

@@ -130,7 +130,7 @@ pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
     let mut findings = Findings::default();
     shape::respell(&mut members, FILE, &Path::ROOT, &mut findings);
     diagnose(&members)?;
-    shape::mend(&mut members, FILE, &Path::ROOT, &mut findings);
+    shape::fix(&mut members, FILE, &Path::ROOT, &mut findings);
     if members.get("capabilities").and_then(Value::as_array).is_some_and(|all| all.len() > MAX_AFFORDANCES) {
         return Err(Error::LimitExceeded { what: "number of capabilities", maximum: MAX_AFFORDANCES as u64 });
     }

@@ -53,7 +53,7 @@ impl Server {
         read_older_members(&mut members, &mut findings);
         shape::respell(&mut members, SERVER, &Path::ROOT, &mut findings);
         diagnose(&members)?;
-        shape::mend(&mut members, SERVER, &Path::ROOT, &mut findings);
+        shape::fix(&mut members, SERVER, &Path::ROOT, &mut findings);
         let is_changed = input::redact(&mut members, &mut findings);
         check(&members, &mut findings);
         let bytes = match is_changed {

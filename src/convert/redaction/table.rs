@@ -21,7 +21,7 @@ fn redacted(document: &Value) -> Option<String> {
     Redacted::of(&Node::parse(&text), &NoMarks).text(&text)
 }
 
-/// So many characters of a set, which look random and are always the same.
+/// A number of characters of a set, which look random and are always the same.
 fn made(set: &str, length: usize) -> String {
     let characters: Vec<char> = set.chars().collect();
     let mut state = 0x2545_f491_4f6c_dd1d_u64 ^ (length as u64) << 7 ^ set.len() as u64;

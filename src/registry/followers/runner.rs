@@ -24,7 +24,7 @@ const CHANGES_AT_ONCE: usize = 512;
 const TICK: Duration = Duration::from_millis(50);
 /// A commit comes at the latest so long after the first change that it has...
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
-/// ...or with so many changes.
+/// ...or with this number of changes.
 const CHANGES_IN_A_COMMIT: usize = 50_000;
 /// How often a commit is made to survive a crash of the system.
 const SYNC_EVERY: Duration = Duration::from_secs(10);

@@ -57,7 +57,7 @@ pub(in crate::search) struct Encoded {
 }
 
 impl Encoded {
-    /// Adds the words of a text, so many times.
+    /// Adds the words of a text, `times` times.
     pub fn add(&mut self, words: &Words, times: usize) {
         if words.records.is_empty() {
             return;
