@@ -9,7 +9,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use crate::support::eventually;
+use crate::support::{copy_all, eventually};
 
 fn agent(id: &str, title: &str) -> String {
     format!(
@@ -186,16 +186,4 @@ fn an_index_whose_unsynced_files_are_damaged_is_rebuilt() {
     eventually("the rebuild", || registry.status().not_ready().is_none());
     assert_eq!(index(&registry).rebuilds, 1);
     assert_eq!(found(&registry, "weather"), ["urn:a"]);
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            fs::create_dir_all(&target).unwrap();
-            copy_all(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }

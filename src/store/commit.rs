@@ -252,6 +252,9 @@ impl Work {
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |writes| applier.apply(Command { writes, moment });
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
+        // What moves with a write is as durable as that. The rest, if any, is written when it is due.
+        let (moved, _) = view.local.take_moved();
+        moved.into_iter().for_each(|(key, value)| applier.set(key, value));
         match self.make_durable(view, applier.finish()) {
             Ok(()) => outcomes,
             Err(reason) => {
@@ -286,6 +289,9 @@ impl Work {
     fn write_local(&mut self, committer: &Committer) {
         let view = &committer.view;
         let (moved, is_all) = view.local.take_moved();
+        if moved.is_empty() {
+            return;
+        }
         let mut applier = Applier::new(&view.tree.db, self.state, self.moment(view));
         moved.into_iter().for_each(|(key, value)| applier.set(key, value));
         if view.closed.get().is_some() {

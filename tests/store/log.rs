@@ -5,6 +5,7 @@ use std::time::Duration;
 use agentdex::change::{Epoch, Position};
 
 use super::*;
+use crate::support::copy_all;
 
 #[test]
 fn change_says_what_the_record_can_no_longer_tell() {
@@ -205,6 +206,17 @@ fn session_outlives_the_process() {
     store.local().remove_session("one").expect("it succeeds");
     store.reopen();
     assert_eq!(store.local().sessions().expect("reading succeeds"), [kept("two", b"")]);
+}
+
+#[test]
+fn session_is_as_durable_as_the_next_write() {
+    let store = TestStore::open();
+    store.local().put_session("reader", b"1".to_vec()).expect("it succeeds");
+    store.put("urn:a", "{}");
+    let crashed = tempfile::tempdir().expect("a temporary directory");
+    copy_all(store.directory.path(), crashed.path());
+    let crashed = Store::open(crashed.path(), Options::default()).expect("it opens");
+    assert_eq!(crashed.local().sessions().expect("reading succeeds"), [("reader".to_owned(), b"1".to_vec())]);
 }
 
 #[test]

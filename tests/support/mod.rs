@@ -7,7 +7,7 @@ mod sdk;
 mod site;
 mod wait;
 
-use std::{net::SocketAddr, sync::Once, thread::JoinHandle, time::Duration};
+use std::{fs, net::SocketAddr, path::Path, sync::Once, thread::JoinHandle, time::Duration};
 
 use agentdex::{
     Registry,
@@ -195,4 +195,17 @@ pub fn client() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+/// Copies a directory, as a crash of its program at this moment would leave it.
+pub fn copy_all(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            fs::create_dir_all(&target).unwrap();
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
