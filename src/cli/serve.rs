@@ -196,7 +196,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     if settings.examples {
         examples::register(&registry).await?;
     }
-    settle(registry.clone()).await?;
+    wait_for_index(registry.clone()).await?;
     banner::print(&settings, server.local_addr(), endpoint.as_ref().map(|endpoint| endpoint.local_addr()))?;
     let leaving = endpoint.clone();
     let shutdown = async move {
@@ -339,7 +339,7 @@ fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<O
 
 /// Waits for a rebuild that takes no time, so that the first search finds what is there. A longer one
 /// goes on while everything else is served.
-async fn settle(registry: Registry) -> anyhow::Result<()> {
+async fn wait_for_index(registry: Registry) -> anyhow::Result<()> {
     let deadline = Instant::now() + SHORT_REBUILD;
     while registry.status().searchable().is_none() && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(10)).await;

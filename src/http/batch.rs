@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::{
-    Context,
     blocking::blocking,
     body,
+    context::Context,
     formats::explain,
     lines::{Line, LineBuffer},
     parameters::Parameters,

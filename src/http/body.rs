@@ -24,7 +24,7 @@ use futures_util::{
 };
 use tokio::time::timeout;
 
-use super::{Context, limits::Limits, problem::Problem};
+use super::{context::Context, limits::Limits, problem::Problem};
 
 /// What a Thing Description comes in.
 pub(super) const DESCRIPTIONS: [&str; 3] = ["application/td+json", "application/ld+json", "application/json"];

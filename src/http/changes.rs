@@ -6,8 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
 use super::{
-    Context, address::base_path, blocking::blocking, metrics::Metrics, parameters::Parameters, problem::Problem,
-    things::SEQ,
+    address::base_path, blocking::blocking, context::Context, parameters::Parameters, problem::Problem, things::SEQ,
 };
 use crate::{Change, Epoch, Position, Registry, Seq, store::Changes};
 
@@ -85,7 +84,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
 
 /// Waits until the end of the log is another one than `since`, but no longer than `wait`.
 async fn wait_for_change(context: &Data<Context>, since: Seq, wait: Duration) {
-    let _counted = Metrics::long_poll(context);
+    let _counted = context.metrics.long_poll();
     let (mut durable, mut stopped) = (context.registry.durable(), context.options.stop.listener());
     tokio::select! {
         _ = durable.wait_for(|last| *last != since) => {}

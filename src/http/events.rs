@@ -20,12 +20,12 @@ use serde_json::json;
 use tokio::{sync::watch, time::Instant};
 
 use super::{
-    Context,
     blocking::blocking,
+    context::Context,
     feed::{AT_ONCE, encode, encoded},
     limits::Place,
     listing::Empty,
-    metrics::{Counted, Metrics},
+    metrics::Counted,
     parameters::Parameters,
     problem::{Problem, excerpt},
     stop::Stopped,
@@ -194,7 +194,7 @@ impl Subscription {
             has_begun: false,
             pending: VecDeque::new(),
             ahead: VecDeque::new(),
-            _counted: Metrics::event_stream(context),
+            _counted: context.metrics.event_stream(),
             _place: place,
             context: context.clone(),
         };

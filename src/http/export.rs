@@ -9,10 +9,10 @@ use actix_web::{
 use uuid::Uuid;
 
 use super::{
-    Context,
     address::thing_id_before,
     blocking::blocking,
     conditions::{Conditions, Verdict},
+    context::Context,
     formats::ExportPath,
     negotiation::accepts,
     parameters::Parameters,

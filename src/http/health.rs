@@ -7,7 +7,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{Context, blocking::blocking, parameters::Parameters, problem::Problem};
+use super::{blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
 /// `GET /health/live`
 #[utoipa::path(

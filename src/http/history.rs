@@ -4,10 +4,10 @@ use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
 use super::{
-    Context,
     address::{base_path, path_below, thing_id_before, thing_path},
     blocking::blocking,
     changes::ENOUGH,
+    context::Context,
     parameters::Parameters,
     problem::Problem,
 };

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use serde_json::json;
 
-use super::{Context, address::base_path, parameters::Parameters, problem::Problem};
+use super::{address::base_path, context::Context, parameters::Parameters, problem::Problem};
 
 /// `GET /`
 #[utoipa::path(

@@ -13,9 +13,9 @@ use fluent_uri::Iri;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Context,
     address::{base_path, thing_path},
     blocking::blocking,
+    context::Context,
     documents::{self, Documents},
     formats::{COMMON_PARAMETERS, ImportPath, explain},
     parameters::Parameters,

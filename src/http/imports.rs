@@ -4,9 +4,9 @@ use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde_json::json;
 
 use super::{
-    Context,
     address::{base_path, path_below, thing_id, thing_id_before},
     blocking::blocking,
+    context::Context,
     parameters::Parameters,
     problem::Problem,
     things::page_url,

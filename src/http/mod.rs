@@ -11,9 +11,11 @@ mod body;
 mod changes;
 mod compression;
 mod conditions;
+mod context;
 mod documents;
 mod events;
 mod export;
+mod exposition;
 mod feed;
 mod formats;
 mod health;
@@ -50,45 +52,13 @@ mod thing;
 mod things;
 mod validate;
 
-use std::sync::Arc;
+use actix_web::web::ServiceConfig;
 
-use actix_web::{
-    HttpRequest, HttpResponse, Resource,
-    web::{self, Data, ServiceConfig},
-};
-
-use self::{host::Hosts, limits::Places, metrics::Metrics, mount::Mount, network::Network, problem::Problem};
+use self::{context::Context, mount::Mount};
 pub use self::{
     host::name_in_listen_address, limits::Limits, openapi::openapi, options::Options, server::Server, stop::Stop,
 };
 use crate::Registry;
-
-/// What all handlers share.
-struct Context {
-    registry: Registry,
-    options: Options,
-    hosts: Hosts,
-    /// Those of a [`Server`].
-    connections: Arc<Places>,
-    /// Event streams, long polls, and MQTT over WebSocket.
-    streams: Arc<Places>,
-    metrics: Metrics,
-    network: Network,
-}
-
-impl Context {
-    fn shared(registry: &Registry, options: Options) -> Data<Context> {
-        Data::new(Context {
-            registry: registry.clone(),
-            hosts: Hosts::of(&options),
-            connections: options.limits.connection_places(),
-            streams: options.limits.stream_places(),
-            metrics: Metrics::new(),
-            network: Network::default(),
-            options,
-        })
-    }
-}
 
 /// Mounts the API into an actix-web application, at its root or in a scope.
 ///
@@ -116,21 +86,4 @@ impl Context {
 pub fn configure(registry: &Registry, options: Options) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
     let context = Context::shared(registry, options);
     move |config| Mount { context: &context }.all(config)
-}
-
-/// As [`configure`] for an application that serves nothing else: unknown paths are the API's as well.
-fn configure_alone(context: Data<Context>) -> impl Fn(&mut ServiceConfig) {
-    move |config| {
-        let mount = Mount { context: &context };
-        mount.all(config);
-        let rest = Resource::new("/{path:.*}").default_service(web::to(unknown_path));
-        mount.observed(config, "other", rest);
-        // What has no path at all: `OPTIONS *`.
-        config.default_service(web::to(unknown_path));
-    }
-}
-
-/// Answers a path that nothing is served under.
-async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Err(Problem::unknown_path(request.path()))
 }

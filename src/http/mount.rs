@@ -10,11 +10,12 @@ use actix_web::{
 #[cfg(feature = "mqtt")]
 use super::mqtt;
 use super::{
-    Context, batch, changes,
+    batch, changes,
     compression::CompressIfAsked,
-    events,
+    context::Context,
+    events, exposition,
     formats::{EXPORTS, IMPORTS},
-    health, history, home, imports, metrics,
+    health, history, home, imports,
     observe::Observe,
     openapi, own_description,
     problem::Problem,
@@ -113,7 +114,7 @@ impl Mount<'_> {
     fn about(&self, config: &mut ServiceConfig) {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
-        self.resource(config, "/metrics", "/metrics", vec![read(metrics::exposition)]);
+        self.resource(config, "/metrics", "/metrics", vec![read(exposition::metrics)]);
         #[cfg(feature = "mqtt")]
         self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
@@ -128,7 +129,7 @@ impl Mount<'_> {
         self.observed(config, path, with_verbs(Resource::new(pattern), verbs));
     }
 
-    pub(super) fn observed(&self, config: &mut ServiceConfig, path: &'static str, resource: Resource) {
+    fn observed(&self, config: &mut ServiceConfig, path: &'static str, resource: Resource) {
         let (compress, cors, observe) = self.middleware(path);
         match cors {
             Some(cors) => config.service(resource.wrap(compress).wrap(cors).wrap(observe)),
@@ -170,6 +171,23 @@ impl Mount<'_> {
         let cors = (!origins.is_empty()).then(|| cors(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }
+}
+
+/// As [`super::configure`] for an application that serves nothing else: unknown paths are the API's as well.
+pub(super) fn configure_alone(context: Data<Context>) -> impl Fn(&mut ServiceConfig) {
+    move |config| {
+        let mount = Mount { context: &context };
+        mount.all(config);
+        let rest = Resource::new("/{path:.*}").default_service(web::to(unknown_path));
+        mount.observed(config, "other", rest);
+        // What has no path at all: `OPTIONS *`.
+        config.default_service(web::to(unknown_path));
+    }
+}
+
+/// Answers a path that nothing is served under.
+async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Err(Problem::unknown_path(request.path()))
 }
 
 /// Whether a path is that of the batch, or of the Thing called `batch`.

@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Context, Problem};
+use super::{context::Context, problem::Problem};
 
 /// The subprotocol that clients have to offer.
 const SUBPROTOCOL: &str = "mqtt";
@@ -37,7 +37,7 @@ pub(super) async fn connect(
         let detail = "offer the WebSocket subprotocol `mqtt` in `Sec-WebSocket-Protocol`";
         return Err(Problem::invalid_parameter("Sec-WebSocket-Protocol", detail).into());
     }
-    // Browsers apply no CORS to WebSockets, and ask nobody before they connect.
+    // Browsers apply no CORS to WebSockets and send no preflight request.
     context.hosts.check_origin(request.head(), &context.options)?;
     let place = context.streams.take_for_stream(&request)?;
     let (response, session, messages) = actix_ws::handle_with_protocols(&request, body, &[SUBPROTOCOL])?;

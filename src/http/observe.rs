@@ -7,7 +7,7 @@ use std::{
     future::{Ready, ready},
     pin::Pin,
     sync::{
-        LazyLock,
+        Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
     task::{Poll, ready as ready_or_pending},
@@ -30,8 +30,8 @@ use actix_web::{
 use futures_util::future::{Either, LocalBoxFuture};
 
 use super::{
-    Context,
-    metrics::CountedPath,
+    context::Context,
+    metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
 };
 
@@ -44,14 +44,14 @@ const MAX_REQUEST_ID: usize = 128;
 /// The middleware of one resource.
 pub(super) struct Observe {
     context: Data<Context>,
-    path: CountedPath,
+    route: Arc<RouteMetrics>,
     /// Whether responses are compressed for clients that accept it.
     is_compressed: bool,
 }
 
 impl Observe {
-    pub(super) fn new(context: &Data<Context>, path: &str, is_compressed: bool) -> Observe {
-        Observe { context: context.clone(), path: CountedPath::of(path), is_compressed }
+    pub(super) fn new(context: &Data<Context>, path: &'static str, is_compressed: bool) -> Observe {
+        Observe { context: context.clone(), route: context.metrics.route(path), is_compressed }
     }
 }
 
@@ -67,8 +67,8 @@ where
     type Future = Ready<Result<Observed<S>, ()>>;
 
     fn new_transform(&self, service: S) -> Self::Future {
-        let (context, path, is_compressed) = (self.context.clone(), self.path, self.is_compressed);
-        ready(Ok(Observed { service, context, path, is_compressed }))
+        let (context, route, is_compressed) = (self.context.clone(), self.route.clone(), self.is_compressed);
+        ready(Ok(Observed { service, context, route, is_compressed }))
     }
 }
 
@@ -76,7 +76,7 @@ where
 pub(super) struct Observed<S> {
     service: S,
     context: Data<Context>,
-    path: CountedPath,
+    route: Arc<RouteMetrics>,
     is_compressed: bool,
 }
 
@@ -94,7 +94,7 @@ where
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let started = Instant::now();
         let request_id = request_id(request.headers());
-        let (context, path) = (self.context.clone(), self.path);
+        let (context, route) = (self.context.clone(), self.route.clone());
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         let refusal = context.hosts.check(request.head(), &context.options).err();
         let response = match refusal {
@@ -107,7 +107,7 @@ where
                 Either::Right(refusal) => refusal,
             };
             let (request, status) = (response.request().clone(), response.status());
-            let exchange = Exchange { context, path, request, status, request_id: request_id.clone(), started };
+            let exchange = Exchange { route, request, status, request_id: request_id.clone(), started };
             let mut response = exchange.observe(response);
             let headers = response.headers_mut();
             headers.insert(REQUEST_ID, request_id);
@@ -125,8 +125,7 @@ where
 
 /// A request and its response, until the body of the response has ended.
 struct Exchange {
-    context: Data<Context>,
-    path: CountedPath,
+    route: Arc<RouteMetrics>,
     request: HttpRequest,
     status: StatusCode,
     request_id: HeaderValue,
@@ -162,7 +161,7 @@ impl Exchange {
     fn end(&self, is_complete: bool, internal: Option<&crate::Error>) {
         let elapsed = self.started.elapsed();
         let (request, status) = (&self.request, self.status);
-        self.context.metrics.count(self.path, request.method(), status, elapsed);
+        self.route.count(request.method(), status, elapsed);
         macro_rules! line {
             ($level:expr $(, $field:ident = $value:expr)*) => {
                 tracing::event!(

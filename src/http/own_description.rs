@@ -11,10 +11,10 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{
-    Context,
     address::base_url,
     body,
     conditions::{Conditions, Verdict},
+    context::Context,
     negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,

@@ -4,9 +4,9 @@ use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
 use serde::Serialize;
 
 use super::{
-    Context,
     address::{base_path, thing_path},
     blocking::blocking,
+    context::Context,
     parameters::Parameters,
     problem::{Problem, excerpt},
     things::{SEQ, page_url},

@@ -8,11 +8,11 @@ use actix_web::{
 use serde_json::json;
 
 use super::{
-    Context,
     address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
+    context::Context,
     formats::explain,
     negotiation::negotiate,
     parameters::Parameters,

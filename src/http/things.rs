@@ -10,11 +10,11 @@ use actix_web::{
 };
 
 use super::{
-    Context,
     address::{base_path, escape},
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
+    context::Context,
     formats::explain,
     listing::{Empty, Form, Listing, View},
     negotiation::negotiate,

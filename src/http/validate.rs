@@ -6,7 +6,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{Context, blocking::blocking, body, parameters::Parameters, problem::Problem};
+use super::{blocking::blocking, body, context::Context, parameters::Parameters, problem::Problem};
 
 /// `POST /validate`
 #[utoipa::path(

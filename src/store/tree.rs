@@ -81,7 +81,7 @@ impl Tree {
 
     /// Makes sled count a page towards its cache that it has just read from disk, if it has.
     ///
-    /// sled looks at the size of its cache only when 64 accesses to a 256th of the pages have come
+    /// sled checks the size of its cache only when 64 accesses to a 256th of the pages have come
     /// together, so some 16,000 pages that are read once each are held beside the cache: hundreds of
     /// MB. More accesses to such a page make that so much less. A read from disk shows in its time.
     fn count_towards_cache(&self, key: &[u8], started: Instant) -> Result<()> {

@@ -34,8 +34,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("src/convert/agent_spec/types/mod.rs", "src/convert/agent_spec/types/llms.rs"),
     ("src/convert/agent_spec/types/mod.rs", "src/convert/agent_spec/types/mcp.rs"),
     ("src/convert/agent_spec/types/tools.rs", "src/convert/agent_spec/types/mod.rs"),
-    ("src/http/mod.rs", "src/http/metrics.rs"),
-    ("src/http/mod.rs", "src/http/mount.rs"),
 ];
 
 #[test]

@@ -19,7 +19,7 @@ use std::{
 use tokio::sync::watch;
 
 use self::{listener::Listener, worker::Worker};
-use super::{Context, Options};
+use super::{Options, context::Context};
 use crate::{Error, Registry, Result};
 
 /// The HTTP API on a socket of its own.

@@ -30,8 +30,9 @@ use tokio::{
 
 use super::connection::{Connection, SentBody, serve};
 use crate::http::{
-    Context, configure_alone,
+    context::Context,
     limits::Place,
+    mount::configure_alone,
     progress::{Progress, Serving},
 };
 

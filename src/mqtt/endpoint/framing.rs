@@ -90,7 +90,7 @@ fn check_fixed_header(byte: u8) -> Result<(), Malformed> {
     if is_valid { Ok(()) } else { Err(Malformed { is_connect_v5: false }) }
 }
 
-/// Looks at the version and the flags if they are in this part of CONNECT, which starts at `read`.
+/// Checks the version and the flags if they are in this part of CONNECT, which starts at `read`.
 fn check_connect(part: &[u8], read: usize, version: &mut u8) -> Result<(), Malformed> {
     let at = |index: usize| index.checked_sub(read).and_then(|index| part.get(index)).copied();
     *version = at(CONNECT_VERSION).unwrap_or(*version);

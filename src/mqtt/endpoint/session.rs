@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::trie::FilterId;
 use crate::change::{Epoch, Seq};
 
-/// What a subscription counts in the quotas besides its filter: its place in the session and in the trie.
+/// What a subscription counts in the quotas in addition to its filter: its place in the session and in the trie.
 const SUBSCRIPTION_BYTES: usize = 512;
 
 /// A session, with a client or without.

@@ -86,7 +86,7 @@ impl Node {
             [Some(level), rest @ ..] => {
                 if self.exact.get_mut(level).is_some_and(|node| node.remove(rest)) {
                     self.exact.remove(level);
-                    // A map keeps its space; what an attacker filled is given back.
+                    // A map keeps its space; what an attacker filled is freed.
                     if self.exact.len() < self.exact.capacity() / 4 {
                         self.exact.shrink_to_fit();
                     }

@@ -1,0 +1,87 @@
+//! `GET /metrics`: the numbers of the registry, the process and the API for Prometheus.
+
+use std::fmt::Write;
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+
+use super::{
+    blocking::blocking,
+    context::Context,
+    limits::Places,
+    metrics::{gauge, head},
+    parameters::Parameters,
+    problem::Problem,
+    process,
+};
+use crate::registry::FollowerStatus;
+
+/// `GET /metrics`
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "about",
+    summary = "Give numbers to Prometheus",
+    responses(
+        (status = 200, description = "Text exposition format", body = String, content_type = "text/plain"), super::schemas::Refusals,
+    )
+)]
+pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let mut text = String::new();
+    let registry = context.registry.clone();
+    let read = move || Ok((registry.status(), process::resident_bytes(), process::open_descriptors()));
+    let (status, memory, descriptors) = blocking(read).await?;
+    let last = context.registry.last_seq().0;
+    gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
+    gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
+    write_followers(&mut text, last, &status.followers);
+    gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
+    write_places(&mut text, "connections", "HTTP connections", &context.connections);
+    write_places(&mut text, "streams", "Event streams, long polls and WebSockets", &context.streams);
+    let of_process = [
+        ("process_open_fds", "Number of open file descriptors.", descriptors),
+        ("process_max_fds", "Maximum number of open file descriptors.", process::descriptor_limit()),
+        ("process_resident_memory_bytes", "Resident memory size in bytes.", memory.map(|(resident, _)| resident)),
+        ("process_anonymous_memory_bytes", "Resident memory that belongs to no file.", memory.map(|(_, own)| own)),
+    ];
+    for (name, help, value) in of_process {
+        if let Some(value) = value {
+            gauge(&mut text, name, help, value);
+        }
+    }
+    context.metrics.write(&mut text);
+    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
+}
+
+fn write_followers(text: &mut String, last: u64, followers: &[FollowerStatus]) {
+    let shown = |follower: &FollowerStatus| follower.seq.map_or(0, |seq| seq.0);
+    let mut write = |name: &str, kind: &str, help: &str, value: &dyn Fn(&FollowerStatus) -> u64| {
+        head(text, name, kind, help);
+        for follower in followers {
+            let _ = writeln!(text, "{name}{{follower=\"{}\"}} {}", follower.name, value(follower));
+        }
+    };
+    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log lacks.", &|follower| {
+        last.saturating_sub(shown(follower))
+    });
+    write("agentdex_follower_ready", "gauge", "Whether a follower answers and keeps up with the log.", &|follower| {
+        u64::from(follower.is_ready())
+    });
+    write("agentdex_follower_failures_total", "counter", "Failures of a follower since the start.", &|follower| {
+        follower.failures
+    });
+    write("agentdex_follower_rebuilds_total", "counter", "Rebuilds of a follower since the start.", &|follower| {
+        follower.rebuilds
+    });
+}
+
+/// How many places are taken, how many there are, and how many clients got none.
+fn write_places(text: &mut String, name: &str, what: &str, places: &Places) {
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    gauge(text, &format!("agentdex_http_{name}"), &format!("{what} that are open."), number(places.taken()));
+    let limit = format!("agentdex_http_{name}_limit");
+    gauge(text, &limit, &format!("{what} that may be open."), number(places.maximum()));
+    let refused = format!("agentdex_http_{name}_refused_total");
+    head(text, &refused, "counter", &format!("{what} that were refused."));
+    let _ = writeln!(text, "{refused} {}", places.refused());
+}
