@@ -10,7 +10,7 @@ use agentdex::{
     },
     td::{self, Identity, Strictness, Violation},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn fixture(name: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mcp_server");
@@ -222,4 +222,26 @@ fn they_are_detected() {
         let text = String::from_utf8(fixture(name)).unwrap();
         assert_eq!(agentdex::convert::detect(&text).unwrap(), Format::McpServer, "{name}");
     }
+}
+
+#[test]
+fn what_is_made_of_many_forms_is_bounded() {
+    let schemes: Map<String, Value> = (0..2000)
+        .map(|n| (format!("k{n}"), json!({"scheme": "apikey", "in": "header", "name": format!("K{n}")})))
+        .collect();
+    let any: Vec<&String> = schemes.keys().collect();
+    let mut definitions = schemes.clone();
+    definitions.insert("any".into(), json!({"scheme": "combo", "oneOf": any}));
+    let form = |n: usize| json!({"href": format!("https://x.example/{n}{}", "{v}".repeat(50)), "subprotocol": "mcp"});
+    let values: Vec<String> = (0..5000).map(|n| format!("value {n}")).collect();
+    let forms: Vec<Value> = (0..1000).map(form).collect();
+    let thing = json!({
+        "title": "x", "securityDefinitions": definitions, "security": "any",
+        "actions": {"a": {"forms": forms, "uriVariables": {"v": {"enum": values}}}},
+    });
+    let rendition = from_thing(&thing, Kind::ServerJson).unwrap();
+    assert!(rendition.bytes.len() < 1 << 20, "{} bytes", rendition.bytes.len());
+    assert!(rules(&rendition.warnings).contains(&("too-many-remotes", "/actions")));
+    let remotes = parsed(&rendition.bytes)["remotes"].as_array().unwrap().len();
+    assert_eq!(remotes, 100);
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     convert::{Format, Rendition, shape::Findings},
-    td::Path,
+    td::{MAX_DOCUMENT_BYTES, Path},
 };
 
 type Object = Map<String, Value>;
@@ -21,6 +21,8 @@ type Object = Map<String, Value>;
 const LONGEST_DESCRIPTION: usize = 100;
 /// The most remotes.
 const MOST_REMOTES: usize = 100;
+/// The most bytes of variables and headers of all remotes: each may repeat what the Thing says once.
+const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 
 /// Makes `server.json` or a Server Card of a Thing Description.
 ///
@@ -36,7 +38,7 @@ pub fn from_thing(thing: &Value, kind: Kind) -> Result<Rendition> {
     for package in server.get_mut("packages").and_then(Value::as_array_mut).into_iter().flatten() {
         package.as_object_mut().map(|package| package.remove("command"));
     }
-    let remotes = remotes(members);
+    let remotes = remotes(members, &mut findings);
     if remotes.is_empty() {
         server.remove("remotes");
     } else if !is_same(server.get("remotes"), &remotes) {
@@ -129,77 +131,133 @@ fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
 }
 
 /// The remotes that the forms of actions lead to, each once.
-fn remotes(thing: &Object) -> Vec<Value> {
+fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
     let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
+    let mut writer = RemoteWriter { thing, definitions, left: MOST_BYTES, is_complete: true };
     let mut known = BTreeSet::new();
     let mut remotes = Vec::new();
     let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
-    for action in actions.filter_map(|(_, action)| action.as_object()) {
+    'actions: for action in actions.filter_map(|(_, action)| action.as_object()) {
         let variables = action.get("uriVariables").and_then(Value::as_object);
         for form in objects(action, "forms").filter(|form| text(form, "subprotocol") == Some("mcp")) {
             let Some(url) = text(form, "href").filter(|url| url.starts_with("http")) else { continue };
             let transport = text(form, "mcp:transport").unwrap_or("streamable-http");
-            let is_new = known.insert((url.to_owned(), transport.to_owned()));
-            if is_new && remotes.len() < MOST_REMOTES {
-                remotes.push(remote(url, transport, form, thing, definitions, variables));
+            if !known.insert((url, transport)) {
+                continue;
             }
+            if remotes.len() == MOST_REMOTES {
+                writer.is_complete = false;
+                break 'actions;
+            }
+            remotes.push(writer.remote(url, transport, form, variables));
         }
+    }
+    if !writer.is_complete {
+        let message = || "there are more remotes, headers or variables than a document gets".into();
+        findings.add(&Path::ROOT.member("actions"), "too-many-remotes", message);
     }
     remotes
 }
 
-fn remote(
-    url: &str,
-    transport: &str,
-    form: &Object,
-    thing: &Object,
-    definitions: Option<&Object>,
-    variables: Option<&Object>,
-) -> Value {
-    let mut remote = json!({"type": transport, "url": url});
-    let input = |name: &str| {
-        let schema = variables.and_then(|variables| variables.get(name)?.as_object());
-        schema.map_or_else(Object::new, input)
-    };
-    let named: Object = variables_in(url).map(|name| (name.to_owned(), input(name).into())).collect();
-    if !named.is_empty() {
-        remote["variables"] = named.into();
-    }
-    let mut headers = Vec::new();
-    for header in objects(form, "htv:headers") {
-        let Some(name) = text(header, "htv:fieldName") else { continue };
-        let value = text(header, "htv:fieldValue").unwrap_or_default();
-        let inner: Object = variables_in(value).map(|name| (name.to_owned(), input(name).into())).collect();
-        let mut written = json!({"name": name, "value": value});
-        if !inner.is_empty() {
-            written["variables"] = inner.into();
-        }
-        headers.push(written);
-    }
-    let security = form.get("security").or_else(|| thing.get("security"));
-    let names = security.map(|names| names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice));
-    let defined = |name: &Value| definitions.and_then(|all| all.get(name.as_str()?)?.as_object());
-    for definition in names.into_iter().flatten().filter_map(defined) {
-        match definition.get("oneOf").and_then(Value::as_array) {
-            Some(options) => {
-                headers.extend(options.iter().filter_map(defined).filter_map(|one| secret_header(one, false)));
-            }
-            None => headers.extend(secret_header(definition, true)),
-        }
-    }
-    if !headers.is_empty() {
-        remote["headers"] = headers.into();
-    }
-    remote
+struct RemoteWriter<'t> {
+    thing: &'t Object,
+    definitions: Option<&'t Object>,
+    /// How many bytes may still be written.
+    left: usize,
+    is_complete: bool,
 }
 
-/// A data schema as an input.
-fn input(schema: &Object) -> Object {
-    let mut input = Object::new();
-    for (from, to) in [("description", "description"), ("default", "default"), ("enum", "choices")] {
-        input.extend(schema.get(from).map(|value| (to.to_owned(), value.clone())));
+impl RemoteWriter<'_> {
+    fn remote(&mut self, url: &str, transport: &str, form: &Object, variables: Option<&Object>) -> Value {
+        let mut remote = json!({"type": transport, "url": url});
+        let named = self.inputs(url, variables);
+        if !named.is_empty() {
+            remote["variables"] = named.into();
+        }
+        let mut headers = Vec::new();
+        for header in objects(form, "htv:headers") {
+            let Some(name) = text(header, "htv:fieldName") else { continue };
+            let value = text(header, "htv:fieldValue").unwrap_or_default();
+            let mut written = json!({"name": name, "value": value});
+            let inner = self.inputs(value, variables);
+            if !inner.is_empty() {
+                written["variables"] = inner.into();
+            }
+            headers.push(written);
+        }
+        self.add_secret_headers(form, &mut headers);
+        if !headers.is_empty() {
+            remote["headers"] = headers.into();
+        }
+        remote
     }
-    input
+
+    fn add_secret_headers(&mut self, form: &Object, headers: &mut Vec<Value>) {
+        let names = form.get("security").or_else(|| self.thing.get("security"));
+        let names = names.map(|names| names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice));
+        let definitions = self.definitions;
+        let defined = |name: &Value| definitions.and_then(|all| all.get(name.as_str()?)?.as_object());
+        for definition in names.into_iter().flatten().filter_map(defined) {
+            let options = definition.get("oneOf").and_then(Value::as_array);
+            let one = options.is_none().then_some((definition, true));
+            let options = options.into_iter().flatten().filter_map(defined).map(|option| (option, false));
+            for (definition, is_required) in one.into_iter().chain(options) {
+                if !self.spend(64 + definition.values().map(|value| size(value, self.left)).sum::<usize>()) {
+                    return;
+                }
+                headers.extend(secret_header(definition, is_required));
+            }
+        }
+    }
+
+    /// The variables of a template as inputs.
+    fn inputs(&mut self, template: &str, variables: Option<&Object>) -> Object {
+        let mut inputs = Object::new();
+        for name in variables_in(template) {
+            if inputs.contains_key(name) {
+                continue;
+            }
+            let schema = variables.and_then(|variables| variables.get(name)?.as_object());
+            let members = [("description", "description"), ("default", "default"), ("enum", "choices")]
+                .map(|(from, to)| Some((to.to_owned(), schema?.get(from)?)));
+            let members = members.into_iter().flatten();
+            if !self.spend(name.len() + members.clone().map(|(_, value)| size(value, self.left)).sum::<usize>()) {
+                break;
+            }
+            let input: Object = members.map(|(name, value)| (name, value.clone())).collect();
+            inputs.insert(name.to_owned(), input.into());
+        }
+        inputs
+    }
+
+    /// Whether so much may still be written; once it may not, nothing may.
+    fn spend(&mut self, bytes: usize) -> bool {
+        let is_there = bytes < self.left;
+        self.left = if is_there { self.left - bytes } else { 0 };
+        self.is_complete &= is_there;
+        is_there
+    }
+}
+
+/// About how long a value is as text; no longer than a little over `most`.
+fn size(value: &Value, most: usize) -> usize {
+    let mut total = 4;
+    match value {
+        Value::String(text) => total += text.len(),
+        Value::Array(elements) => {
+            for element in elements {
+                total += if total > most { break } else { size(element, most - total) };
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                total += name.len();
+                total += if total > most { break } else { size(member, most - total) };
+            }
+        }
+        _ => {}
+    }
+    total
 }
 
 /// The header that a security definition asks for.
