@@ -3,14 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Generation, Options, diagnosis, generations,
+    Generation, diagnosis,
     interface::{Binding, Interface, interfaces},
-    invalid, members, redaction, thing, unsafe_urls,
+    invalid, members, redaction, unsafe_urls,
 };
 use crate::{
     Result,
     convert::{
-        Conversion, Rendition,
         descriptor::repeated,
         shape::{self, Findings},
         signs,
@@ -106,24 +105,6 @@ impl Card {
         &self.bytes
     }
 
-    /// Turns it into a Thing, which keeps the card as its source.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSource`](crate::Error::InvalidSource) where there is neither an id nor a URL to
-    /// make one of; [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) where the description
-    /// would be; those of [`normalize_id`](crate::td::normalize_id).
-    pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
-        thing::to_thing(self, options)
-    }
-
-    /// The card in the shape of a generation: the card itself, byte for byte, if it has that shape.
-    pub fn as_version(&self, generation: Generation) -> Rendition {
-        if generation == self.generation {
-            return Rendition { bytes: self.bytes.clone(), warnings: Vec::new() };
-        }
-        generations::translate(self)
-    }
-
     pub(super) fn members(&self) -> &Map<String, Value> {
         &self.members
     }
@@ -138,7 +119,7 @@ impl Card {
     }
 
     pub(super) fn interfaces(&self) -> Vec<Interface<'_>> {
-        interfaces(self)
+        interfaces(&self.members, self.generation)
     }
 
     fn check_version(&self, findings: &mut Findings) {
@@ -161,7 +142,7 @@ impl Card {
             let Some(written) = interface.written else { continue };
             let known = interface.binding.name();
             let is_custom = matches!(interface.binding, Binding::Custom(_));
-            interface.place.with_paths(|_, _, path| {
+            interface.listed.with_paths(|_, _, path| {
                 if is_custom && !written.contains(':') {
                     findings.add(path, "binding-unknown", || {
                         format!("{written:?} is none of JSONRPC, HTTP+JSON, GRPC, and a binding of one's own is a URI")

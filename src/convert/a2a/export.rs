@@ -28,6 +28,21 @@ use crate::{
 
 type Object = Map<String, Value>;
 
+/// What of a Thing a card can say.
+const SAID_BY_CARDS: [&str; 12] = [
+    "title",
+    "description",
+    "version",
+    "lmos:metadata",
+    "lmos:capabilities",
+    "securityDefinitions",
+    "security",
+    "properties",
+    "actions",
+    "events",
+    "forms",
+    "links",
+];
 /// What a card of 0.3 says of where it is reached, beside `supportedInterfaces`.
 const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion"];
 
@@ -51,25 +66,27 @@ const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfa
 /// generation.
 pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
+    let stated = Stated::of(members);
+    if let Some(Stated { card, .. }) = stated.as_ref().filter(|stated| stated.is_all_of(members)) {
+        return in_generation(card, generation);
+    }
     let names = SkillNames::of(thing);
     let reached = export_forms::reached(members, |action| names.skill_of(action));
     let security = Security::of(members, reached.reach());
-    let kept = Kept::of(members, &security);
     let mut export = Export { thing, names, card: Object::new(), shape: Generation::V1, violations: Vec::new() };
     export.card = members.iter().filter_map(own_member).collect();
-    let is_there = kept.as_ref().is_some_and(|kept| kept.reached().is_like(&reached));
-    if is_there {
+    if stated.as_ref().is_some_and(|stated| stated.reached().is_like(&reached)) {
         export.shape = generation_of(&export.card);
-        export.keep_streaming(&reached, kept.as_ref());
+        export.keep_streaming(&reached, stated.as_ref());
     } else {
         export.add_interfaces(&reached, generation);
     }
-    if kept.as_ref().is_none_or(|kept| kept.thing.get("title") != thing.get("title")) {
+    if stated.as_ref().is_none_or(|stated| stated.thing.get("title") != thing.get("title")) {
         export.card.remove("name");
     }
     add_metadata(members, &mut export.card);
-    export.add_skills(kept.as_ref(), reached.reach());
-    export.add_security(security, kept.as_ref());
+    export.add_skills(stated.as_ref(), reached.reach());
+    export.add_security(security);
     let Export { card, violations, .. } = export;
     if !violations.is_empty() {
         let report = Report { violations, ..Report::default() };
@@ -79,19 +96,24 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
         Error::InvalidSource { report, .. } => not_expressible(report.to_string()),
         other => other,
     })?;
-    let is_of_forms = |interfaces: &[_]| interfaces.first().is_some_and(is_of_forms);
-    if generation == Generation::V0 && is_of_forms(&card.interfaces()) {
-        return Err(not_expressible(ONLY_FORMS.into()));
+    let mut rendition = in_generation(&card, generation)?;
+    if !reached.is_complete() {
+        let message = "the forms lead to more places than a card gets interfaces; only the first are in it";
+        rendition.warnings.push(Violation::new("/actions", "too-many-interfaces", message));
     }
-    Ok(card.as_version(generation))
+    Ok(rendition)
+}
+
+fn in_generation(card: &Card, generation: Generation) -> Result<Rendition> {
+    let is_of_forms = card.interfaces().first().is_some_and(|one| one.binding == Binding::Custom(FORMS_BINDING));
+    match generation {
+        Generation::V0 if is_of_forms => Err(not_expressible(ONLY_FORMS.into())),
+        _ => Ok(card.as_version(generation)),
+    }
 }
 
 const ONLY_FORMS: &str = "/actions: there are HTTP forms, but none with the subprotocol a2a; only a card of 1.0 can \
                           name another binding: ask for version 1.0";
-
-fn is_of_forms(interface: &super::interface::Interface<'_>) -> bool {
-    interface.binding == Binding::Custom(FORMS_BINDING)
-}
 
 fn not_expressible(reason: String) -> Error {
     Error::NotExpressible { format: "a2a", reason }
@@ -102,37 +124,37 @@ fn own_member((name, value): (&String, &Value)) -> Option<(String, Value)> {
     Some((name.strip_prefix("a2a:")?.to_owned(), value.clone()))
 }
 
-/// The card that a Thing was, in the Thing's own words: where the Thing that it would be today says
-/// the same as the Thing does, nobody changed that part by hand.
-struct Kept {
+/// The card that the members of a Thing state, and the Thing that it would be.
+struct Stated {
+    card: Card,
     thing: Value,
-    shape: Generation,
 }
 
-impl Kept {
-    fn of(thing: &Object, security: &Security<'_>) -> Option<Kept> {
+impl Stated {
+    fn of(thing: &Object) -> Option<Stated> {
         let mut members: Object = thing.iter().filter_map(own_member).collect();
         let is_card = ["supportedInterfaces", "url", "additionalInterfaces"];
         if !is_card.iter().any(|name| members.contains_key(*name)) {
             return None;
         }
         add_metadata(thing, &mut members);
-        members.insert("skills".into(), kept_skills(thing).into());
+        members.insert("skills".into(), stated_skills(thing).into());
         let shape = generation_of(&members);
-        add_schemes(thing, security, shape, &mut members, &mut Vec::new());
+        add_schemes(thing, &HashSet::new(), shape, &mut members, &mut Vec::new());
         let card = Card::of_members(members).ok()?;
         let thing = thing::members(&card, &Options::default(), &mut Findings::default());
-        Some(Kept { thing: thing.into(), shape })
+        Some(Stated { card, thing: thing.into() })
     }
 
-    fn members(&self) -> Option<&Object> {
-        self.thing.as_object()
+    /// Whether it says all that the Thing does of what a card can say: nobody changed that by hand.
+    fn is_all_of(&self, thing: &Object) -> bool {
+        SAID_BY_CARDS.iter().all(|name| self.thing.get(name) == thing.get(*name))
     }
 
     fn reached(&self) -> Reached {
         let names = SkillNames::of(&self.thing);
         let nothing = Object::new();
-        export_forms::reached(self.members().unwrap_or(&nothing), |action| names.skill_of(action))
+        export_forms::reached(self.thing.as_object().unwrap_or(&nothing), |action| names.skill_of(action))
     }
 
     fn action(&self, name: &str) -> Option<&Value> {
@@ -142,13 +164,13 @@ impl Kept {
 
 fn add_schemes(
     thing: &Object,
-    security: &Security<'_>,
+    used: &HashSet<&str>,
     shape: Generation,
     members: &mut Object,
     violations: &mut Vec<Violation>,
 ) {
     let Some(definitions) = thing.get("securityDefinitions").and_then(Value::as_object) else { return };
-    let schemes = export_schemes::schemes(definitions, &security.used(), shape, violations);
+    let schemes = export_schemes::schemes(definitions, used, shape, violations);
     if !schemes.is_empty() {
         members.insert("securitySchemes".into(), schemes.into());
     }
@@ -194,9 +216,9 @@ struct Export<'t> {
 
 impl Export<'_> {
     /// What the card said of streaming, unless the events were changed since.
-    fn keep_streaming(&mut self, reached: &Reached, kept: Option<&Kept>) {
-        let (Reached::A2a { is_streaming, .. }, Some(kept)) = (reached, kept) else { return };
-        if matches!(kept.reached(), Reached::A2a { is_streaming: was_streaming, .. } if was_streaming != *is_streaming)
+    fn keep_streaming(&mut self, reached: &Reached, stated: Option<&Stated>) {
+        let (Reached::A2a { is_streaming, .. }, Some(stated)) = (reached, stated) else { return };
+        if matches!(stated.reached(), Reached::A2a { is_streaming: was_streaming, .. } if was_streaming != *is_streaming)
         {
             self.say_streaming(*is_streaming);
         }
@@ -220,12 +242,12 @@ impl Export<'_> {
                 let (place, message) = ONLY_FORMS.split_once(": ").unwrap_or(("", ONLY_FORMS));
                 return self.violations.push(Violation::new(place, "no-a2a-form", message));
             }
-            Reached::A2a { interfaces, is_streaming } => {
+            Reached::A2a { interfaces, is_streaming, .. } => {
                 self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
                 self.say_streaming(*is_streaming);
                 add_modes(&mut self.card, "text/plain", "text/plain");
             }
-            Reached::Http { interfaces, extension, content_type } => {
+            Reached::Http { interfaces, extension, content_type, .. } => {
                 self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
                 self.card.insert("capabilities".into(), json!({"streaming": false, "extensions": [extension]}));
                 add_modes(&mut self.card, content_type, content_type);
@@ -243,8 +265,8 @@ impl Export<'_> {
 
     /// The skills that the card had without those whose action is gone, and what can be called since;
     /// without a card, one for each capability and action that can be called.
-    fn add_skills(&mut self, kept: Option<&Kept>, reach: Reach) {
-        let Some((kept, thing)) = kept.zip(self.thing.as_object()) else {
+    fn add_skills(&mut self, stated: Option<&Stated>, reach: Reach) {
+        let Some((stated, thing)) = stated.zip(self.thing.as_object()) else {
             let skills = self.skills(reach, &HashSet::new());
             self.card.insert("skills".into(), skills.into());
             return;
@@ -256,7 +278,7 @@ impl Export<'_> {
             let text = |name: &str| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             let (id, name) = (text("id"), text("name"));
             let action = self.names.action_of(id, name);
-            let was = id.or(name).and_then(|key| kept.action(key));
+            let was = id.or(name).and_then(|key| stated.action(key));
             known.extend(id.or(name).map(str::to_owned));
             if action.is_some() || was.is_none() {
                 skills.push(skill.into());
@@ -296,17 +318,14 @@ impl Export<'_> {
         skills
     }
 
-    fn add_security(&mut self, security: Security<'_>, kept: Option<&Kept>) {
+    fn add_security(&mut self, security: Security<'_>) {
         let Some(thing) = self.thing.as_object() else { return };
-        add_schemes(thing, &security, self.shape, &mut self.card, &mut self.violations);
-        // Requirements are kept in the shape that they have.
-        let kept = kept.filter(|kept| kept.shape == self.shape);
-        let kept = kept.and_then(|kept| Some(Security::of(kept.members()?, kept.reached().reach())));
+        add_schemes(thing, &security.used(), self.shape, &mut self.card, &mut self.violations);
         let action_of = |skill: &Object| {
             let text = |name: &str| skill.get(name).and_then(Value::as_str);
             Some(self.names.action_of(text("id"), text("name"))?.0.to_owned())
         };
-        self.violations.extend(security.add(kept.as_ref(), action_of, self.shape, &mut self.card));
+        self.violations.extend(security.add(action_of, self.shape, &mut self.card));
     }
 }
 
@@ -367,7 +386,7 @@ fn provider(thing: &Object) -> Option<Value> {
 }
 
 /// The skills of what was a card: they are capabilities as they were.
-fn kept_skills(thing: &Object) -> Vec<Value> {
+fn stated_skills(thing: &Object) -> Vec<Value> {
     let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
     capabilities.filter_map(Value::as_object).map(|entry| capability_members(entry, "a2a").into()).collect()
 }

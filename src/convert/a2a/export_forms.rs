@@ -8,17 +8,19 @@ use super::{FORMS_BINDING, Generation, interface::Binding, reference::interface_
 
 type Object = Map<String, Value>;
 
-/// The most URLs that are interfaces.
-const MOST_URLS: usize = 100;
+/// The most interfaces that a card gets.
+const MOST_INTERFACES: usize = 100;
+/// The members of a form that tell which interface it is of.
+const INTERFACE_OF_FORM: [&str; 5] = ["href", "contentType", "a2a:binding", "a2a:protocolVersion", "a2a:tenant"];
 /// What is listed of an action beside its forms.
 pub(super) const LISTED: [&str; 3] = ["input", "output", "uriVariables"];
 
 /// How a Thing is reached.
 pub(super) enum Reached {
     /// By A2A.
-    A2a { interfaces: Vec<Value>, is_streaming: bool },
+    A2a { interfaces: Vec<Value>, is_complete: bool, is_streaming: bool },
     /// By HTTP requests of its own.
-    Http { interfaces: Vec<Value>, extension: Value, content_type: String },
+    Http { interfaces: Vec<Value>, is_complete: bool, extension: Value, content_type: String },
     /// By other protocols, or not at all.
     Nowhere { protocols: Vec<String> },
 }
@@ -32,6 +34,11 @@ impl Reached {
             (Reached::Nowhere { .. }, Reached::Nowhere { .. }) => true,
             _ => false,
         }
+    }
+
+    /// Whether all places that the forms lead to are interfaces.
+    pub(super) fn is_complete(&self) -> bool {
+        !matches!(self, Reached::A2a { is_complete: false, .. } | Reached::Http { is_complete: false, .. })
     }
 
     /// The forms that a card can stand for.
@@ -70,16 +77,25 @@ impl Reach {
 /// The forms of actions; A2A first. Skills may have other names than their actions.
 pub(super) fn reached<'t>(thing: &'t Object, skill_of: impl Fn(&'t str) -> &'t str) -> Reached {
     let base = thing.get("base").and_then(Value::as_str);
-    let (mut interfaces, mut seen) = (Vec::new(), HashSet::new());
+    let (mut interfaces, mut is_complete) = (Vec::new(), true);
+    let (mut seen, mut known) = (HashSet::new(), HashSet::new());
     for form in forms(thing, "actions").chain(forms(thing, "events")).filter(|form| is_a2a(form)) {
+        // Most forms are of an interface that another form is of too.
+        if !seen.insert(INTERFACE_OF_FORM.map(|name| text(form, name))) {
+            continue;
+        }
+        if interfaces.len() == MOST_INTERFACES {
+            is_complete = false;
+            break;
+        }
         if let Some(interface) = interface(form, base)
-            && seen.insert(interface.to_string())
+            && known.insert(interface.to_string())
         {
             interfaces.push(interface);
         }
     }
     if !interfaces.is_empty() {
-        return Reached::A2a { interfaces, is_streaming: forms(thing, "events").any(is_a2a) };
+        return Reached::A2a { interfaces, is_complete, is_streaming: forms(thing, "events").any(is_a2a) };
     }
     reached_by_http(thing, base, skill_of)
 }
@@ -144,10 +160,11 @@ fn usual_binding(form: &Object, href: &str) -> &'static str {
 }
 
 fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(&'t str) -> &'t str) -> Reached {
-    let (mut actions, mut urls, mut protocols) = (Object::new(), Vec::new(), BTreeSet::new());
+    let (mut actions, mut protocols) = (Object::new(), BTreeSet::new());
+    let (mut urls, mut known) = (Vec::new(), HashSet::new());
     let mut content_type = None;
     for (name, action) in affordances(thing, "actions") {
-        let mut kept = Vec::new();
+        let mut requests = Vec::new();
         for form in forms_of(action) {
             let Some(href) = text(form, "href").and_then(|href| resolved(href, base)) else {
                 protocols.insert("relative URLs".to_owned());
@@ -159,22 +176,22 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
                 continue;
             }
             content_type = content_type.or_else(|| text(form, "contentType").map(str::to_owned));
-            let url = without_template(&href).to_owned();
-            if !urls.contains(&url) && urls.len() < MOST_URLS {
-                urls.push(url);
+            let url = without_template(&href);
+            if known.insert(url.to_owned()) && known.len() <= MOST_INTERFACES {
+                urls.push(url.to_owned());
             }
             let mut form = form.clone();
             form.insert("href".into(), href.into());
             // The card says by itself what is required, and has other names for it.
             form.retain(|name, _| !["security", "scopes"].contains(&name.as_str()));
-            kept.push(Value::Object(form));
+            requests.push(Value::Object(form));
         }
-        if !kept.is_empty() {
+        if !requests.is_empty() {
             let mut listed: Object = LISTED
                 .into_iter()
                 .filter_map(|member| Some((member.to_owned(), action.get(member)?.clone())))
                 .collect();
-            listed.insert("forms".into(), kept.into());
+            listed.insert("forms".into(), requests.into());
             actions.insert(skill_of(name).to_owned(), listed.into());
         }
     }
@@ -190,6 +207,7 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
     });
     Reached::Http {
         interfaces: urls.into_iter().map(interface).collect(),
+        is_complete: known.len() <= MOST_INTERFACES,
         extension,
         content_type: content_type.unwrap_or_else(|| "application/json".into()),
     }

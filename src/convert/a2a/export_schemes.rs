@@ -31,7 +31,7 @@ pub(super) fn schemes(
         }
         match scheme_of(definition) {
             Ok(None) => {}
-            Ok(Some(scheme)) => merge(&mut schemes, card_name(name, definition), scheme),
+            Ok(Some(scheme)) => merge(&mut schemes, card_name(name, definition).to_owned(), scheme),
             Err(message) if used.contains(name.as_str()) => {
                 let list = Path::ROOT.member("securityDefinitions");
                 violations.push(Violation::new(list.member(name).to_pointer(), "no-security-form", message));
@@ -50,10 +50,10 @@ pub(super) fn declared(definition: &Object) -> Option<&Value> {
 }
 
 /// The card's name of a definition: several flows were one scheme.
-pub(super) fn card_name(name: &str, definition: &Object) -> String {
+pub(super) fn card_name<'d>(name: &'d str, definition: &'d Object) -> &'d str {
     let is_flow = definition.get("scheme").and_then(Value::as_str) == Some("oauth2");
     let whole = definition.get("a2a:scheme").and_then(Value::as_str).filter(|_| is_flow);
-    whole.unwrap_or(name).to_owned()
+    whole.unwrap_or(name)
 }
 
 /// Adds a scheme, or its flow to the scheme of that name.

@@ -6,7 +6,7 @@ use super::{
     Card, FORMS_BINDING, Generation, Options,
     interface::{Binding, Interface},
     reference::Unusable,
-    rest::Resources,
+    rest::{Operation, Resources},
     security::Security,
 };
 use crate::{
@@ -20,15 +20,6 @@ const MOST_INTERFACES: usize = 16;
 const MOST_FORM_BYTES: usize = MAX_DOCUMENT_BYTES / 2;
 /// About what a form takes besides its URL.
 const FORM_BYTES: usize = 320;
-
-/// An operation of the protocol that affordances stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
-    /// Sends a message and gets the answer.
-    Send,
-    /// Sends a message and gets a stream of what happens.
-    Stream,
-}
 
 /// An interface that can be called.
 pub(super) struct Endpoint<'c> {
@@ -67,7 +58,7 @@ pub(super) fn endpoints<'c>(
 }
 
 fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
-    interface.place.with_paths(|_, path, _| {
+    interface.listed.with_paths(|_, path, _| {
         let warning = unusable.warning(path, interface.url, "there is no form for it");
         findings.add(path, unusable.rule(), || warning.message);
     });
@@ -143,25 +134,6 @@ impl Endpoint<'_> {
             (Binding::Grpc, _) => Some("application/grpc"),
             (Binding::HttpJson, Generation::V1) => Some("application/a2a+json"),
             _ => Some("application/json"),
-        }
-    }
-}
-
-impl Operation {
-    pub(super) const ALL: [Operation; 2] = [Operation::Send, Operation::Stream];
-
-    /// The end of its resource's path in HTTP+JSON.
-    pub(super) fn verb(self) -> &'static str {
-        match self {
-            Operation::Send => "/message:send",
-            Operation::Stream => "/message:stream",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Operation::Send => "invokeaction",
-            Operation::Stream => "subscribeevent",
         }
     }
 }

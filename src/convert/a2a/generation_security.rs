@@ -17,9 +17,12 @@ use crate::{convert::shape::Findings, td::Path};
 
 type Object = Map<String, Value>;
 
+/// The most names that all requirements of a card and its skills are expanded to.
+const MOST_NAMES: usize = 50_000;
+
 /// Converts the schemes and all requirements of a card; its interfaces are of no matter here.
 pub(super) fn translate(card: &mut Object, target: Generation, findings: &mut Findings) {
-    let mut translation = Translation { target, parts: HashMap::new(), findings };
+    let mut translation = Translation { target, parts: HashMap::new(), names: 0, findings };
     if let Some(Value::Object(schemes)) = card.remove("securitySchemes") {
         card.insert("securitySchemes".into(), translation.schemes(schemes).into());
     }
@@ -42,6 +45,8 @@ struct Translation<'f> {
     target: Generation,
     /// What became of schemes that aren't one scheme any more, by their names: several, or none.
     parts: HashMap<String, Vec<String>>,
+    /// How many names requirements were expanded to.
+    names: usize,
     findings: &'f mut Findings,
 }
 
@@ -157,7 +162,10 @@ impl Translation<'_> {
             let message = || "what needs a flow that 0.3 hasn't is left out, or named without being declared".into();
             self.findings.add(path, "requirement", message);
         }
-        let (expanded, is_complete) = expanded(if sayable.is_empty() { others } else { sayable }, &self.parts);
+        let alternatives = if sayable.is_empty() { others } else { sayable };
+        let most = if self.names < MOST_NAMES { MOST_ALTERNATIVES } else { 1 };
+        let (expanded, is_complete) = expanded(alternatives, &self.parts, most);
+        self.names += expanded.iter().map(|names| 1 + names.len()).sum::<usize>();
         if !is_complete {
             let message = || "not all combinations of flows are among the requirements".into();
             self.findings.add(path, "too-many-alternatives", message);
@@ -175,8 +183,12 @@ fn with_flow(scheme: &Scheme, flow: &str) -> Scheme {
     one
 }
 
-/// All combinations of parts, and whether all are there.
-fn expanded(alternatives: Vec<Alternative>, parts: &HashMap<String, Vec<String>>) -> (Vec<Alternative>, bool) {
+/// Combinations of parts, so many at most, and whether all are there.
+fn expanded(
+    alternatives: Vec<Alternative>,
+    parts: &HashMap<String, Vec<String>>,
+    most: usize,
+) -> (Vec<Alternative>, bool) {
     let mut is_complete = true;
     let mut expanded = Vec::new();
     for alternative in alternatives {
@@ -184,7 +196,7 @@ fn expanded(alternatives: Vec<Alternative>, parts: &HashMap<String, Vec<String>>
         for (name, scopes) in alternative {
             let names = parts.get(&name).filter(|names| !names.is_empty());
             let names = names.map_or(std::slice::from_ref(&name), Vec::as_slice);
-            let is_fitting = names.len() == 1 || expanded.len() + variants.len() * names.len() <= MOST_ALTERNATIVES;
+            let is_fitting = names.len() == 1 || expanded.len() + variants.len() * names.len() <= most;
             is_complete &= is_fitting;
             if let ([name], _) | ([name, ..], false) = (names, is_fitting) {
                 variants.iter_mut().for_each(|variant| variant.push((name.clone(), scopes.clone())));

@@ -1,7 +1,7 @@
 //! Cards from one generation to the other.
 //!
-//! Members that both know are spelled anew, members that no table knows go along. What only one of
-//! them can say is left out or, where a reader of the other passes it over, kept; each is a warning.
+//! Members that both know are spelled for it, members that no table knows go along. What only one of
+//! them can say is left out or, where a reader of the other ignores it, stays; each is a warning.
 //! An agent that speaks 0.3 still does after its card was converted, so its interfaces keep their
 //! version. A card that is written for readers of both has its other half already.
 //!
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Card, FORMS_BINDING, Generation, generation_security,
-    interface::{Binding, Interface, Place},
+    interface::{Binding, Interface, Listed},
     members,
 };
 use crate::{
@@ -26,8 +26,18 @@ use crate::{
 
 type Object = Map<String, Value>;
 
+impl Card {
+    /// The card in the shape of a generation: the card itself, byte for byte, if it has that shape.
+    pub fn as_version(&self, generation: Generation) -> Rendition {
+        if generation == self.generation() {
+            return Rendition { bytes: self.bytes().to_vec(), warnings: Vec::new() };
+        }
+        translate(self)
+    }
+}
+
 /// Converts a card to the other generation.
-pub(super) fn translate(card: &Card) -> Rendition {
+fn translate(card: &Card) -> Rendition {
     let target = match card.generation() {
         Generation::V0 => Generation::V1,
         Generation::V1 => Generation::V0,
@@ -78,8 +88,8 @@ impl Translation<'_> {
         let card = self.card;
         let additional: Vec<_> = card.objects("additionalInterfaces").collect();
         let write = |interface: &Interface<'_>| {
-            let listed = match interface.place {
-                Place::Additional(index) => additional.get(index),
+            let listed = match interface.listed {
+                Listed::Additional(index) => additional.get(index),
                 // The main interface may be listed again, with members of its own.
                 _ => additional.iter().find(|one| one.get("url").is_some_and(|url| url == interface.url)),
             };
@@ -105,7 +115,7 @@ impl Translation<'_> {
         let spoken = if interfaces.iter().any(is_old) { Generation::V0 } else { Generation::V1 };
         let (kept, left): (Vec<_>, Vec<_>) = interfaces.into_iter().partition(|one| one.generation() == spoken);
         for interface in left {
-            interface.place.with_paths(|path, _, _| {
+            interface.listed.with_paths(|path, _, _| {
                 self.warn(path, "interface-left-out", "a card of 0.3 has interfaces of one protocol version only");
             });
         }
@@ -138,8 +148,8 @@ impl Translation<'_> {
         let card = self.card;
         let supported: Vec<_> = card.objects("supportedInterfaces").collect();
         let kept = |interface: &Interface<'_>| {
-            let mut written = match interface.place {
-                Place::Supported(index) => supported.get(index).map(|&one| one.clone()),
+            let mut written = match interface.listed {
+                Listed::Supported(index) => supported.get(index).map(|&one| one.clone()),
                 _ => None,
             }
             .unwrap_or_default();
@@ -148,7 +158,7 @@ impl Translation<'_> {
         };
         self.warn_of_tenant(main);
         for name in kept(main).keys().filter(|name| *name != "url") {
-            main.place.with_paths(|path, _, _| {
+            main.listed.with_paths(|path, _, _| {
                 let message = "the first interface of a card of 0.3 has no members of its own";
                 self.warn(&path.member(name), "member-left-out", message);
             });
@@ -174,7 +184,7 @@ impl Translation<'_> {
 
     fn warn_of_tenant(&mut self, interface: &Interface<'_>) {
         if interface.tenant.is_some() {
-            interface.place.with_paths(|path, _, _| {
+            interface.listed.with_paths(|path, _, _| {
                 self.warn(&path.member("tenant"), "tenant-left-out", "an interface of 0.3 has no tenant");
             });
         }

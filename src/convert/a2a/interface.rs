@@ -1,12 +1,14 @@
 //! Where an agent is reached: the interfaces of a card of either generation.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    Card, Generation,
+    Generation,
     reference::{Unusable, grpc_target, interface_url},
 };
 use crate::{convert::shape::Findings, td::Path};
+
+type Object = Map<String, Value>;
 
 /// The transport of an interface; a protocol binding in 1.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +55,12 @@ pub(super) struct Interface<'c> {
     /// The protocol version as it is written; none where it is left out.
     pub(super) written_version: Option<&'c str>,
     pub(super) tenant: Option<&'c str>,
-    pub(super) place: Place,
+    pub(super) listed: Listed,
 }
 
 /// Where in the card an interface is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Listed {
     /// `url`
     Main,
     /// An element of `additionalInterfaces`.
@@ -67,14 +69,14 @@ pub(super) enum Place {
     Supported(usize),
 }
 
-impl Place {
+impl Listed {
     /// Calls `f` with the place of the interface, that of its URL and that of its binding.
     pub(super) fn with_paths<T>(self, f: impl FnOnce(&Path<'_>, &Path<'_>, &Path<'_>) -> T) -> T {
         let root = Path::ROOT;
         let (list, index, binding) = match self {
-            Place::Main => return f(&root, &root.member("url"), &root.member("preferredTransport")),
-            Place::Additional(index) => ("additionalInterfaces", index, "transport"),
-            Place::Supported(index) => ("supportedInterfaces", index, "protocolBinding"),
+            Listed::Main => return f(&root, &root.member("url"), &root.member("preferredTransport")),
+            Listed::Additional(index) => ("additionalInterfaces", index, "transport"),
+            Listed::Supported(index) => ("supportedInterfaces", index, "protocolBinding"),
         };
         let list = root.member(list);
         let own = list.index(index);
@@ -85,9 +87,9 @@ impl Place {
 impl<'c> Interface<'c> {
     /// The generation of its methods.
     pub(super) fn generation(&self) -> Generation {
-        match self.place {
-            Place::Main | Place::Additional(_) => Generation::V0,
-            Place::Supported(_) => self.written_version.and_then(Generation::of_version).unwrap_or(Generation::V1),
+        match self.listed {
+            Listed::Main | Listed::Additional(_) => Generation::V0,
+            Listed::Supported(_) => self.written_version.and_then(Generation::of_version).unwrap_or(Generation::V1),
         }
     }
 
@@ -108,12 +110,10 @@ impl<'c> Interface<'c> {
         };
         written.and_then(parts).unwrap_or_else(|| generation.name().to_owned())
     }
-}
 
-impl Interface<'_> {
     /// A card of 1.0 says the version of each interface.
     pub(super) fn check_version(&self, findings: &mut Findings) {
-        let (Place::Supported(index), Some(written)) = (self.place, self.written_version) else { return };
+        let (Listed::Supported(index), Some(written)) = (self.listed, self.written_version) else { return };
         let major = Generation::of_version(written).and_then(|_| self.version().split('.').next()?.parse::<u32>().ok());
         if Generation::of_version(written).is_some() && major.is_some_and(|major| major <= 1) {
             return;
@@ -125,46 +125,56 @@ impl Interface<'_> {
     }
 }
 
-/// The interfaces of a card, the preferred one first.
-pub(super) fn interfaces(card: &Card) -> Vec<Interface<'_>> {
-    match card.generation() {
+/// The interfaces of a card in the shape of a generation, the preferred one first.
+pub(super) fn interfaces(card: &Object, generation: Generation) -> Vec<Interface<'_>> {
+    match generation {
         Generation::V0 => interfaces_0(card),
         Generation::V1 => supported(card).collect(),
     }
 }
 
-fn supported(card: &Card) -> impl Iterator<Item = Interface<'_>> {
-    card.objects("supportedInterfaces").enumerate().filter_map(|(index, interface)| {
-        let text = |name| interface.get(name).and_then(Value::as_str);
-        let written = text("protocolBinding");
+/// The elements of a list of objects.
+fn objects<'c>(card: &'c Object, name: &str) -> impl Iterator<Item = &'c Object> {
+    card.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
+}
+
+fn text<'c>(owner: &'c Object, name: &str) -> Option<&'c str> {
+    owner.get(name).and_then(Value::as_str)
+}
+
+fn supported(card: &Object) -> impl Iterator<Item = Interface<'_>> {
+    objects(card, "supportedInterfaces").enumerate().filter_map(|(index, interface)| {
+        let written = text(interface, "protocolBinding");
         Some(Interface {
-            url: text("url")?,
+            url: text(interface, "url")?,
             binding: Binding::read(written.unwrap_or("JSONRPC")),
             written,
-            written_version: text("protocolVersion"),
-            tenant: text("tenant").filter(|tenant| !tenant.is_empty()),
-            place: Place::Supported(index),
+            written_version: text(interface, "protocolVersion"),
+            tenant: text(interface, "tenant").filter(|tenant| !tenant.is_empty()),
+            listed: Listed::Supported(index),
         })
     })
 }
 
 /// The main interface, then the additional ones without its duplicate.
-fn interfaces_0(card: &Card) -> Vec<Interface<'_>> {
+fn interfaces_0(card: &Object) -> Vec<Interface<'_>> {
+    let of_0 = |url, written: Option<_>, listed| Interface {
+        url,
+        binding: Binding::read(written.unwrap_or("JSONRPC")),
+        written,
+        written_version: text(card, "protocolVersion"),
+        tenant: None,
+        listed,
+    };
     let mut interfaces = Vec::new();
-    interfaces.extend(card.text("url").map(|url| legacy(card, url, card.text("preferredTransport"), Place::Main)));
-    for (index, additional) in card.objects("additionalInterfaces").enumerate() {
-        let text = |name| additional.get(name).and_then(Value::as_str);
-        let Some(url) = text("url") else { continue };
-        let additional = legacy(card, url, text("transport"), Place::Additional(index));
+    interfaces.extend(text(card, "url").map(|url| of_0(url, text(card, "preferredTransport"), Listed::Main)));
+    for (index, additional) in objects(card, "additionalInterfaces").enumerate() {
+        let Some(url) = text(additional, "url") else { continue };
+        let additional = of_0(url, text(additional, "transport"), Listed::Additional(index));
         let repeats = |main: &Interface<'_>| main.url == additional.url && main.binding == additional.binding;
         if !interfaces.first().is_some_and(repeats) {
             interfaces.push(additional);
         }
     }
     interfaces
-}
-
-fn legacy<'c>(card: &'c Card, url: &'c str, written: Option<&'c str>, place: Place) -> Interface<'c> {
-    let binding = Binding::read(written.unwrap_or("JSONRPC"));
-    Interface { url, binding, written, written_version: card.text("protocolVersion"), tenant: None, place }
 }

@@ -21,6 +21,7 @@
 //! | `a2a:scopes` | security | scopes with their descriptions |
 //! | `a2a:flow`, `a2a:flows` | security | other members of the flow, and other flows than a card's |
 //! | `a2a:declared` | security | the card's scheme where a TD can only say `auto` |
+//! | `a2a:undeclared` | security | what a card requires by a name that it doesn't declare |
 //! | `a2a:siblings` | security | members beside the object that a scheme of 1.0 is in |
 
 mod card;
@@ -124,7 +125,7 @@ pub struct Options {
     pub base: Option<String>,
 }
 
-/// The most alternatives that requirements are expanded to.
+/// The most alternatives that schemes which are needed together are expanded to.
 const MOST_ALTERNATIVES: usize = 64;
 
 fn invalid(violations: Vec<Violation>, warnings: Vec<Violation>) -> Error {

@@ -3,7 +3,36 @@
 
 use std::borrow::Cow;
 
-use super::{Generation, forms::Operation};
+use super::Generation;
+
+/// An operation of the protocol that affordances stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// Sends a message and gets the answer.
+    Send,
+    /// Sends a message and gets a stream of what happens.
+    Stream,
+}
+
+impl Operation {
+    const ALL: [Operation; 2] = [Operation::Send, Operation::Stream];
+
+    /// The end of its resource's path in HTTP+JSON.
+    fn verb(self) -> &'static str {
+        match self {
+            Operation::Send => "/message:send",
+            Operation::Stream => "/message:stream",
+        }
+    }
+
+    /// What a form calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Operation::Send => "invokeaction",
+            Operation::Stream => "subscribeevent",
+        }
+    }
+}
 
 /// An interface as far as its resources depend on it.
 #[derive(Debug, Clone, Copy)]

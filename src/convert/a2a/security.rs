@@ -158,7 +158,8 @@ impl<'f> Definitions<'f> {
         }
         self.findings.add(path, "security-undefined", || format!("{name:?} isn't among `securitySchemes`"));
         let own = self.free_name(name.to_owned());
-        let definition = json!({"scheme": "auto", "description": "required, but not declared by the agent card"});
+        let description = "required, but not declared by the agent card";
+        let definition = json!({"scheme": "auto", "description": description, "a2a:undeclared": true});
         self.definitions.insert(own.clone(), definition);
         self.undeclared.insert(name.to_owned(), own.clone());
         own

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use super::{
     Card, FORMS_BINDING,
     export_forms::LISTED,
-    forms::{Endpoint, Operation, forms, secured},
+    forms::{Endpoint, forms, secured},
     interface::Binding,
+    rest::Operation,
     security::{Definitions, Security},
 };
 use crate::{

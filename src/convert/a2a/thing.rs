@@ -19,7 +19,19 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-pub(super) fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
+impl Card {
+    /// Turns it into a Thing, which keeps the card as its source.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) where there is neither an id nor a URL to
+    /// make one of; [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) where the description
+    /// would be; those of [`normalize_id`](crate::td::normalize_id).
+    pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
+        to_thing(self, options)
+    }
+}
+
+fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     let id = id_of(card, options)?;
     let mut findings = Findings::default();
     let mut thing = finish(members(card, options, &mut findings), &id, card)?;
