@@ -265,7 +265,7 @@ impl Registry {
         let capabilities = keys.map(str::to_owned).collect();
         let id = thing.id().to_owned();
         let has_own_members = own_members::are_in(thing.value());
-        let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, original: None };
+        let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, patch: None, original: None };
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
 
@@ -273,30 +273,33 @@ impl Registry {
     /// stays, as long as it exists.
     fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
         let Prepared { write, warnings, has_own_members } = &mut prepared;
-        let Operation::Put { text, .. } = &mut write.operation else { return Ok(prepared) };
+        let Operation::Put { text, patch, .. } = &mut write.operation else { return Ok(prepared) };
         let stored = match write.precondition {
             Precondition::Absent => None,
-            // Only what was imported can have such members.
-            _ => self.0.store.find_converted(&write.id)?,
+            _ => self.0.store.find(&write.id)?,
         };
-        let stored = stored.filter(|stored| *has_own_members || own_members::may_be_in(&stored.text));
-        if let Some(stored) = &stored
-            && td::merge_patch::diff(&stored.text, text).is_none()
-        {
-            write.precondition = Precondition::Seq(stored.seq);
-            return Ok(prepared);
-        }
-        if *has_own_members {
+        // Only what was imported can have such members.
+        let may_have_them =
+            |stored: &Record| stored.format.is_some() && (*has_own_members || own_members::may_be_in(&stored.text));
+        let may_have_them = stored.as_ref().is_some_and(may_have_them);
+        let mut difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
+        if *has_own_members && (difference.is_some() || !may_have_them) {
             let (left, warning) = own_members::leave_out(text)?;
             *text = left;
             warnings.push(warning);
+            difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
         }
-        if let Some(stored) = stored
-            && td::merge_patch::diff(&own_members::leave_out(&stored.text)?.0, text).is_none()
-        {
-            write.precondition = Precondition::Seq(stored.seq);
-            *text = stored.text;
+        let Some(stored) = stored else { return Ok(prepared) };
+        if may_have_them {
+            if difference.is_some() && td::merge_patch::diff(&own_members::leave_out(&stored.text)?.0, text).is_none() {
+                difference = None;
+                *text = stored.text;
+            }
+            if difference.is_none() {
+                write.precondition = Precondition::Seq(stored.seq);
+            }
         }
+        *patch = Some(store::Patch { since: stored.seq, text: difference });
         Ok(prepared)
     }
 

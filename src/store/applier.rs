@@ -14,7 +14,7 @@ use super::{
     recent::RecentChange,
     tree::Before,
     value::{self, Body, Entry, State, StoredRecord},
-    write::{Expiry, Operation, Original, Outcome, Write},
+    write::{Expiry, Operation, Original, Outcome, Patch, Write},
 };
 use crate::{
     Error, Result,
@@ -62,6 +62,13 @@ struct Particulars<'a> {
     id: &'a str,
     expiry: Expiry,
     original: Option<&'a Original>,
+}
+
+/// What replaces a description.
+struct Description {
+    text: String,
+    capabilities: Vec<String>,
+    patch: Option<Patch>,
 }
 
 /// A commit that is ready to be written.
@@ -135,14 +142,14 @@ impl<'a> Applier<'a> {
         }
         check(&id, precondition, &operation, live.as_ref().map(|live| live.record.seq))?;
         match (operation, live) {
-            (Operation::Put { text, capabilities, expiry, original }, live) => {
+            (Operation::Put { text, capabilities, expiry, patch, original }, live) => {
                 let particulars = Particulars { id: &id, expiry, original: original.as_ref() };
                 if let Some(expired) = expired {
                     self.delete(&id, &expired, DeletionReason::Expired, None)?;
                 }
                 match live {
                     None => self.create(particulars, text, capabilities, actor),
-                    Some(live) => self.replace(particulars, &live, text, capabilities, actor),
+                    Some(live) => self.replace(particulars, &live, Description { text, capabilities, patch }, actor),
                 }
             }
             (Operation::Renew { expiry }, Some(live)) => {
@@ -189,12 +196,15 @@ impl<'a> Applier<'a> {
         &mut self,
         particulars: Particulars<'_>,
         live: &Found<'_>,
-        text: String,
-        capabilities: Vec<String>,
+        description: Description,
         actor: Option<String>,
     ) -> Result<Outcome> {
         let old = &live.record;
-        let patch = if old.text == text { None } else { merge_patch::diff(old.text, &text) };
+        let Description { text, capabilities, patch } = description;
+        let patch = match patch.filter(|patch| patch.since == old.seq) {
+            Some(patch) => patch.text,
+            None => merge_patch::diff(old.text, &text),
+        };
         // Followers index the format: where it alone changes, there is a change with an empty patch.
         let has_other_format = particulars.original.is_some_and(|original| old.format != Some(&original.format));
         let Some(patch) = patch.or_else(|| has_other_format.then(|| "{}".to_owned())) else {

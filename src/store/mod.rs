@@ -50,7 +50,7 @@ pub use self::{
     log::Changes,
     options::Options,
     records::{Record, Records},
-    write::{Expiry, Operation, Original, Outcome, Write},
+    write::{Expiry, Operation, Original, Outcome, Patch, Write},
 };
 
 #[doc(hidden)]
@@ -146,15 +146,6 @@ impl Store {
     /// [`crate::Error::Store`]
     pub fn find_unpurged(&self, id: &str) -> Result<Option<Record>> {
         self.view.find_unpurged(id)
-    }
-
-    /// The record of that id if it was converted from another format and has not expired; where it wasn't,
-    /// that is known without reading it in full.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    pub fn find_converted(&self, id: &str) -> Result<Option<Record>> {
-        self.view.find_converted(id)
     }
 
     /// What a record was converted from.

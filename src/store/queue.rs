@@ -86,8 +86,10 @@ impl Queue {
 
 fn bytes_of(write: &Write) -> usize {
     match &write.operation {
-        Operation::Put { text, original, .. } => {
-            text.len() + original.as_ref().map_or(0, |original| original.bytes.len())
+        Operation::Put { text, patch, original, .. } => {
+            text.len()
+                + patch.as_ref().and_then(|patch| patch.text.as_ref()).map_or(0, String::len)
+                + original.as_ref().map_or(0, |original| original.bytes.len())
         }
         Operation::Metadata(metadata) => metadata.as_ref().map_or(0, Vec::len),
         Operation::Renew { .. } | Operation::Remove(_) | Operation::Purge => 0,

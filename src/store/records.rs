@@ -78,12 +78,6 @@ impl View {
         }
     }
 
-    /// The record of that id if it was converted from another format, and hasn't expired. Cheap where it wasn't.
-    pub fn find_converted(&self, id: &str) -> Result<Option<Record>> {
-        let Some(bytes) = self.tree.get(&layout::record_key(id))? else { return Ok(None) };
-        if StoredRecord::decode(&bytes)?.has_original { self.find(id) } else { Ok(None) }
-    }
-
     /// See [`super::Store::original`].
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
         if self.find(id)?.is_none() {

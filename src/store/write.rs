@@ -14,6 +14,8 @@ pub enum Operation {
         capabilities: Vec<String>,
         /// Its expiry.
         expiry: Expiry,
+        /// What leads here from the stored form that the writer has read.
+        patch: Option<Patch>,
         /// The document it was converted from. A renewal without one keeps the one that is there, one
         /// with another replaces it; a stored form that changes without one loses it.
         original: Option<Original>,
@@ -31,6 +33,16 @@ pub enum Operation {
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
     /// precondition is that alone.
     Purge,
+}
+
+/// A merge patch that was made before the commit, so that other writers don't wait for it. A commit that finds
+/// another change of the record than `since` makes its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    /// The last change of the record that was read.
+    pub since: Seq,
+    /// From its stored form to the new one; none: they are the same.
+    pub text: Option<String>,
 }
 
 /// When a Thing expires.

@@ -84,7 +84,7 @@ fn put(text: &str) -> Operation {
 }
 
 fn put_expiring(text: &str, expiry: Expiry) -> Operation {
-    Operation::Put { text: text.to_owned(), capabilities: Vec::new(), expiry, original: None }
+    Operation::Put { text: text.to_owned(), capabilities: Vec::new(), expiry, patch: None, original: None }
 }
 
 /// An expiry that is over.

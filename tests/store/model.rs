@@ -196,6 +196,7 @@ fn operation(step: Step) -> Operation {
             text: text_of(value),
             capabilities: vec![format!("capability-{value}")],
             expiry: expiry(when),
+            patch: None,
             original: original.then(|| Original {
                 format: "test".into(),
                 media_type: "text/plain".into(),

@@ -1,6 +1,9 @@
 //! What a write does, and when it is refused.
 
-use agentdex::{Error, store::Original};
+use agentdex::{
+    Error,
+    store::{Original, Patch},
+};
 
 use super::*;
 
@@ -139,7 +142,13 @@ fn original_is_kept_replaced_and_dropped() {
             media_type: "application/json".into(),
             bytes: bytes.to_vec(),
         });
-        let operation = Operation::Put { text: text.into(), capabilities: vec![], expiry: Expiry::default(), original };
+        let operation = Operation::Put {
+            text: text.into(),
+            capabilities: vec![],
+            expiry: Expiry::default(),
+            patch: None,
+            original,
+        };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
     let original = || store.original("urn:a").expect("reading succeeds").map(|original| original.bytes);
@@ -163,7 +172,13 @@ fn note_goes_when_the_description_changes() {
     let put = |text: &str, bytes: Option<&[u8]>| {
         let (format, media_type) = ("a2a".to_owned(), "application/json".to_owned());
         let original = bytes.map(|bytes| Original { format, media_type, bytes: bytes.to_vec() });
-        let operation = Operation::Put { text: text.into(), capabilities: vec![], expiry: Expiry::default(), original };
+        let operation = Operation::Put {
+            text: text.into(),
+            capabilities: vec![],
+            expiry: Expiry::default(),
+            patch: None,
+            original,
+        };
         write("urn:a", Precondition::Any, operation)
     };
     let noting = |note: Option<&str>| {
@@ -202,7 +217,8 @@ fn format_that_changes_alone_is_a_change() {
     let convert = |store: &TestStore, format: &str| {
         let original = Original { format: format.into(), media_type: "text/plain".into(), bytes: b"same".to_vec() };
         let (capabilities, expiry) = (vec![], Expiry::default());
-        let operation = Operation::Put { text: "{}".into(), capabilities, expiry, original: Some(original) };
+        let operation =
+            Operation::Put { text: "{}".into(), capabilities, expiry, patch: None, original: Some(original) };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
     assert_eq!(convert(&store, "a2a"), Outcome::Updated(Seq(2)));
@@ -236,4 +252,29 @@ fn closed_store_finishes_what_it_was_given_and_takes_no_more() {
     assert_eq!(before.wait().ok(), Some(vec![Outcome::Created(Seq(1))]));
     assert!(matches!(after.wait(), Err(Error::ShuttingDown)));
     assert_eq!(store.ids(), ["urn:a"]);
+}
+
+#[test]
+fn patch_of_an_older_description_is_made_again() {
+    let store = TestStore::open();
+    let put_with = |text: &str, since: u64, patch: Option<&str>| {
+        let patch = Some(Patch { since: Seq(since), text: patch.map(str::to_owned) });
+        let (text, capabilities, expiry) = (text.to_owned(), Vec::new(), Expiry::default());
+        let operation = Operation::Put { text, capabilities, expiry, patch, original: None };
+        store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
+    };
+    store.put("urn:a", r#"{"a":1}"#);
+    assert_eq!(put_with(r#"{"a":2}"#, 1, Some(r#"{"a":2}"#)), Outcome::Updated(Seq(2)));
+    // Made of the first, where the second is there now: neither its text nor that there is none counts.
+    assert_eq!(put_with(r#"{"b":1}"#, 1, Some(r#"{"a":null,"c":1}"#)), Outcome::Updated(Seq(3)));
+    assert_eq!(put_with(r#"{"b":2}"#, 2, None), Outcome::Updated(Seq(4)));
+    assert_eq!(put_with(r#"{"b":2}"#, 4, None), Outcome::Renewed(Seq(4)));
+    let expected = [
+        r#"1 thing_created urn:a {"a":1}"#,
+        r#"2 thing_updated urn:a {"a":2}"#,
+        r#"3 thing_updated urn:a {"a":null,"b":1}"#,
+        r#"4 thing_updated urn:a {"b":2}"#,
+    ];
+    let sorted = |change: String| change.replace(r#"{"b":1,"a":null}"#, r#"{"a":null,"b":1}"#);
+    assert_eq!(store.log().into_iter().map(sorted).collect::<Vec<_>>(), expected);
 }

@@ -387,6 +387,7 @@ mod tests {
                 precondition: Precondition::Any,
                 operation: Operation::Put {
                     text: "{}".into(),
+                    patch: None,
                     original: None,
                     capabilities: Vec::new(),
                     expiry: Expiry::default(),
