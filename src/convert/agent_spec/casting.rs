@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{effort::Effort, sdk_types::Answer};
+use super::effort::{Answer, Effort};
 
 type Members = Map<String, Value>;
 

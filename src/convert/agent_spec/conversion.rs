@@ -14,7 +14,7 @@ use super::{
     findings::{Findings, Spot},
     graph::{Graph, Key},
     inference::Inference,
-    rules,
+    reading, rules,
     secrets::Secrets,
     stored,
     thing::{Base, Mapper},
@@ -56,7 +56,7 @@ impl Configuration {
             refusal(Violation::new("", "invalid-base", message), Vec::new())
         })?;
         let mut findings = Findings::default();
-        let graph = Graph::read(main, beside, options.profile, &mut findings);
+        let graph = reading::read(main, beside, options.profile, &mut findings);
         let inference = rules::check(&graph, &mut findings);
         if !findings.is_valid() {
             let report = self.with_way_out(findings.into_report(), options.profile);
@@ -76,7 +76,7 @@ impl Configuration {
         };
         let (main, beside) = &clean;
         // What was sent is valid, so that nothing about the document without its secrets is news.
-        let graph = Graph::read(main, beside, options.profile, &mut Findings::default());
+        let graph = reading::read(main, beside, options.profile, &mut Findings::default());
         let inference = rules::check(&graph, &mut Findings::default());
         self.map(&Prepared { graph: &graph, inference: &inference, secrets: &secrets, base }, options, findings)
     }
@@ -145,7 +145,7 @@ impl Configuration {
         secrets: &Secrets,
         findings: &mut Findings,
     ) -> Result<Vec<ConvertedThing>> {
-        let documents = if parts.len() > 1 { secrets.stored_values(self)? } else { Vec::new() };
+        let documents = if parts.len() > 1 { secrets.stored_values(&self.main, &self.beside)? } else { Vec::new() };
         let mut bytes = 0;
         let mut things = Vec::with_capacity(parts.len());
         for (index, (key, kind)) in parts.iter().copied().enumerate() {

@@ -5,7 +5,17 @@
 
 use std::cell::Cell;
 
-use super::sdk_types::Refusal;
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The SDK raises an error: `allOf` and `oneOf` anywhere, `true` and `false` in some places.
+    Unsupported,
+    /// The document's [`Effort`] is spent.
+    TooComplex,
+}
+
+/// Yes, no or neither.
+pub(super) type Answer = Result<bool, Refusal>;
 
 /// What is left of it.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::{
     Profile,
     casting::{Casting, describe},
-    effort::Effort,
+    effort::{Effort, Refusal},
     json_schema,
     property::DEFAULT_TITLE,
-    sdk_types::{Refusal, SdkTypes},
+    sdk_types::SdkTypes,
 };
 
 /// What a title must not contain, by the SDK.

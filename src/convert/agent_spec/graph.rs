@@ -8,8 +8,8 @@ use super::{
     Profile,
     findings::Spot,
     places::{At, PlaceId, Places},
-    references::{Definition, REFERENCE, Resolved, State, as_reference},
-    types::{ComponentType, Field, Role},
+    references::{REFERENCE, as_reference, text_member},
+    types::{ComponentType, Field, Kind, Role},
     version::Version,
 };
 
@@ -25,6 +25,37 @@ pub(super) struct Graph<'d> {
     pub(super) links: Links,
     pub(super) definitions: HashMap<&'d str, Definition<'d>>,
     pub(super) places: Places<'d>,
+}
+
+/// What an id stands for.
+#[derive(Debug)]
+pub(super) struct Definition<'d> {
+    pub(super) value: &'d Value,
+    pub(super) place: PlaceId,
+    pub(super) state: State<'d>,
+    /// Something refers to it.
+    pub(super) is_used: bool,
+    /// It came in a document beside the main one.
+    pub(super) is_beside: bool,
+}
+
+/// How far a definition is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum State<'d> {
+    Unread,
+    Reading,
+    Read(Resolved<'d>),
+}
+
+/// What a reference leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Resolved<'d> {
+    Component(Key),
+    Plain(&'d Value),
+    /// To nothing, and meant so.
+    Withheld,
+    /// To nothing, which is reported already.
+    Nothing,
 }
 
 /// A component of a graph.
@@ -71,6 +102,19 @@ pub(super) struct Links {
 }
 
 impl<'d> Graph<'d> {
+    /// A graph without components.
+    pub(super) fn empty(profile: Profile) -> Graph<'d> {
+        Graph {
+            profile,
+            version: Version::NEWEST,
+            root: None,
+            components: Vec::new(),
+            links: Links::default(),
+            definitions: HashMap::new(),
+            places: Places::default(),
+        }
+    }
+
     /// The component that the configuration is about.
     pub(super) fn root(&self) -> Option<Key> {
         self.root
@@ -99,17 +143,22 @@ impl<'d> Graph<'d> {
         }
     }
 
+    /// Its type; of a plugin's component nothing is known.
+    pub(super) fn known(&self, key: Key) -> Option<&'static ComponentType> {
+        match self.component(key).class {
+            Class::Known(known) => Some(known),
+            Class::Plugin => None,
+        }
+    }
+
     /// Whether its type is `family` or extends it; of a plugin's component nobody knows.
     pub(super) fn is_a(&self, key: Key, family: &str) -> bool {
-        matches!(self.component(key).class, Class::Known(known) if known.is_a(family))
+        self.known(key).is_some_and(|known| known.is_a(family))
     }
 
     /// What it is to those around it; of a plugin's component nobody knows.
     pub(super) fn role(&self, key: Key) -> Role {
-        match self.component(key).class {
-            Class::Known(known) => known.role,
-            Class::Plugin => Role::None,
-        }
+        self.known(key).map_or(Role::None, |known| known.role)
     }
 
     /// Whether it comes from a plugin.
@@ -124,10 +173,7 @@ impl<'d> Graph<'d> {
 
     /// What the table says of a field of it.
     pub(super) fn field_type(&self, key: Key, name: &str) -> Option<&'static Field> {
-        match self.component(key).class {
-            Class::Known(known) => known.field(name),
-            Class::Plugin => None,
-        }
+        self.known(key)?.field(name)
     }
 
     /// A field's value, also under another name that the field is read by. A reference to a plain value
@@ -199,17 +245,12 @@ impl<'d> Graph<'d> {
     pub(super) fn at_part(&self, key: Key, field: &str, n: usize) -> Spot {
         let spot = self.at(key).member(field);
         let Some(range) = self.group(key, field) else { return spot };
-        let is = |kind: fn(super::types::Kind) -> bool| {
-            self.field_type(key, field).is_some_and(|field| kind(field.kind(self.profile)))
-        };
         let Some(position) = self.links.positions[range].get(n) else { return spot };
         let position = *position as usize;
-        if is(|kind| matches!(kind, super::types::Kind::Part(_))) {
-            spot
-        } else if is(|kind| matches!(kind, super::types::Kind::Pairs(_))) {
-            spot.index(position).index(n % 2)
-        } else {
-            spot.index(position)
+        match self.field_type(key, field).map(|field| field.kind(self.profile)) {
+            Some(Kind::Part(_)) => spot,
+            Some(Kind::Pairs(_)) => spot.index(position).index(n % 2),
+            _ => spot.index(position),
         }
     }
 
@@ -229,9 +270,4 @@ impl<'d> Graph<'d> {
     pub(super) fn spot(&self, at: &At<'_, 'd>) -> Spot {
         self.places.spot(at)
     }
-}
-
-/// A member that is a string.
-pub(super) fn text_member<'d>(members: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
-    members.get(name)?.as_str()
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{
     Profile,
     casting::Casting,
-    effort::Effort,
-    sdk_types::{Refusal, SdkTypes},
+    effort::{Effort, Refusal},
+    sdk_types::SdkTypes,
 };
 
 /// What the SDK calls a property without a title.

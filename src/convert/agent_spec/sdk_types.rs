@@ -8,19 +8,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::effort::Effort;
-
-/// Why there is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// The SDK raises an error: `allOf` and `oneOf` anywhere, `true` and `false` in some places.
-    Unsupported,
-    /// The document's [`Effort`] is spent.
-    TooComplex,
-}
-
-/// Yes, no or neither.
-pub(super) type Answer = Result<bool, Refusal>;
+use super::effort::{Answer, Effort, Refusal};
 
 /// The SDK gives up on a union of more types.
 const MAX_ALTERNATIVES: usize = 100;

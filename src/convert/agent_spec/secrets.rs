@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::{
-    Configuration,
     findings::{Findings, Spot},
     marks::SpecMarks,
     source::Source,
@@ -64,9 +63,9 @@ impl Secrets {
     }
 
     /// The documents as they may be stored.
-    pub(super) fn stored_values(&self, configuration: &Configuration) -> Result<Vec<Value>> {
+    pub(super) fn stored_values(&self, main: &Source, beside: &[Source]) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(self.0.len());
-        for (source, redacted) in all(&configuration.main, &configuration.beside).zip(&self.0) {
+        for (source, redacted) in all(main, beside).zip(&self.0) {
             values.push(match redacted.text(&source.json) {
                 Some(text) => td::parse_json(&text)?.0,
                 None => source.value.clone(),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::version::VERSION_MEMBERS;
 use crate::{Result, convert::Syntax, td};
 
 /// What a text in UTF-8 may begin with to say so.
@@ -39,6 +40,11 @@ impl Source {
 
     /// The version that it says it is written for.
     pub(super) fn version(&self) -> Option<&str> {
-        ["agentspec_version", "air_version"].into_iter().find_map(|name| self.value.get(name)?.as_str())
+        version_of(&self.value)
     }
+}
+
+/// The version that a document says it is written for.
+pub(super) fn version_of(document: &Value) -> Option<&str> {
+    VERSION_MEMBERS.into_iter().find_map(|name| document.get(name)?.as_str())
 }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::{
     findings::Spot,
-    graph::{Graph, Key, text_member},
+    graph::{Graph, Key, Resolved, State},
     places::At,
-    references::{DEFINITIONS, REFERENCE, Resolved, State},
+    references::{DEFINITIONS, REFERENCE, text_member},
     secrets::Secrets,
     source::Source,
     yaml_text,

@@ -31,6 +31,7 @@ use super::{
     findings::Findings,
     graph::{Graph, Key},
     inference::Inference,
+    types::Call,
 };
 use crate::{
     Error, Result,
@@ -153,6 +154,11 @@ impl<'d> Mapper<'_, 'd> {
             Some(Target::Base(base.address(&id, name)))
         };
         self.own_endpoint(key).map(Target::Own).or_else(base)
+    }
+
+    /// How a component says itself that it is called.
+    fn call(&self, key: Key) -> Call {
+        self.graph.known(key).map_or(Call::Unsaid, |known| known.call)
     }
 
     /// Whether nothing says where a Thing is called.

@@ -8,8 +8,12 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    super::{Profile, effort::Effort},
-    Graph, Key,
+    super::{
+        Profile,
+        effort::Effort,
+        graph::{Graph, Key},
+        types::Leaving,
+    },
     generate::end_nodes,
 };
 
@@ -71,32 +75,27 @@ impl<'d> Branches<'d> {
     }
 
     fn expected(&self, graph: &Graph<'d>, key: Key, effort: &Effort) -> Option<Rc<[&'d str]>> {
-        if graph.is_plugin(key) {
-            return None;
-        }
         let of_subflow = || self.of_flows.get(&graph.part(key, "subflow")?).cloned();
-        match graph.type_name(key) {
-            "EndNode" => Some(Rc::default()),
-            "FlowNode" => of_subflow().map(|names| if names.is_empty() { [NEXT].into() } else { names }),
-            "CatchExceptionNode" => {
+        match graph.known(key)?.leaving {
+            Leaving::Never => Some(Rc::default()),
+            Leaving::Subflow => of_subflow().map(|names| if names.is_empty() { [NEXT].into() } else { names }),
+            Leaving::SubflowOrException => {
                 let names = of_subflow()?;
                 effort.spend(names.len()).ok()?;
                 Some(names.iter().copied().chain([CAUGHT_EXCEPTION]).collect())
             }
-            "BranchingNode" => {
+            Leaving::Mapping => {
                 let mapping = graph.field(key, "mapping").and_then(Value::as_object)?;
-                let mut names: Vec<&'d str> = Vec::new();
                 let mut known = HashSet::new();
                 let targets = mapping.values().filter_map(Value::as_str);
-                names.extend(targets.chain([DEFAULT]).filter(|name| known.insert(*name)));
-                Some(names.into())
+                Some(targets.chain([DEFAULT]).filter(|name| known.insert(*name)).collect())
             }
             // In the SDK an agent may choose where to go on.
-            "AgentNode" if graph.profile == Profile::Sdk => match graph.field(key, "branches") {
+            Leaving::Agent if graph.profile == Profile::Sdk => match graph.field(key, "branches") {
                 Some(Value::Array(list)) if !list.is_empty() => None,
                 _ => Some([NEXT].into()),
             },
-            _ => Some([NEXT].into()),
+            Leaving::Agent | Leaving::Next => Some([NEXT].into()),
         }
     }
 }

@@ -1,8 +1,19 @@
 //! What the configuration of each type of component makes of its inputs and outputs.
 
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
 use super::{
-    Builder, Collected, Further, Generated, Graph, HashMap, HashSet, Key, List, Profile, Property, PropertyList,
-    Refusal, Side, Value, Within,
+    super::{
+        Profile,
+        effort::{Effort, Refusal},
+        graph::{Graph, Key},
+        placeholders::{Collected, Within},
+        property::Property,
+        types::{Io, Outputs},
+    },
+    ports::{Further, Generated, List, Ports, PropertyList, Side},
 };
 
 /// The output of a node that asks a language model.
@@ -17,53 +28,63 @@ const BRANCHING_KEY: &str = "branching_mapping_key";
 pub(in super::super) const EXCEPTION_INFO: &str = "caught_exception_info";
 
 type Outcome<'d> = Result<Option<Generated<'d>>, Refusal>;
+type Sides<'d> = (Option<Generated<'d>>, Option<Generated<'d>>);
 type Declared<'a, 'd> = &'a Option<List<'d>>;
 
-impl<'d> Builder<'_, 'd> {
+/// What the components so far have, for the next one.
+pub(super) struct Generator<'g, 'd> {
+    pub(super) graph: &'g Graph<'d>,
+    pub(super) effort: &'g Effort,
+    pub(super) ports: &'g Ports<'d>,
+}
+
+impl<'d> Generator<'_, 'd> {
     pub(super) fn generate(
         &self,
         key: Key,
         inputs: Declared<'_, 'd>,
         outputs: Declared<'_, 'd>,
-    ) -> Result<(Option<Generated<'d>>, Option<Generated<'d>>), Refusal> {
-        if self.graph.is_plugin(key) {
-            return Ok((None, None));
-        }
-        let nothing = || Some(Generated::of(Vec::new()));
-        Ok(match self.graph.type_name(key) {
-            "Agent" => (self.placeholders(key), own(outputs)),
-            "AgentSpecializationParameters" | "OutputMessageNode" => (self.placeholders(key), nothing()),
-            "LlmNode" => (self.placeholders(key), one_unless_any(outputs, || Property::text(GENERATED_TEXT))),
-            "ApiNode" => (self.placeholders(key), one_unless_declared(outputs, || Property::any(RESPONSE))),
-            "RemoteTool" => (self.placeholders(key), own(outputs)),
-            "InputMessageNode" => (self.placeholders(key), Some(one_named_as(outputs, USER_INPUT))),
-            "BranchingNode" => (Some(one_named_as(inputs, BRANCHING_KEY)), nothing()),
-            "StartNode" | "EndNode" => (Some(mirror(inputs, outputs)), Some(mirror(outputs, inputs))),
-            "AgentNode" => self.same_as(self.graph.part(key, "agent")),
-            "ToolNode" => self.same_as(self.graph.part(key, "tool")),
-            "FlowNode" => self.same_as(self.graph.part(key, "subflow")),
-            "CatchExceptionNode" => self.catching(key)?,
-            "MapNode" | "ParallelMapNode" => (self.iterated(key)?, self.collected(key)?),
-            "ParallelFlowNode" => self.parallel(key, inputs, outputs)?,
-            "SpecializedAgent" => (self.specialised(key, Side::Inputs)?, self.specialised(key, Side::Outputs)?),
-            "Flow" => (self.same_as(self.graph.part(key, "start_node")).0, self.flow_outputs(key, outputs)?),
-            _ => (own(inputs), own(outputs)),
+    ) -> Result<Sides<'d>, Refusal> {
+        let Some(known) = self.graph.known(key) else { return Ok((None, None)) };
+        let part = |field| self.graph.part(key, field);
+        Ok(match known.io {
+            Io::Declared => (own(inputs), own(outputs)),
+            Io::Template { outputs: which, .. } => (self.placeholders(key), self.outputs_of(which, outputs)),
+            Io::Choice => (Some(one_named_as(inputs, BRANCHING_KEY)), Some(Generated::of(Vec::new()))),
+            Io::Mirror => (Some(mirror(inputs, outputs)), Some(mirror(outputs, inputs))),
+            Io::Part(field, _) => self.same_as(part(field)),
+            Io::Caught => self.catching(key)?,
+            Io::Mapped => (self.iterated(key)?, self.collected(key)?),
+            Io::Parallel => self.parallel(key, inputs, outputs)?,
+            Io::Specialized => (self.specialised(key, Side::Inputs)?, self.specialised(key, Side::Outputs)?),
+            Io::Flow => (self.same_as(part("start_node")).0, self.flow_outputs(key, outputs)?),
         })
     }
 
+    fn outputs_of(&self, which: Outputs, declared: Declared<'_, 'd>) -> Option<Generated<'d>> {
+        let has_any = || declared.as_ref().is_some_and(|list| !list.is_empty());
+        match which {
+            Outputs::Declared => own(declared),
+            Outputs::Nothing => Some(Generated::of(Vec::new())),
+            Outputs::Generated => (!has_any()).then(|| Generated::of(vec![Property::text(GENERATED_TEXT)])),
+            Outputs::Response => declared.is_none().then(|| Generated::of(vec![Property::any(RESPONSE)])),
+            Outputs::Message => Some(one_named_as(declared, USER_INPUT)),
+        }
+    }
+
     fn effective(&self, key: Key, side: Side) -> Option<&List<'d>> {
-        self.done.port(key, side).effective()
+        self.ports.port(key, side).effective()
     }
 
     /// What is declared has to be what a part has.
-    fn same_as(&self, part: Option<Key>) -> (Option<Generated<'d>>, Option<Generated<'d>>) {
+    fn same_as(&self, part: Option<Key>) -> Sides<'d> {
         let side = |side| self.effective(part?, side).cloned().map(Generated::exactly);
         (side(Side::Inputs), side(Side::Outputs))
     }
 
     /// One string for each placeholder in the fields that have any.
     fn placeholders(&self, key: Key) -> Option<Generated<'d>> {
-        let super::super::graph::Class::Known(known) = self.graph.component(key).class else { return None };
+        let known = self.graph.known(key)?;
         let is_spec = self.graph.profile == Profile::Spec;
         // The SDK takes the names of members for templates as well; to the text only values are.
         let within = if is_spec { Within::Values } else { Within::NamesAndValues };
@@ -94,7 +115,7 @@ impl<'d> Builder<'_, 'd> {
         Some(Generated { further, is_retypable: true, ..Generated::exactly(texts(collected)) })
     }
 
-    fn catching(&self, key: Key) -> Result<(Option<Generated<'d>>, Option<Generated<'d>>), Refusal> {
+    fn catching(&self, key: Key) -> Result<Sides<'d>, Refusal> {
         let Some(subflow) = self.graph.part(key, "subflow") else { return Ok((None, None)) };
         let (inputs, outputs) = self.same_as(Some(subflow));
         let mut entries = self.copied(outputs.as_ref().map(|outputs| &outputs.list))?;
@@ -143,12 +164,7 @@ impl<'d> Builder<'_, 'd> {
 
     /// The union of the subflows' properties; of outputs, whose names must differ, all. The SDK asks for it
     /// only if nothing is declared.
-    fn parallel(
-        &self,
-        key: Key,
-        inputs: Declared<'_, 'd>,
-        outputs: Declared<'_, 'd>,
-    ) -> Result<(Option<Generated<'d>>, Option<Generated<'d>>), Refusal> {
+    fn parallel(&self, key: Key, inputs: Declared<'_, 'd>, outputs: Declared<'_, 'd>) -> Result<Sides<'d>, Refusal> {
         let is_asked = |declared: Declared<'_, 'd>| self.graph.profile == Profile::Spec || declared.is_none();
         let subflows = self.subflows(key);
         let inputs = if is_asked(inputs) { self.union(&subflows, Side::Inputs, Merging::SameType)? } else { None };
@@ -250,15 +266,6 @@ fn texts(names: Collected<'_>) -> List<'_> {
 /// Nothing follows from the configuration: the component has what it declares, or else nothing.
 fn own<'d>(declared: Declared<'_, 'd>) -> Option<Generated<'d>> {
     declared.is_none().then(|| Generated::of(Vec::new()))
-}
-
-fn one_unless_declared<'d>(declared: Declared<'_, 'd>, one: impl FnOnce() -> Property<'d>) -> Option<Generated<'d>> {
-    declared.is_none().then(|| Generated::of(vec![one()]))
-}
-
-fn one_unless_any<'d>(declared: Declared<'_, 'd>, one: impl FnOnce() -> Property<'d>) -> Option<Generated<'d>> {
-    let has_any = declared.as_ref().is_some_and(|list| !list.is_empty());
-    (!has_any).then(|| Generated::of(vec![one()]))
 }
 
 /// One string, named as the first that is declared.

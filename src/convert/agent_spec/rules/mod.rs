@@ -5,12 +5,11 @@
 
 use super::{
     Profile,
-    effort::Effort,
+    effort::{Effort, Refusal},
     findings::{Findings, Spot},
     graph::{Graph, Key},
     inference::{Inference, Side},
     property::Property,
-    sdk_types::Refusal,
 };
 
 mod agents;

@@ -10,6 +10,7 @@ use super::{
         faults::{Role, find_faults},
         inference::{Further, Generated, List},
         references::as_reference,
+        types::Io,
     },
     Demand, Key, Profile, Rules, Side, listed, quoted,
 };
@@ -24,7 +25,7 @@ impl<'d> Rules<'_, 'd> {
             if let (Some(declared), Some(generated)) = (&port.declared, &port.generated) {
                 self.expected(key, side, declared, generated);
             }
-            let is_told = self.profile() == Profile::Spec || self.graph.type_name(key) == "ParallelFlowNode";
+            let is_told = self.profile() == Profile::Spec || matches!(self.io(key), Io::Parallel);
             if port.declared.is_none() && !is_told {
                 // What the text says of such conflicts depends on the component.
                 port.effective().into_iter().for_each(|list| self.repeated_titles(key, side, list));
@@ -95,8 +96,9 @@ impl<'d> Rules<'_, 'd> {
                 None => {
                     let spot = || self.graph.at(key).member(side.field());
                     let (name, field) = (quoted(&wanted.title), side.field());
+                    let origin = self.io(key).origin();
                     self.report(Demand::Both, "missing-property", spot, || {
-                        format!("{name} is missing in `{field}`: {} has it", origin(self.graph.type_name(key)))
+                        format!("{name} is missing in `{field}`: {origin} has it")
                     });
                 }
             }
@@ -112,9 +114,9 @@ impl<'d> Rules<'_, 'd> {
                 };
             if !is_known {
                 let spot = || self.inference.spot(self.graph, key, side, position);
+                let origin = self.io(key).origin();
                 let titles = || listed(generated.list.as_slice().iter().map(|property| &*property.title));
                 self.report(Demand::Both, "surplus-property", spot, || {
-                    let origin = origin(self.graph.type_name(key));
                     format!("{origin} has no {}; its {} are: {}", quoted(&property.title), side.field(), titles())
                 });
             }
@@ -152,6 +154,10 @@ impl<'d> Rules<'_, 'd> {
         }
     }
 
+    fn io(&self, key: Key) -> Io {
+        self.graph.known(key).map_or(Io::Declared, |known| known.io)
+    }
+
     fn entities(&mut self, key: Key) {
         let field = "datastore_schema";
         let Some(Value::Object(collections)) = self.graph.field(key, field) else { return };
@@ -159,23 +165,5 @@ impl<'d> Rules<'_, 'd> {
             let Some(entity) = self.graph.resolve(entity) else { continue };
             self.faults(entity, Role::Entity, || self.graph.at(key).member(field).member(name));
         }
-    }
-}
-
-/// What the inputs and outputs of a component of this type follow from.
-fn origin(type_name: &str) -> &'static str {
-    match type_name {
-        "Agent" => "the system prompt",
-        "AgentSpecializationParameters" => "the additional instructions",
-        "LlmNode" => "the prompt template",
-        "ApiNode" | "RemoteTool" => "the request",
-        "InputMessageNode" | "OutputMessageNode" => "the message",
-        "AgentNode" => "the agent",
-        "ToolNode" => "the tool",
-        "Flow" => "the start node",
-        "SpecializedAgent" => "the agent with its specialization",
-        "FlowNode" | "CatchExceptionNode" | "MapNode" | "ParallelMapNode" => "the subflow",
-        "ParallelFlowNode" => "one of the subflows",
-        _ => "the component",
     }
 }

@@ -19,6 +19,7 @@ use crate::convert::{
         inference::Side,
         placeholders::{is_placeholders, names},
         property::Property,
+        types::{Call, Role},
     },
     redaction::{is_stand_in, secrecy_of},
 };
@@ -26,30 +27,36 @@ use crate::convert::{
 impl<'d> Mapper<'_, 'd> {
     /// Where a component is reached by what it says itself.
     pub(super) fn own_endpoint(&self, key: Key) -> Option<Endpoint> {
-        let graph = self.graph;
-        if graph.is_a(key, "RemoteTool") {
-            self.text(key, "http_method").filter(|method| is_method(method))?;
-            let mut endpoint = Endpoint::of_template(self.text(key, "url")?)?;
-            endpoint.credentials.user_info |= self.had_user_info(key, "url");
-            if let Some(Value::Object(parameters)) = self.field(key, "query_params") {
-                endpoint.add_parameters(parameters);
-            }
-            return Some(endpoint);
-        }
-        let (owner, field) = match graph.part(key, "client_transport") {
-            Some(transport) => (transport, "url"),
-            None => (key, "agent_url"),
+        let (owner, field) = match self.call(key) {
+            Call::Unsaid => return None,
+            Call::Request => return self.request_endpoint(key),
+            Call::Mcp => (self.graph.part(key, "client_transport")?, "url"),
+            Call::A2a => (key, "agent_url"),
         };
         let mut endpoint = Endpoint::of_url(self.text(owner, field)?)?;
         endpoint.credentials.user_info |= self.had_user_info(owner, field);
         Some(endpoint)
     }
 
+    fn request_endpoint(&self, key: Key) -> Option<Endpoint> {
+        self.text(key, "http_method").filter(|method| is_method(method))?;
+        let mut endpoint = Endpoint::of_template(self.text(key, "url")?)?;
+        endpoint.credentials.user_info |= self.had_user_info(key, "url");
+        if let Some(Value::Object(parameters)) = self.field(key, "query_params") {
+            endpoint.add_parameters(parameters);
+        }
+        Some(endpoint)
+    }
+
+    fn is_toolbox(&self, key: Key) -> bool {
+        self.graph.role(key) == Role::ToolBox
+    }
+
     /// Writes the actions of a Thing: one, or one for each tool that a toolbox names. `target` is missing in a
     /// Thing Model.
     pub(super) fn write_actions(&self, schemas: &mut DataSchemas<'_>, key: Key, target: Option<&Target>) {
         schemas.writer.name("actions").open('{');
-        let listed = if self.graph.is_a(key, "MCPToolBox") { self.listed_tools(key) } else { Vec::new() };
+        let listed = if self.is_toolbox(key) { self.listed_tools(key) } else { Vec::new() };
         for (name, signature) in &listed {
             schemas.writer.name(name).open('{');
             self.write_action(schemas, key, *signature, Some(name), target);
@@ -57,7 +64,7 @@ impl<'d> Mapper<'_, 'd> {
         }
         if listed.is_empty() {
             schemas.writer.name(&self.key(key)).open('{');
-            let tool = self.text(key, "name").filter(|_| self.graph.is_a(key, "MCPTool"));
+            let tool = self.text(key, "name").filter(|_| self.call(key) == Call::Mcp && !self.is_toolbox(key));
             self.write_action(schemas, key, Some(key), tool, target);
             schemas.writer.close('}');
         }
@@ -80,10 +87,10 @@ impl<'d> Mapper<'_, 'd> {
             schemas.writer.name("description").text(description);
         }
         match (target, signature) {
-            (Some(Target::Own(endpoint)), _) if self.graph.is_a(key, "RemoteTool") => {
+            (Some(Target::Own(endpoint)), _) if self.call(key) == Call::Request => {
                 self.write_request_data(schemas, key, endpoint);
             }
-            (_, Some(signature)) if tool.is_some() || !self.graph.is_a(key, "MCPToolBox") => {
+            (_, Some(signature)) if tool.is_some() || !self.is_toolbox(key) => {
                 self.write_data(schemas, "input", signature, Side::Inputs, &Variables::default());
                 self.write_data(schemas, "output", signature, Side::Outputs, &Variables::default());
             }
@@ -201,10 +208,10 @@ impl<'d> Mapper<'_, 'd> {
             }
             Target::Own(endpoint) => {
                 writer.name("href").word(&endpoint.href);
-                match self.graph.part(key, "client_transport") {
-                    _ if self.graph.is_a(key, "RemoteTool") => self.write_request(writer, key),
-                    Some(transport) => self.write_tool_call(writer, transport, tool),
-                    None => {
+                match (self.call(key), self.graph.part(key, "client_transport")) {
+                    (Call::Request, _) => self.write_request(writer, key),
+                    (_, Some(transport)) => self.write_tool_call(writer, transport, tool),
+                    (_, None) => {
                         writer.name("contentType").word("application/json");
                         // What its clients speak: the SDK is of that age.
                         write_agent_protocol(writer, "0.3.0", "message/send");
@@ -253,7 +260,7 @@ impl<'d> Mapper<'_, 'd> {
     /// Says which headers of a tool aren't shown though they are made of inputs: their values have more in
     /// them than placeholders.
     pub(super) fn warn_of_headers(&self, key: Key, target: Option<&Target>, findings: &mut Findings) {
-        if !self.graph.is_a(key, "RemoteTool") || !matches!(target, Some(Target::Own(_))) {
+        if self.call(key) != Call::Request || !matches!(target, Some(Target::Own(_))) {
             return;
         }
         for (name, value) in self.headers(key).filter(|(name, value)| !is_placeholders(value) && !is_access(name)) {

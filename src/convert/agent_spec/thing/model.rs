@@ -3,7 +3,11 @@
 use serde_json::{Number, Value};
 
 use super::{Mapper, writer::Writer};
-use crate::convert::agent_spec::graph::Key;
+use crate::convert::agent_spec::{
+    Profile,
+    graph::Key,
+    types::{ComponentType, Kind},
+};
 
 /// What is told of a language model. Where it runs and how it is paid for is its user's business.
 #[derive(Debug, Default, PartialEq)]
@@ -24,7 +28,7 @@ impl<'d> Mapper<'_, 'd> {
         let agent = graph.part(key, "agent").filter(|_| graph.is_a(key, "SpecializedAgent")).unwrap_or(key);
         let Some(config) = graph.part(agent, "llm_config") else { return Model::default() };
         let mut members = Vec::new();
-        let provider = self.text(config, "provider").or_else(|| provider_of(graph.type_name(config)));
+        let provider = self.text(config, "provider").or_else(|| provider_of(graph.known(config)?));
         let texts = [
             ("agentspec:modelName", self.text(config, "model_id")),
             ("agentspec:provider", provider),
@@ -69,14 +73,10 @@ impl Fact<'_> {
     }
 }
 
-/// Who provides the models of a type of configuration, where that says so.
-fn provider_of(type_name: &str) -> Option<&'static str> {
-    match type_name {
-        "GeminiConfig" => Some("google"),
-        "OciGenAiConfig" => Some("oci"),
-        "OllamaConfig" => Some("ollama"),
-        "OpenAiConfig" => Some("openai"),
-        "VllmConfig" => Some("vllm"),
+/// Who provides the models of a type of configuration, where that has one choice only.
+fn provider_of(config: &ComponentType) -> Option<&'static str> {
+    ["provider", "api_provider"].into_iter().find_map(|name| match config.field(name)?.kind(Profile::Spec) {
+        Kind::Choice([only]) => Some(*only),
         _ => None,
-    }
+    })
 }

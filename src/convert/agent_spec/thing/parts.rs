@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use super::Mapper;
 use crate::{
-    convert::agent_spec::{graph::Key, types::Role},
+    convert::agent_spec::{
+        graph::Key,
+        types::{Call, Role},
+    },
     td::LmosKind,
 };
 
@@ -22,13 +25,12 @@ impl Mapper<'_, '_> {
     /// What a component is as a Thing: an agent, or a tool that can be reached.
     pub(in super::super) fn kind(&self, key: Key) -> Option<LmosKind> {
         let graph = self.graph;
-        let is_mcp = || graph.is_a(key, "MCPTool") || graph.is_a(key, "MCPToolBox");
+        let known = graph.known(key)?;
         let has_url = || graph.part(key, "client_transport").is_some_and(|part| graph.is_a(part, "RemoteTransport"));
-        match graph.role(key) {
-            Role::Agent => Some(LmosKind::Agent),
-            Role::Tool | Role::ToolBox if graph.is_a(key, "RemoteTool") || is_mcp() && has_url() => {
-                Some(LmosKind::Tool)
-            }
+        match (known.role, known.call) {
+            (Role::Agent, _) => Some(LmosKind::Agent),
+            (Role::Tool | Role::ToolBox, Call::Request) => Some(LmosKind::Tool),
+            (Role::Tool | Role::ToolBox, Call::Mcp) if has_url() => Some(LmosKind::Tool),
             _ => None,
         }
     }

@@ -3,10 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Mapper, writer::Writer};
-use crate::convert::agent_spec::{
-    graph::{Class, Key},
-    types::Secrecy,
-};
+use crate::convert::agent_spec::{graph::Key, types::Secrecy};
 
 impl Mapper<'_, '_> {
     /// Writes `agentspec:prompts`: those of a component and of its parts that are no Things of their own.
@@ -33,7 +30,7 @@ impl Mapper<'_, '_> {
     }
 
     fn collect_prompts<'s>(&'s self, key: Key, seen: &mut HashSet<Key>, prompts: &mut Vec<(&'static str, &'s str)>) {
-        if let Class::Known(known) = self.graph.component(key).class {
+        if let Some(known) = self.graph.known(key) {
             let fields = known.fields().iter().filter(|field| field.secrecy == Secrecy::Prompt);
             let texts = fields.filter_map(|field| Some((field.name, self.text(key, field.name)?)));
             prompts.extend(texts.filter(|(_, text)| !text.is_empty()));

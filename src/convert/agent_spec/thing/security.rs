@@ -26,7 +26,7 @@ use super::{
 use crate::{
     Error, Result,
     convert::{
-        agent_spec::{graph::Key, references::REFERENCE},
+        agent_spec::{graph::Key, references::REFERENCE, types::Call},
         redaction::{Hidden, Rule},
     },
 };
@@ -173,7 +173,7 @@ impl<'d> Mapper<'_, 'd> {
 
     /// The component that says how a tool or remote agent is talked to.
     fn connection(&self, key: Key) -> Option<Key> {
-        if self.graph.is_a(key, "RemoteTool") {
+        if self.call(key) == Call::Request {
             return Some(key);
         }
         ["client_transport", "connection_config"].into_iter().find_map(|field| self.graph.part(key, field))

@@ -1,10 +1,10 @@
 //! What one can talk to.
 
 use super::{
-    super::version::Version,
-    Definition, Kind, Role, component, family,
+    super::{Profile, version::Version},
+    definition::{Call, Definition, Io, Outputs, Role, component, family},
     field::{
-        Bound, Field,
+        Bound, Field, Kind,
         Trigger::{False, Present, Truthy},
         flag, number, object, part, parts, record, text, text_map,
     },
@@ -24,7 +24,8 @@ pub(super) static TYPES: &[Definition] = &[
             flag("human_in_the_loop").since(&[(Version::V25_4_2, False)]),
             parts("transforms", "MessageTransform").since(&[(Version::V26_1_2, Truthy)]),
         ],
-    ),
+    )
+    .io(Io::Template { of: "the system prompt", outputs: Outputs::Declared }),
     component(
         "AgentSpecializationParameters",
         "ComponentWithIO",
@@ -34,6 +35,7 @@ pub(super) static TYPES: &[Definition] = &[
             flag("human_in_the_loop").or_null(),
         ],
     )
+    .io(Io::Template { of: "the additional instructions", outputs: Outputs::Nothing })
     .role(Role::Part)
     .since(Version::V25_4_2),
     component(
@@ -44,6 +46,7 @@ pub(super) static TYPES: &[Definition] = &[
             part("agent_specialization_parameters", "AgentSpecializationParameters").required(),
         ],
     )
+    .io(Io::Specialized)
     .since(Version::V25_4_2),
     family("RemoteAgent", "AgenticComponent", fields![]),
     component(
@@ -64,6 +67,7 @@ pub(super) static TYPES: &[Definition] = &[
             object("session_parameters").in_sdk(Kind::Record(&A2A_SESSION)).or_null_by_spec().may_hold_secrets(),
         ],
     )
+    .call(Call::A2a)
     .since(Version::V25_4_2),
     component(
         "A2AConnectionConfig",
@@ -76,7 +80,7 @@ pub(super) static TYPES: &[Definition] = &[
             text("cert_file").or_null().secret(),
             text("ssl_ca_cert").or_null().secret(),
             // In the text, but not in its SDK.
-            text("ca_path").or_null().secret().only(super::Profile::Spec),
+            text("ca_path").or_null().secret().only(Profile::Spec),
             record("retry_policy", &RETRY_POLICY).or_null().since(&[(Version::V26_1_2, Present)]),
         ],
     )

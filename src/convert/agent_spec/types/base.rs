@@ -2,8 +2,8 @@
 
 use super::{
     super::{Profile, version::Version},
-    Definition, Kind, component, family,
-    field::{Field, choice, object, part, properties, record, text},
+    definition::{Definition, component, family},
+    field::{Field, Kind, choice, object, part, properties, record, text},
     records::{OAUTH_ENDPOINTS, PKCE_POLICY},
 };
 

@@ -2,8 +2,8 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, component, family,
-    field::{Bound::Positive, Field, choice, entities, integer, part, text},
+    definition::{Definition, component, family},
+    field::{Bound::Positive, Field, Kind, choice, entities, integer, part, text},
 };
 
 pub(super) static TYPES: &[Definition] = &[

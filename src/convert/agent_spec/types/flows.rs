@@ -2,8 +2,8 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, Role, component, family,
-    field::{Field, part, parts, text, text_map, texts},
+    definition::{Definition, Io, Leaving, Outputs, Role, component, family},
+    field::{Field, Kind, part, parts, text, text_map, texts},
     tools::REQUEST,
 };
 
@@ -17,7 +17,8 @@ pub(super) static TYPES: &[Definition] = &[
             parts("control_flow_connections", "ControlFlowEdge").required(),
             parts("data_flow_connections", "DataFlowEdge").or_null(),
         ],
-    ),
+    )
+    .io(Io::Flow),
     component(
         "ControlFlowEdge",
         "Component",
@@ -38,8 +39,8 @@ pub(super) static TYPES: &[Definition] = &[
         ],
     ),
     family("Node", "ComponentWithIO", fields![texts("branches").or_null_by_spec()]),
-    component("StartNode", "Node", fields![]),
-    component("EndNode", "Node", fields![text("branch_name").or_null_by_spec()]),
+    component("StartNode", "Node", fields![]).io(Io::Mirror),
+    component("EndNode", "Node", fields![text("branch_name").or_null_by_spec()]).io(Io::Mirror).leaving(Leaving::Never),
     component(
         "LlmNode",
         "Node",
@@ -48,24 +49,45 @@ pub(super) static TYPES: &[Definition] = &[
             text("prompt_template").required().prompt().placeholders(),
         ],
     )
+    .io(Io::Template { of: "the prompt template", outputs: Outputs::Generated })
     .role(Role::Step),
-    component("ApiNode", "Node", &REQUEST).role(Role::Step),
-    component("AgentNode", "Node", fields![part("agent", "AgenticComponent").required()]).role(Role::Frame),
-    component("FlowNode", "Node", fields![part("subflow", "Flow").required()]).role(Role::Frame),
+    component("ApiNode", "Node", &REQUEST)
+        .io(Io::Template { of: "the request", outputs: Outputs::Response })
+        .role(Role::Step),
+    component("AgentNode", "Node", fields![part("agent", "AgenticComponent").required()])
+        .io(Io::Part("agent", "the agent"))
+        .leaving(Leaving::Agent)
+        .role(Role::Frame),
+    component("FlowNode", "Node", fields![part("subflow", "Flow").required()])
+        .io(Io::Part("subflow", "the subflow"))
+        .leaving(Leaving::Subflow)
+        .role(Role::Frame),
     component("CatchExceptionNode", "Node", fields![part("subflow", "Flow").required()])
+        .io(Io::Caught)
+        .leaving(Leaving::SubflowOrException)
         .role(Role::Frame)
         .since(Version::V26_1_2),
-    component("MapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS]).role(Role::Frame),
+    component("MapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS])
+        .io(Io::Mapped)
+        .role(Role::Frame),
     component("ParallelMapNode", "Node", fields![part("subflow", "Flow").required(), REDUCERS])
+        .io(Io::Mapped)
         .role(Role::Frame)
         .since(Version::V25_4_2),
     component("ParallelFlowNode", "Node", fields![parts("subflows", "Flow").required_by_spec()])
+        .io(Io::Parallel)
         .role(Role::Frame)
         .since(Version::V25_4_2),
-    component("BranchingNode", "Node", fields![text_map("mapping").required()]),
-    component("ToolNode", "Node", fields![part("tool", "Tool").required()]).role(Role::Frame),
-    component("InputMessageNode", "Node", fields![text("message").or_null().placeholders()]),
-    component("OutputMessageNode", "Node", fields![text("message").required().placeholders()]),
+    component("BranchingNode", "Node", fields![text_map("mapping").required()])
+        .io(Io::Choice)
+        .leaving(Leaving::Mapping),
+    component("ToolNode", "Node", fields![part("tool", "Tool").required()])
+        .io(Io::Part("tool", "the tool"))
+        .role(Role::Frame),
+    component("InputMessageNode", "Node", fields![text("message").or_null().placeholders()])
+        .io(Io::Template { of: "the message", outputs: Outputs::Message }),
+    component("OutputMessageNode", "Node", fields![text("message").required().placeholders()])
+        .io(Io::Template { of: "the message", outputs: Outputs::Nothing }),
 ];
 
 const REDUCERS: Field =

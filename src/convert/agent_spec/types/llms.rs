@@ -2,9 +2,9 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, component, family,
+    definition::{Definition, component, family},
     field::{
-        Bound, Field,
+        Bound, Field, Kind,
         Trigger::{Is, OtherThan, Present},
         choice, full_text, integer, object, part, record, text,
     },

@@ -2,9 +2,9 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, component, family,
+    definition::{Definition, component, family},
     field::{
-        Field,
+        Field, Kind,
         Trigger::{Present, Truthy},
         object, part, record, text, text_map, texts,
     },

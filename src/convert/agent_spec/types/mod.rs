@@ -12,6 +12,7 @@ macro_rules! fields {
 mod agents;
 mod base;
 mod datastores;
+mod definition;
 mod field;
 mod flows;
 mod llms;
@@ -22,71 +23,15 @@ mod tools;
 
 use std::{collections::HashMap, sync::LazyLock};
 
-pub(super) use self::field::{Bound, Field, Kind, Record, Secrecy, Trigger};
-use self::names::Names;
-use super::{Profile, version::Version};
+use self::{definition::Definition, names::Names};
+pub(super) use self::{
+    definition::{Call, Io, Leaving, Outputs, Role},
+    field::{Bound, Field, Kind, Record, Secrecy, Trigger},
+};
+use super::version::Version;
 
 /// Which fields the longest type may have.
 pub(super) const MAX_FIELDS: usize = 32;
-
-/// A type as it is written down.
-pub(super) struct Definition {
-    name: &'static str,
-    /// The type it extends; empty for the first.
-    parent: &'static str,
-    is_abstract: bool,
-    since: Version,
-    /// What it is to those around it, if it isn't what its parent is.
-    role: Option<Role>,
-    /// Its own fields, and those of its parents that it changes.
-    fields: &'static [Field],
-}
-
-/// What a component is to those around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Nothing that anybody calls.
-    None,
-    /// An agent: it can do what it is made for, and what its tools do.
-    Agent,
-    Tool,
-    ToolBox,
-    /// A step of a flow that does something by itself.
-    Step,
-    /// A step of a flow that has something else done.
-    Frame,
-    /// What its tools do is done by the component around it.
-    Part,
-}
-
-impl Role {
-    /// Whether it can be a Thing of its own.
-    pub(super) fn is_thing(self) -> bool {
-        matches!(self, Role::Agent | Role::Tool | Role::ToolBox)
-    }
-}
-
-/// A type that a component can have.
-const fn component(name: &'static str, parent: &'static str, fields: &'static [Field]) -> Definition {
-    Definition { name, parent, is_abstract: false, since: Version::V25_4_1, role: None, fields }
-}
-
-/// A family of types, which no component has itself.
-const fn family(name: &'static str, parent: &'static str, fields: &'static [Field]) -> Definition {
-    Definition { name, parent, is_abstract: true, since: Version::V25_4_1, role: None, fields }
-}
-
-impl Definition {
-    const fn since(mut self, version: Version) -> Definition {
-        self.since = version;
-        self
-    }
-
-    const fn role(mut self, role: Role) -> Definition {
-        self.role = Some(role);
-        self
-    }
-}
 
 /// A type with everything that it inherits.
 #[derive(Debug)]
@@ -99,6 +44,12 @@ pub(super) struct ComponentType {
     pub(super) since: Version,
     /// What it is to those around it.
     pub(super) role: Role,
+    /// What goes in and out of it.
+    pub(super) io: Io,
+    /// How it is left as a node.
+    pub(super) leaving: Leaving,
+    /// How it says itself that it is called.
+    pub(super) call: Call,
     /// Itself and all that it extends, nearest first.
     lineage: Vec<&'static str>,
     /// All fields, inherited ones first.
@@ -164,6 +115,9 @@ impl ComponentType {
             is_abstract: definition.is_abstract,
             since: definition.since,
             role: ancestry.iter().find_map(|definition| definition.role).unwrap_or(Role::None),
+            io: ancestry.iter().find_map(|definition| definition.io).unwrap_or(Io::Declared),
+            leaving: ancestry.iter().find_map(|definition| definition.leaving).unwrap_or(Leaving::Next),
+            call: ancestry.iter().find_map(|definition| definition.call).unwrap_or(Call::Unsaid),
             lineage: ancestry.iter().map(|definition| definition.name).collect(),
             fields,
             names,
@@ -195,7 +149,7 @@ fn definitions() -> impl Iterator<Item = &'static Definition> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Profile, *};
 
     #[test]
     fn every_parent_and_every_family_of_a_part_is_in_the_table() {

@@ -2,9 +2,9 @@
 
 use super::{
     super::version::Version,
-    Definition, Kind, Role, component, family,
+    definition::{Call, Definition, Io, Outputs, Role, component, family},
     field::{
-        Field,
+        Field, Kind,
         Trigger::{NoObject, Present, Truthy},
         any, flag, object, part, record, text, texts,
     },
@@ -27,7 +27,9 @@ pub(super) static TYPES: &[Definition] = &[
         ],
     )
     .since(Version::V25_4_2),
-    component("RemoteTool", "Tool", &REQUEST),
+    component("RemoteTool", "Tool", &REQUEST)
+        .io(Io::Template { of: "the request", outputs: Outputs::Declared })
+        .call(Call::Request),
     component(
         "MCPTool",
         "Tool",
@@ -35,7 +37,8 @@ pub(super) static TYPES: &[Definition] = &[
             part("client_transport", "ClientTransport").required(),
             record("retry_policy", &RETRY_POLICY).or_null().since(&[(Version::V26_3_1, Present)]),
         ],
-    ),
+    )
+    .call(Call::Mcp),
     family("ToolBox", "Component", fields![flag("requires_confirmation").since(&[(Version::V26_1_2, Truthy)])])
         .role(Role::ToolBox),
     component(
@@ -46,7 +49,8 @@ pub(super) static TYPES: &[Definition] = &[
             record("retry_policy", &RETRY_POLICY).or_null().since(&[(Version::V26_3_1, Present)]),
             Field::new("tool_filter", Kind::PartsOrTexts("MCPToolSpec")).or_null(),
         ],
-    ),
+    )
+    .call(Call::Mcp),
     component(
         "MCPToolSpec",
         "ComponentWithIO",

@@ -5,14 +5,15 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::{
-    Profile,
-    coercion::{as_boolean, as_integer, as_number},
-    components::kind_of,
-    places::At,
-    reader::Reader,
-    references::as_reference,
-    types::{Bound, Field, Kind, Record, Secrecy, Trigger},
-    version::Version,
+    super::{
+        Profile,
+        coercion::{as_boolean, as_integer, as_number},
+        places::At,
+        references::as_reference,
+        types::{Bound, Field, Kind, Record, Secrecy, Trigger},
+        version::Version,
+    },
+    reader::{Reader, kind_of},
 };
 
 impl<'d> Reader<'d, '_> {

@@ -2,17 +2,21 @@
 
 use serde_json::{Map, Value};
 
-use super::{Profile, components::kind_of, places::At, reader::Reader, version::Version};
-
-/// Where the version is; the second is the name that it had before the first release.
-const NAMES: [&str; 2] = ["agentspec_version", "air_version"];
+use super::{
+    super::{
+        Profile,
+        places::At,
+        version::{VERSION_MEMBERS, Version},
+    },
+    reader::{Reader, kind_of},
+};
 
 impl<'d> Reader<'d, '_> {
     /// The version that a document says it is written for, or that it is read as.
     pub(super) fn document_version(&mut self, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Version {
-        let Some((name, value)) = NAMES.iter().find_map(|name| members.get_key_value(*name)) else {
+        let Some((name, value)) = VERSION_MEMBERS.iter().find_map(|name| members.get_key_value(*name)) else {
             self.warning(at, "missing-version", || {
-                format!("there is no `{}`; the configuration is read as {}", NAMES[0], Version::NEWEST)
+                format!("there is no `{}`; the configuration is read as {}", VERSION_MEMBERS[0], Version::NEWEST)
             });
             return Version::NEWEST;
         };

@@ -3,24 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Profile,
-    graph::text_member,
-    marks::component_name,
-    places::{At, PlaceId},
-    reader::Reader,
-    references::{DEFINITIONS, REFERENCE},
-    types::{ComponentType, Secrecy},
+    super::{
+        Profile,
+        marks::component_name,
+        places::At,
+        references::{DEFINITIONS, REFERENCE, text_member},
+        types::{ComponentType, Secrecy},
+    },
+    reader::{Reader, Use},
 };
 use crate::td::MAX_ID_BYTES;
-
-/// A reference that was seen while a document was scanned.
-pub(super) struct Use<'d> {
-    id: &'d Value,
-    place: PlaceId,
-    /// The reference itself.
-    value: &'d Value,
-    may_be_withheld: bool,
-}
 
 /// The component around the values that are scanned.
 #[derive(Clone, Copy)]

@@ -1,78 +1,32 @@
 //! Reading: from documents to a graph, component by component, each field by its kind in the table.
 
-use std::collections::{HashMap, HashSet};
+mod components;
+mod definitions;
+mod fields;
+mod reader;
+mod scan;
+mod versions;
+
+use std::mem;
 
 use serde_json::{Map, Value};
 
+use self::reader::Reader;
 use super::{
     Profile,
-    components::Part,
     findings::Findings,
-    graph::{Graph, Key, Links},
-    places::{At, Places},
-    references::{DEFINITIONS, KnownIds, Resolved, State, own_version},
-    scan::Use,
-    source::Source,
+    graph::{Graph, Resolved, State},
+    places::At,
+    references::DEFINITIONS,
+    source::{Source, version_of},
     version::Version,
 };
 
-/// A reading that is under way.
-pub(super) struct Reader<'d, 'f> {
-    pub(super) profile: Profile,
-    pub(super) findings: &'f mut Findings,
-    pub(super) graph: Graph<'d>,
-    /// References that were seen, to be checked.
-    pub(super) uses: Vec<Use<'d>>,
-    /// Ids that the SDK knows of before it reads what they stand for.
-    pub(super) known_ids: KnownIds<'d>,
-    /// References that lead nowhere, and are meant so.
-    pub(super) withheld: HashSet<*const Value>,
-    /// Ids in the order of their definition.
-    pub(super) defined: Vec<&'d str>,
-    /// What is read comes from a document beside the main one.
-    pub(super) is_beside: bool,
-    pub(super) repeated_values: usize,
-    pub(super) is_exhausted: bool,
-    /// Which component has an id.
-    pub(super) ids: HashMap<&'d str, Key>,
-    /// Parts of the components that are being read, those of the innermost last.
-    pub(super) parts: Vec<Part>,
-    /// Fields of theirs that were held back.
-    pub(super) held_back: Vec<&'static str>,
-    pub(super) depth: usize,
-}
-
-impl<'d> Graph<'d> {
-    /// Reads a configuration: the main document first, then those of components beside it.
-    pub(super) fn read(main: &'d Source, beside: &'d [Source], profile: Profile, findings: &mut Findings) -> Graph<'d> {
-        let graph = Graph {
-            profile,
-            version: Version::NEWEST,
-            root: None,
-            components: Vec::new(),
-            links: Links::default(),
-            definitions: HashMap::new(),
-            places: Places::default(),
-        };
-        let mut reader = Reader {
-            profile,
-            findings,
-            graph,
-            uses: Vec::new(),
-            known_ids: HashSet::new(),
-            withheld: HashSet::new(),
-            defined: Vec::new(),
-            is_beside: false,
-            repeated_values: 0,
-            is_exhausted: false,
-            ids: HashMap::new(),
-            parts: Vec::new(),
-            held_back: Vec::new(),
-            depth: 0,
-        };
-        reader.read(main, beside);
-        reader.graph
-    }
+/// Reads a configuration: the main document first, then those of components beside it.
+pub(super) fn read<'d>(main: &'d Source, beside: &'d [Source], profile: Profile, findings: &mut Findings) -> Graph<'d> {
+    let mut reader = Reader::new(profile, findings);
+    reader.read(main, beside);
+    reader.graph
 }
 
 impl<'d> Reader<'d, '_> {
@@ -177,7 +131,7 @@ impl<'d> Reader<'d, '_> {
         self.check_uses();
         let mut read = Vec::new();
         for (id, value) in definitions {
-            self.graph.version = own_version(value).unwrap_or(Version::NEWEST);
+            self.graph.version = version_of(value).and_then(Version::parse).unwrap_or(Version::NEWEST);
             self.defined.clear();
             let at = at.member(id);
             let resolved = match value {
@@ -190,7 +144,7 @@ impl<'d> Reader<'d, '_> {
                     Resolved::Nothing
                 }
             };
-            for inner in std::mem::take(&mut self.defined) {
+            for inner in mem::take(&mut self.defined) {
                 self.graph.definitions.remove(inner);
             }
             read.push((id, value, resolved));
@@ -206,7 +160,7 @@ impl<'d> Reader<'d, '_> {
 
     /// Checks what is defined and never used: it is part of the configuration all the same.
     fn read_unused(&mut self) {
-        for id in std::mem::take(&mut self.defined) {
+        for id in mem::take(&mut self.defined) {
             let Some(definition) = self.graph.definitions.get(id) else { continue };
             let (at, state) = (At::Place(definition.place), definition.state);
             if !definition.is_used {
@@ -225,23 +179,5 @@ impl<'d> Reader<'d, '_> {
         for (id, value) in definitions {
             self.define(id, value, &at.member(id));
         }
-    }
-
-    /// Whether a walk is at the whole of a document.
-    pub(super) fn is_document(&self, at: &At<'_, 'd>) -> bool {
-        matches!(at, At::Place(place) if self.graph.places.is_document(*place))
-    }
-
-    pub(super) fn error<M: Into<String>>(&mut self, at: &At<'_, 'd>, rule: &'static str, message: impl FnOnce() -> M) {
-        self.findings.error(|| self.graph.spot(at), rule, message);
-    }
-
-    pub(super) fn warning<M: Into<String>>(
-        &mut self,
-        at: &At<'_, 'd>,
-        rule: &'static str,
-        message: impl FnOnce() -> M,
-    ) {
-        self.findings.warning(|| self.graph.spot(at), rule, message);
     }
 }

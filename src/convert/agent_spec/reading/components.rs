@@ -3,34 +3,22 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Profile,
-    graph::{Class, Component, Key, text_member},
-    places::At,
-    reader::Reader,
-    references::{DEFINITIONS, MAX_DEPTH, REFERENCE, Resolved, as_reference},
-    types::{ComponentType, Field, Kind, MAX_FIELDS},
-    version::Version,
+    super::{
+        Profile,
+        graph::{Class, Component, Key, Resolved},
+        places::At,
+        references::{DEFINITIONS, REFERENCE, as_reference, text_member},
+        types::{ComponentType, Field, Kind, MAX_FIELDS},
+        version::{VERSION_MEMBERS, Version},
+    },
+    reader::{MAX_DEPTH, Part, Reader, kind_of},
 };
 
 /// Members of a component that are no fields.
-const STRUCTURE: [&str; 6] = [
-    "component_type",
-    DEFINITIONS,
-    "component_plugin_name",
-    "component_plugin_version",
-    "agentspec_version",
-    "air_version",
-];
+const STRUCTURE: [&str; 4] = ["component_type", DEFINITIONS, "component_plugin_name", "component_plugin_version"];
 
 /// Members of a property that the SDK takes from an object that isn't said to be one.
 const PLAIN_PROPERTY: [&str; 4] = ["title", "description", "default", "type"];
-
-/// A component in a field of one that is being read.
-pub(super) struct Part {
-    field: &'static str,
-    position: u32,
-    key: Key,
-}
 
 impl<'d> Reader<'d, '_> {
     /// Reads an object that stands for a component, itself or by reference.
@@ -180,7 +168,7 @@ impl<'d> Reader<'d, '_> {
     }
 
     fn check_further_member(&mut self, known: &'static ComponentType, name: &'d str, at: &At<'_, 'd>) {
-        if name == "agentspec_version" || name == "air_version" {
+        if VERSION_MEMBERS.contains(&name) {
             if !self.is_document(at) {
                 self.warning(&at.member(name), "nested-version", || {
                     format!("only `{name}` at the top of the configuration counts")
@@ -385,16 +373,4 @@ impl<'d> Reader<'d, '_> {
 
 fn is_untyped(field: &Field, members: &Map<String, Value>) -> bool {
     matches!(field.kind(Profile::Sdk), Kind::PartsOrTexts(_)) && !members.contains_key("component_type")
-}
-
-/// What kind of JSON a value is.
-pub(super) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }

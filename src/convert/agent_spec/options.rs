@@ -1,0 +1,71 @@
+//! What is asked of a conversion: the profile, and how Things are made.
+
+/// What a configuration is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// The text of the language.
+    #[default]
+    Spec,
+    /// What the language's SDK for Python (pyagentspec 26.3.1) accepts.
+    Sdk,
+}
+
+/// How an agent is called at the base that it is deployed at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// A POST of its inputs as JSON.
+    #[default]
+    Http,
+    /// The A2A protocol, version 1.0, over JSON-RPC.
+    A2a,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Protocol; 2] = [Protocol::Http, Protocol::A2a];
+
+    /// Its name in parameters and flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Protocol::Http => "http",
+            Protocol::A2a => "a2a",
+        }
+    }
+}
+
+/// How Things are made of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What the configuration must be valid by.
+    pub profile: Profile,
+    /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are filled
+    /// in, which several agents need.
+    pub base: Option<String>,
+    /// How it is called there.
+    pub protocol: Protocol,
+    /// Who publishes the configuration: part of the ids that are made of ids that are no UUIDs.
+    pub publisher: String,
+    /// Nested agents become Things of their own.
+    pub nested: bool,
+    /// Nested tools that can be reached become Things of their own.
+    pub tools: bool,
+    /// Prompts are exported with the configuration, and are searched.
+    pub publish_prompts: bool,
+    /// Thing Models are made where no endpoint is known.
+    pub thing_model: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            profile: Profile::default(),
+            base: None,
+            protocol: Protocol::default(),
+            publisher: "local".to_owned(),
+            nested: false,
+            tools: false,
+            publish_prompts: false,
+            thing_model: false,
+        }
+    }
+}
