@@ -1,15 +1,22 @@
 //! What we claim about the speed of searches: ours beside the bare tantivy search of the same query.
 //!
-//! `cargo bench --bench search` measures 100,000 agents, `-- --million` 1,000,000 besides,
+//! `cargo bench --bench search` measures 100,000 agents, `-- --million` 1,000,000 as well,
 //! `-- --agents N` another number; `-- --open DIRECTORY` searches an index that was built before.
+//! `-- --indexing` measures the CPU time that indexing takes, step by step.
 //! Everything is synthetic and the same in each run. Searches are interleaved, each figure is the
 //! median over all queries of the median over their repetitions.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use agentdex::{
     Epoch, Position, Seq,
-    search::{Entry, FacetField, Index, IndexWriter, Request, measure::Measured},
+    search::{
+        Entry, FacetField, Index, IndexWriter, Request,
+        measure::{Measured, document_bytes},
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -22,6 +29,10 @@ fn main() {
         |name: &str| arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1));
     let mut random = Random(42);
     let vocabulary = Vocabulary::new(&mut random);
+    if arguments.iter().any(|argument| argument == "--indexing") {
+        let number = value("--agents").and_then(|number| number.parse().ok()).unwrap_or(20_000);
+        return indexing(number, &vocabulary, &mut random);
+    }
     if let Some(home) = value("--open") {
         let (index, ..) = Index::open(home.as_ref()).expect("readable").expect("an index");
         return search(&index, &vocabulary, &mut random);
@@ -49,6 +60,88 @@ fn build_and_search(agents: usize, vocabulary: &Vocabulary, random: &mut Random)
     println!("memory: {}", memory());
     search(&index, vocabulary, random);
     drop(writer);
+}
+
+/// The CPU time of an agent in each step of indexing.
+fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
+    const ROUNDS: usize = 3;
+    const COMMIT_EVERY: usize = 2_000;
+    let agents: Vec<(String, String)> = (1..=number)
+        .map(|number| documented_agent(number, vocabulary, random))
+        .map(|agent| (agent["id"].as_str().expect("an id").to_owned(), agent.to_string()))
+        .collect();
+    let bytes = agents.iter().map(|(_, text)| text.len()).sum::<usize>() / number;
+    println!("\n{number} agents of {bytes} bytes; CPU time of each in µs, a commit every {COMMIT_EVERY}\n");
+    println!("| | parse | make the document | hand it over and commit | write segments | merge | all |");
+    println!("|---|---|---|---|---|---|---|");
+    for (name, updates) in [("create", false), ("create and update", true)] {
+        for _ in 0..ROUNDS {
+            let home = tempfile::tempdir().expect("a temporary directory");
+            let (_index, mut writer) = Index::create(home.path()).expect("a new index");
+            let (whole, own) = (cpu_time(), own_cpu_time());
+            let (mut parsing, mut making) = (Duration::ZERO, Duration::ZERO);
+            let rounds = if updates { 2 } else { 1 };
+            let mut number = 0;
+            for agents in std::iter::repeat_n(&agents, rounds).flat_map(|agents| agents.chunks(COMMIT_EVERY)) {
+                let before = own_cpu_time();
+                let things: Vec<Value> =
+                    agents.iter().map(|(_, text)| serde_json::from_str(text).expect("an agent")).collect();
+                let parsed = own_cpu_time();
+                for ((id, _), thing) in agents.iter().zip(&things) {
+                    std::hint::black_box(document_bytes(Entry { id, thing, format: None }).expect("a document"));
+                }
+                let made = own_cpu_time();
+                parsing += parsed - before;
+                making += made - parsed;
+                for ((id, _), thing) in agents.iter().zip(&things) {
+                    writer.put(Entry { id, thing, format: None }).expect("put");
+                }
+                number += agents.len();
+                writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
+            }
+            let (own, merging) = (own_cpu_time() - own, merging_time());
+            let whole = cpu_time() - whole;
+            let each = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e6 / number as f64);
+            // Documents are made twice here.
+            println!(
+                "| {name} | {} | {} | {} | {} | {} | {} |",
+                each(parsing),
+                each(making),
+                each(own.saturating_sub(parsing + 2 * making)),
+                each(whole.saturating_sub(own + merging)),
+                each(merging),
+                each(whole.saturating_sub(making)),
+            );
+        }
+    }
+}
+
+/// The CPU time of merges, once there are no more.
+fn merging_time() -> Duration {
+    loop {
+        let before = thread_time("merge_thread");
+        std::thread::sleep(Duration::from_secs(1));
+        if thread_time("merge_thread") == before {
+            return before;
+        }
+    }
+}
+
+/// The CPU time of this thread, where the system tells.
+fn own_cpu_time() -> Duration {
+    scheduled("/proc/thread-self/schedstat")
+}
+
+/// The CPU time of all threads of this process that have this name.
+fn thread_time(name: &str) -> Duration {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|task| task.path());
+    let named = tasks.filter(|task| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.starts_with(name)));
+    named.map(|task| scheduled(&task.join("schedstat").to_string_lossy())).sum()
+}
+
+fn scheduled(path: &str) -> Duration {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    Duration::from_nanos(text.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or_default())
 }
 
 /// Measures each kind of query up to the ranked documents, then whole answers.
@@ -228,6 +321,25 @@ fn agent(number: usize, vocabulary: &Vocabulary, random: &mut Random) -> Value {
         "security": "bearer",
         "actions": actions,
     })
+}
+
+/// The same with capabilities beside its actions, and what its data means: about 4.1 KB.
+fn documented_agent(number: usize, vocabulary: &Vocabulary, random: &mut Random) -> Value {
+    let mut agent = agent(number, vocabulary, random);
+    let capabilities: Vec<Value> = (0..3)
+        .map(|_| {
+            let name = format!("{}-{}", vocabulary.written(random), vocabulary.written(random));
+            json!({
+                "lmos:id": format!("urn:capability:{name}"),
+                "lmos:name": name,
+                "lmos:version": "1.2.0",
+                "lmos:description": vocabulary.sentence(random, 12),
+                "lmos:examples": [vocabulary.sentence(random, 8), vocabulary.sentence(random, 8)],
+            })
+        })
+        .collect();
+    agent["lmos:capabilities"] = Value::from(capabilities);
+    agent
 }
 
 fn capitalized(word: &str) -> String {

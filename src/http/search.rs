@@ -19,19 +19,6 @@ use crate::{
 
 /// Beside the filters.
 const KNOWN: [&str; 6] = ["q", "limit", "offset", "format", "facets", "consistent"];
-/// The names of facets.
-pub(super) const FACETS: [(&str, FacetField); 9] = [
-    ("capability", FacetField::Capability),
-    ("type", FacetField::Type),
-    ("tag", FacetField::Tag),
-    ("vendor", FacetField::Vendor),
-    ("protocol", FacetField::Protocol),
-    ("security", FacetField::Security),
-    ("format", FacetField::Format),
-    ("status", FacetField::Status),
-    ("signature", FacetField::Signature),
-];
-
 /// The answer.
 #[derive(Serialize)]
 struct Page {
@@ -138,13 +125,12 @@ fn read(parameters: &Parameters) -> Result<Request, Problem> {
 fn facets(parameters: &Parameters) -> Result<Vec<FacetField>, Problem> {
     let mut facets = Vec::new();
     for name in parameters.values("facets").flat_map(|names| names.split(',')).filter(|name| !name.is_empty()) {
-        let known = FACETS.iter().find(|(known, _)| *known == name);
-        let (_, field) = known.ok_or_else(|| {
-            let names = FACETS.map(|(known, _)| known).join(", ");
+        let field = FacetField::from_name(name).ok_or_else(|| {
+            let names = FacetField::ALL.map(FacetField::name).join(", ");
             Problem::invalid_parameter("facets", format!("there is no facet {:?}; facets: {names}", excerpt(name)))
         })?;
-        if !facets.contains(field) {
-            facets.push(*field);
+        if !facets.contains(&field) {
+            facets.push(field);
         }
     }
     Ok(facets)

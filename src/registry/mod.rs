@@ -333,8 +333,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Store`]
-    pub fn expired(&self) -> Result<Vec<String>> {
-        self.0.store.expired(Timestamp::now(), usize::MAX)
+    pub fn expired(&self) -> Result<Arc<[String]>> {
+        self.0.store.all_expired(Timestamp::now())
     }
 
     /// The cursor that a follower keeps in the store.

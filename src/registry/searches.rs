@@ -1,12 +1,12 @@
 //! What searches of a registry find, and how they wait until the index has it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::{
     Registry,
-    followers::{FollowerState, View, Waited},
+    followers::{FollowerState, Visible, Waited},
 };
 use crate::{
     Error, Result,
@@ -61,8 +61,8 @@ impl Registry {
     /// # Errors
     /// As [`Registry::search`].
     pub fn search_as_indexed(&self, request: &search::Request) -> Result<Answer> {
-        let (view, excluded) = self.view()?;
-        Ok(Answer { response: view.snapshot.search(request, &excluded)?, seq: view.seq })
+        let view = self.view()?;
+        Ok(Answer { response: view.snapshot.search(request, &view.hidden)?, seq: view.seq })
     }
 
     /// The ids of all Things that pass the filters and match the query, ascending. Blocks as
@@ -87,22 +87,16 @@ impl Registry {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Matching> {
-        let (view, excluded) = self.view()?;
-        let (total, ids) = view.snapshot.ids_after(query, filters, &excluded, after, limit)?;
+        let view = self.view()?;
+        let (total, ids) = view.snapshot.ids_after(query, filters, &view.hidden, after, limit)?;
         Ok(Matching { total, ids, seq: view.seq })
     }
 
     /// What can be searched, and what it still has and nobody may find: Things that have expired or were
-    /// removed since. Usually none.
-    fn view(&self) -> Result<(View, Arc<[String]>)> {
-        let view = self.0.search.view(self.0.options.refresh_interval)?.ok_or_else(|| self.rebuilding())?;
+    /// removed since.
+    fn view(&self) -> Result<Visible> {
         let expired = self.expired()?;
-        if expired.is_empty() {
-            let deleted = view.deleted.clone();
-            return Ok((view, deleted));
-        }
-        let excluded = view.deleted.iter().cloned().chain(expired).collect();
-        Ok((view, excluded))
+        self.0.search.visible(&expired)?.ok_or_else(|| self.rebuilding())
     }
 
     fn rebuilding(&self) -> Error {
@@ -123,9 +117,9 @@ impl Registry {
         if consistent {
             return self.refreshed().await.map(drop);
         }
-        let Some(view) = self.0.search.view(self.0.options.refresh_interval)? else { return Ok(()) };
-        let is_near = self.last_seq().0.saturating_sub(view.seq.0) <= MAX_CHANGES_TO_WAIT_FOR;
-        if let Some(target) = view.overdue.filter(|_| is_near && self.0.indexing.status().is_ready()) {
+        let Some(shown) = self.0.search.freshness(self.0.options.refresh_interval)? else { return Ok(()) };
+        let is_near = self.last_seq().0.saturating_sub(shown.seq.0) <= MAX_CHANGES_TO_WAIT_FOR;
+        if let Some(target) = shown.overdue.filter(|_| is_near && self.0.indexing.status().is_ready()) {
             self.0.indexing.wait(target, FRESHNESS_TIMEOUT).await;
         }
         Ok(())
@@ -138,11 +132,10 @@ impl Registry {
     /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
     pub async fn refreshed(&self) -> Result<Seq> {
         let target = self.last_seq();
-        let view = self.0.search.view(Duration::ZERO)?.ok_or_else(|| self.rebuilding())?;
-        if view.seq >= target {
-            return Ok(view.seq);
+        let shown = self.0.search.freshness(Duration::ZERO)?.ok_or_else(|| self.rebuilding())?;
+        if shown.seq >= target {
+            return Ok(shown.seq);
         }
-        drop(view);
         match self.0.indexing.wait(target, CONSISTENCY_TIMEOUT).await {
             Waited::Reached(seq) => Ok(seq),
             Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: CONSISTENCY_TIMEOUT.as_secs() }),

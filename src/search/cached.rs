@@ -18,7 +18,7 @@ use tantivy::{
     schema::IndexRecordOption,
 };
 
-use super::{documents::Documents, facets::Columns, schema};
+use super::{documents::Documents, facets::Columns, hidden::Visible, schema};
 
 /// The most bytes of bits that are cached.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -60,9 +60,10 @@ impl Cached {
     /// The documents of a segment that have one of the terms that it has.
     pub fn union<'t>(
         &self,
-        segment: &SegmentReader,
+        visible: Visible<'_>,
         present: impl Iterator<Item = (&'t Term, &'t TermInfo)>,
     ) -> tantivy::Result<Documents> {
+        let segment = visible.reader;
         let mut union = Documents::none_of(segment.max_doc());
         for (term, info) in present {
             let index = segment.inverted_index(term.field())?;
@@ -79,20 +80,21 @@ impl Cached {
             let alive = self.documents(key, || Ok(bits_of_alive(segment)))?;
             union.retain(&alive);
         }
+        visible.restrict(&mut union);
         Ok(union)
     }
 
     /// How many documents of a segment have one of the terms that it has.
     pub fn count<'t>(
         &self,
-        segment: &SegmentReader,
+        visible: Visible<'_>,
         present: impl Iterator<Item = (&'t Term, &'t TermInfo)>,
     ) -> tantivy::Result<u64> {
         let present: Vec<_> = present.collect();
         match present.as_slice() {
             [] => Ok(0),
-            [(_, info)] if !segment.has_deletes() => Ok(u64::from(info.doc_freq)),
-            _ => Ok(self.union(segment, present.into_iter())?.len()),
+            [(_, info)] if visible.is_whole() && !visible.reader.has_deletes() => Ok(u64::from(info.doc_freq)),
+            _ => Ok(self.union(visible, present.into_iter())?.len()),
         }
     }
 

@@ -11,8 +11,9 @@ use tantivy::{
 use super::{
     cached::Cached,
     documents::Documents,
+    hidden::Hidden,
     query::Compiled,
-    rank::{Candidate, Ranking, TermWeights},
+    rank::{Candidate, Ranking, quantized},
     union::Union,
     versions::Versions,
 };
@@ -65,12 +66,13 @@ impl All {
 pub(super) fn collect(
     searcher: &Searcher,
     cached: &Cached,
+    hidden: &Hidden,
     compiled: &Compiled,
     page: Page,
 ) -> tantivy::Result<Matches> {
     let depth = page.depth();
     if let Some(versions) = &compiled.versions {
-        return by_version(searcher, cached, compiled, versions, page);
+        return by_version(searcher, cached, hidden, compiled, versions, page);
     }
     let mut all = All::new(searcher, page.wants_all);
     let (total, candidates) = match &compiled.union {
@@ -79,17 +81,17 @@ pub(super) fn collect(
             let mut none = All(None);
             let best = match depth {
                 0 => Vec::new(),
-                depth => best(searcher, compiled, union.scoring(), depth, &mut none)?.1,
+                depth => best(searcher, hidden, compiled, union.scoring(), depth, &mut none)?.1,
             };
             if page.wants_all {
-                all = All(Some(union.documents(cached)?));
+                all = All(Some(union.documents(cached, hidden)?));
             }
-            (all.len().map_or_else(|| union.count(cached), Ok)?, best)
+            (all.len().map_or_else(|| union.count(cached, hidden), Ok)?, best)
         }
         None if compiled.is_scored && depth > 0 => {
-            best(searcher, compiled, EnableScoring::enabled_from_searcher(searcher), depth, &mut all)?
+            best(searcher, hidden, compiled, EnableScoring::enabled_from_searcher(searcher), depth, &mut all)?
         }
-        None => first(searcher, compiled.query.as_ref(), depth, &mut all)?,
+        None => first(searcher, hidden, compiled.query.as_ref(), depth, &mut all)?,
     };
     let ordered = order(searcher, cached, candidates, depth)?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
@@ -97,10 +99,11 @@ pub(super) fn collect(
     Ok(Matches { total, top, documents: all.0 })
 }
 
-/// Every match is looked at, since the order of versions goes before that of scores.
+/// Every match is scored, since the order of versions goes before that of scores.
 fn by_version(
     searcher: &Searcher,
     cached: &Cached,
+    hidden: &Hidden,
     compiled: &Compiled,
     versions: &Versions,
     page: Page,
@@ -114,12 +117,13 @@ fn by_version(
     let mut all = All::new(searcher, page.wants_all);
     let mut by_place: BTreeMap<Reverse<Option<usize>>, Vec<Candidate>> = BTreeMap::new();
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
+        let visible = hidden.visible(segment);
         let places = versions.places(segment)?;
         let mut scorer = weight.scorer(segment, 1.0)?;
         while scorer.doc() != TERMINATED {
             let doc = scorer.doc();
-            if !segment.is_deleted(doc) {
-                let score = if compiled.is_scored { scorer.score() } else { 0.0 };
+            if visible.has(doc) {
+                let score = if compiled.is_scored { quantized(scorer.score()) } else { 0.0 };
                 let place = Reverse(places.get(&doc).copied());
                 all.add(ord, doc);
                 by_place.entry(place).or_default().push(Candidate { score, segment: ord, doc });
@@ -142,22 +146,22 @@ fn by_version(
 }
 
 /// Candidates among which are the best `wanted` documents, and for all but unions of terms the number
-/// of matches. Candidates that score nearly alike are scored in a way that depends on nothing else.
+/// of matches.
 fn best(
     searcher: &Searcher,
+    hidden: &Hidden,
     compiled: &Compiled,
     scoring: EnableScoring<'_>,
     wanted: usize,
     all: &mut All,
 ) -> tantivy::Result<(u64, Vec<Candidate>)> {
     let weight = compiled.query.weight(scoring)?;
-    let terms = TermWeights::new(searcher, compiled, scoring);
     let mut segments: Vec<u32> = (0..searcher.segment_readers().len() as u32).collect();
     segments.sort_by_key(|&ord| Reverse(searcher.segment_reader(ord).num_docs()));
     let (mut candidates, mut total, mut floor) = (Vec::new(), 0, Score::MIN);
     for ord in segments {
-        let ranking =
-            Ranking { weight: weight.as_ref(), terms: &terms, segment: searcher.segment_reader(ord), ord, wanted };
+        let segment = hidden.visible(searcher.segment_reader(ord));
+        let ranking = Ranking { weight: weight.as_ref(), segment, ord, wanted };
         if compiled.union.is_some() {
             candidates.extend(ranking.candidates(floor)?);
         } else {
@@ -168,37 +172,16 @@ fn best(
         candidates.sort_unstable_by(Candidate::order);
         if let Some(worst) = candidates.get(wanted - 1) {
             // A document of another segment may have the same score and a lower id.
-            floor = ranking.below(worst.score).next_down();
+            floor = worst.score.next_down();
         }
-    }
-    if terms.matter() {
-        settle_near_ties(&terms, &mut candidates, wanted)?;
     }
     Ok((total, candidates))
-}
-
-/// Scores again where sorted candidates up to `wanted` score nearly alike.
-fn settle_near_ties(terms: &TermWeights<'_>, candidates: &mut [Candidate], wanted: usize) -> tantivy::Result<()> {
-    let mut from = 0;
-    for run in candidates.chunk_by_mut(Candidate::is_near) {
-        if from >= wanted {
-            break;
-        }
-        from += run.len();
-        if run.len() > 1 {
-            run.sort_unstable_by_key(|candidate| (candidate.segment, candidate.doc));
-            for of_segment in run.chunk_by_mut(|one, other| one.segment == other.segment) {
-                let Some(ord) = of_segment.first().map(|candidate| candidate.segment) else { continue };
-                terms.rescore(ord, of_segment)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Without scores the first documents are the best, and the rest is only counted.
 fn first(
     searcher: &Searcher,
+    hidden: &Hidden,
     query: &dyn Query,
     wanted: usize,
     all: &mut All,
@@ -207,11 +190,12 @@ fn first(
     let mut total = 0;
     let mut candidates = Vec::new();
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
+        let visible = hidden.visible(segment);
         let mut scorer = weight.scorer(segment, 1.0)?;
         let mut taken = 0;
-        while (taken < wanted || all.0.is_some()) && scorer.doc() != TERMINATED {
+        while (taken < wanted || all.0.is_some() || !visible.is_whole()) && scorer.doc() != TERMINATED {
             let doc = scorer.doc();
-            if !segment.is_deleted(doc) {
+            if visible.has(doc) {
                 if taken < wanted {
                     candidates.push(Candidate { score: 0.0, segment: ord, doc });
                 }
@@ -255,7 +239,7 @@ fn order(
 }
 
 /// The first candidates by id out of sorted ones of several segments. Within a segment they are in
-/// order, so that few ids have to be looked at.
+/// order, so that few ids have to be read.
 fn first_by_id(
     searcher: &Searcher,
     cached: &Cached,
@@ -323,6 +307,7 @@ fn ids_of(
 pub(super) fn ids(
     searcher: &Searcher,
     cached: &Cached,
+    hidden: &Hidden,
     query: &dyn Query,
     after: Option<&str>,
     limit: usize,
@@ -332,9 +317,10 @@ pub(super) fn ids(
     for (ord, segment) in (0..).zip(searcher.segment_readers()) {
         let Some(column) = cached.ids(segment)? else { continue };
         let start = after.map_or(Ok(0), |after| first_ord_after(&column, after))?;
+        let visible = hidden.visible(segment);
         let mut docs = Vec::new();
         weight.for_each_no_score(segment, &mut |found| {
-            for &doc in found.iter().filter(|&&doc| !segment.is_deleted(doc)) {
+            for &doc in found.iter().filter(|&&doc| visible.has(doc)) {
                 total += 1;
                 // Documents are in the order of their ids, so the first ones have the first ids.
                 if docs.len() < limit && (start == 0 || column.term_ords(doc).next() >= Some(start)) {

@@ -17,6 +17,16 @@ impl Documents {
         }
     }
 
+    /// Whether it has one.
+    pub fn contains(&self, doc: u32) -> bool {
+        self.0.get((doc / u64::BITS) as usize).is_some_and(|word| word & (1 << (doc % u64::BITS)) != 0)
+    }
+
+    /// Removes all of another set.
+    pub fn remove_all(&mut self, other: &Documents) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
+    }
+
     /// Adds all of another set.
     pub fn add_all(&mut self, other: &[u64]) {
         self.0.iter_mut().zip(other).for_each(|(word, other)| *word |= other);

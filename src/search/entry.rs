@@ -3,7 +3,7 @@
 //! All words go into one field. Titles and the names of capabilities go there several times: their
 //! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::{Map, Value};
 use tantivy::{TantivyDocument, schema::Field, tokenizer::TextAnalyzer};
@@ -11,7 +11,7 @@ use tantivy::{TantivyDocument, schema::Field, tokenizer::TextAnalyzer};
 use super::{
     Entry, FacetField,
     forms::{Access, one_or_many},
-    query::ExactTerm,
+    query::{ExactTerm, lower_case},
     schema::{ExactField, Fields},
     summary::Summary,
     text::{self, Encoded, Words},
@@ -25,7 +25,7 @@ const NAME_WEIGHT: usize = 4;
 const LONGEST_VALUE: usize = 1024;
 /// Values of a facet beyond these are neither filtered by nor counted.
 const MOST_VALUES: usize = 10_000;
-/// How deep data schemas are followed.
+/// How deep data schemas are read.
 const DEEPEST_SCHEMA: usize = 32;
 
 /// The document of an entry, and about how many bytes it has.
@@ -210,8 +210,8 @@ impl<'a> EntryWriter<'a> {
     }
 
     fn add_filters(&mut self, thing: &Map<String, Value>, capabilities: &[td::Capability<'_>], format: Option<&str>) {
+        self.add_values(FacetField::Capability, capabilities.iter().map(td::Capability::key));
         for capability in capabilities {
-            self.add_value(FacetField::Capability, capability.key());
             if let Some(name) = capability.name.filter(|&name| name != capability.key()) {
                 self.add_terms(ExactField::Facet(FacetField::Capability), name);
             }
@@ -270,7 +270,7 @@ impl<'a> EntryWriter<'a> {
     fn add_values<'v>(&mut self, facet: FacetField, values: impl Iterator<Item = &'v str>) {
         let mut added = HashSet::new();
         for value in values.take(MOST_VALUES) {
-            if added.insert(value) {
+            if added.insert(counted_as(facet, value)) {
                 self.add_value(facet, value);
             }
         }
@@ -287,6 +287,14 @@ impl<'a> EntryWriter<'a> {
         if value.len() <= LONGEST_VALUE {
             ExactTerm::for_each_indexed(field, value, |term| self.add(self.fields.exact(field), term));
         }
+    }
+}
+
+/// The form in which values of a facet are counted together: the one that they are compared in.
+pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
+    match facet {
+        FacetField::Type => value.into(),
+        _ => lower_case(value),
     }
 }
 

@@ -4,13 +4,14 @@
 //! numbers of its values.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use tantivy::{Searcher, SegmentReader, columnar::StrColumn, index::SegmentId};
 
-use super::{FacetCount, FacetField, documents::Documents};
+use super::{FacetCount, FacetField, documents::Documents, entry::counted_as};
 
 /// The most values that are counted out of one field.
 const MOST_VALUES: usize = 100;
@@ -36,7 +37,7 @@ impl Columns {
             return Ok(Some(column.clone()));
         }
         let Some(column) = segment.fast_fields().str(field.column())? else { return Ok(None) };
-        let column = Arc::new(Column::read(column, segment.max_doc())?);
+        let column = Arc::new(Column::read(field, column, segment.max_doc())?);
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cached.bytes += column.bytes();
         if cached.bytes > MOST_BYTES {
@@ -52,35 +53,57 @@ impl Columns {
 /// The values of a field in a segment.
 struct Column {
     column: StrColumn,
+    field: FacetField,
     /// By document, where its values end in `numbers`; they begin where those of the document before end.
     ends: Vec<u32>,
     numbers: Vec<u32>,
-    /// The texts of the values by number, where they aren't too many.
-    texts: Option<Vec<Box<str>>>,
+    /// The values by number, where they aren't too many.
+    values: Option<Vec<FacetValue>>,
+}
+
+/// A value as it is written and as it is compared.
+#[derive(Clone)]
+struct FacetValue {
+    written: Box<str>,
+    /// None where it is the same.
+    compared: Option<Box<str>>,
+}
+
+impl FacetValue {
+    fn of(field: FacetField, bytes: &[u8]) -> FacetValue {
+        let written: Box<str> = String::from_utf8_lossy(bytes).into();
+        let compared = match counted_as(field, &written) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(compared) => Some(compared.into()),
+        };
+        FacetValue { written, compared }
+    }
+
+    fn compared(&self) -> &str {
+        self.compared.as_deref().unwrap_or(&self.written)
+    }
 }
 
 impl Column {
-    fn read(column: StrColumn, max_doc: u32) -> tantivy::Result<Column> {
+    fn read(field: FacetField, column: StrColumn, max_doc: u32) -> tantivy::Result<Column> {
         let mut ends = Vec::with_capacity(max_doc as usize);
         let mut numbers = Vec::with_capacity(max_doc as usize);
         for doc in 0..max_doc {
             numbers.extend(column.term_ords(doc).map(|ord| ord as u32));
             ends.push(numbers.len() as u32);
         }
-        let mut texts = None;
+        let mut values = None;
         if column.num_terms() <= MOST_TEXTS {
             let ords: Vec<u64> = (0..column.num_terms() as u64).collect();
-            let mut read: Vec<Box<str>> = Vec::with_capacity(ords.len());
-            column
-                .dictionary()
-                .sorted_ords_to_term_cb(&ords, |value| read.push(String::from_utf8_lossy(value).into()))?;
-            texts = Some(read);
+            let mut read: Vec<FacetValue> = Vec::with_capacity(ords.len());
+            column.dictionary().sorted_ords_to_term_cb(&ords, |value| read.push(FacetValue::of(field, value)))?;
+            values = Some(read);
         }
-        Ok(Column { column, ends, numbers, texts })
+        Ok(Column { column, field, ends, numbers, values })
     }
 
     fn bytes(&self) -> usize {
-        let texts = self.texts.iter().flatten().map(|text| text.len() + size_of::<Box<str>>());
+        let texts = self.values.iter().flatten().map(|value| 2 * value.written.len() + size_of::<FacetValue>());
         (self.ends.len() + self.numbers.len()) * size_of::<u32>() + texts.sum::<usize>()
     }
 
@@ -92,7 +115,7 @@ impl Column {
     }
 
     /// Adds the counts over these documents to the totals.
-    fn count(&self, documents: &Documents, totals: &mut HashMap<String, u64>) -> tantivy::Result<()> {
+    fn count(&self, documents: &Documents, totals: &mut Totals) -> tantivy::Result<()> {
         let mut counts: Vec<u32> = vec![0; self.column.num_terms()];
         documents.for_each(|doc| {
             for &number in self.values(doc) {
@@ -101,49 +124,79 @@ impl Column {
                 }
             }
         });
-        let mut add = |value: &str, count: u32| match totals.get_mut(value) {
-            Some(total) => *total += u64::from(count),
-            None => {
-                totals.insert(value.to_owned(), u64::from(count));
-            }
-        };
-        if let Some(texts) = &self.texts {
-            texts.iter().zip(counts).filter(|&(_, count)| count > 0).for_each(|(text, count)| add(text, count));
+        if let Some(values) = &self.values {
+            values.iter().zip(counts).filter(|&(_, count)| count > 0).for_each(|(value, count)| {
+                totals.add(value, count);
+            });
             return Ok(());
         }
         let (ords, counts): (Vec<u64>, Vec<u32>) = (0..).zip(counts).filter(|&(_, count)| count > 0).unzip();
         let mut counts = counts.into_iter();
         self.column.dictionary().sorted_ords_to_term_cb(&ords, |value| {
-            add(&String::from_utf8_lossy(value), counts.next().unwrap_or_default());
+            totals.add(&FacetValue::of(self.field, value), counts.next().unwrap_or_default());
         })?;
         Ok(())
     }
 }
 
-/// The most frequent values of a field, equally frequent ones in alphabetical order. `documents` are the
-/// matches, segment by segment.
+/// How often each value occurs, and how it is written most often.
+#[derive(Default)]
+struct Totals(HashMap<Box<str>, Total>);
+
+#[derive(Default)]
+struct Total {
+    count: u64,
+    /// How often it is written in each way; most values are written in one.
+    written: Vec<(Box<str>, u64)>,
+}
+
+impl Totals {
+    fn add(&mut self, value: &FacetValue, count: u32) {
+        let count = u64::from(count);
+        let total = match self.0.get_mut(value.compared()) {
+            Some(total) => total,
+            None => self.0.entry(value.compared().into()).or_default(),
+        };
+        total.count += count;
+        match total.written.iter_mut().find(|(written, _)| *written == value.written) {
+            Some((_, counted)) => *counted += count,
+            None => total.written.push((value.written.clone(), count)),
+        }
+    }
+
+    /// The most frequent values, equally frequent ones in alphabetical order.
+    fn most_frequent(self) -> Vec<FacetCount> {
+        let most_written = |total: Total| {
+            let order = |(one, count): &(Box<str>, u64), (other, other_count): &(Box<str>, u64)| {
+                count.cmp(other_count).then_with(|| other.cmp(one))
+            };
+            let (value, _) = total.written.into_iter().max_by(order)?;
+            Some(FacetCount { value: value.into(), count: total.count })
+        };
+        let mut counts: Vec<FacetCount> = self.0.into_values().filter_map(most_written).collect();
+        let order = |a: &FacetCount, b: &FacetCount| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value));
+        if counts.len() > MOST_VALUES {
+            counts.select_nth_unstable_by(MOST_VALUES, order);
+            counts.truncate(MOST_VALUES);
+        }
+        counts.sort_unstable_by(order);
+        counts
+    }
+}
+
+/// The most frequent values of a field. Those that are compared alike are counted together, as what is written
+/// most often. `documents` are the matches, segment by segment.
 pub(super) fn count(
     searcher: &Searcher,
     columns: &Columns,
     documents: &[Documents],
     field: FacetField,
 ) -> tantivy::Result<Vec<FacetCount>> {
-    let mut totals = HashMap::new();
+    let mut totals = Totals::default();
     for (segment, documents) in searcher.segment_readers().iter().zip(documents) {
         if let Some(column) = columns.get(segment, field)? {
             column.count(documents, &mut totals)?;
         }
     }
-    Ok(most_frequent(totals))
-}
-
-fn most_frequent(totals: HashMap<String, u64>) -> Vec<FacetCount> {
-    let mut counts: Vec<FacetCount> = totals.into_iter().map(|(value, count)| FacetCount { value, count }).collect();
-    let order = |a: &FacetCount, b: &FacetCount| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value));
-    if counts.len() > MOST_VALUES {
-        counts.select_nth_unstable_by(MOST_VALUES, order);
-        counts.truncate(MOST_VALUES);
-    }
-    counts.sort_unstable_by(order);
-    counts
+    Ok(totals.most_frequent())
 }

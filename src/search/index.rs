@@ -14,6 +14,7 @@ use super::{
     directory,
     failure::{index_error, is_outside, is_outside_io},
     files::Files,
+    hidden::HiddenIds,
     schema::{self, Fields},
     snapshot::Snapshot,
     text,
@@ -130,19 +131,23 @@ impl Index {
         self.snapshot().position()
     }
 
-    /// As [`Snapshot::search`], on what can be searched now.
+    /// As [`Snapshot::search`], on what can be searched now, with the ids that are hidden.
     ///
     /// # Errors
     /// As [`Snapshot::search`].
-    pub fn search(&self, request: &Request, excluded: &[String]) -> Result<Response> {
-        self.snapshot().search(request, excluded)
+    pub fn search(&self, request: &Request, hidden: &[String]) -> Result<Response> {
+        let snapshot = self.snapshot();
+        let hidden = snapshot.hide(&mut HiddenIds::default(), hidden.iter().map(String::as_str))?;
+        snapshot.search(request, &hidden)
     }
 
-    /// As [`Snapshot::ids`], on what can be searched now.
+    /// As [`Snapshot::ids`], on what can be searched now, with the ids that are hidden.
     ///
     /// # Errors
     /// As [`Snapshot::search`].
-    pub fn ids(&self, query: Option<&str>, filters: &Filters, excluded: &[String]) -> Result<Vec<String>> {
-        self.snapshot().ids(query, filters, excluded)
+    pub fn ids(&self, query: Option<&str>, filters: &Filters, hidden: &[String]) -> Result<Vec<String>> {
+        let snapshot = self.snapshot();
+        let hidden = snapshot.hide(&mut HiddenIds::default(), hidden.iter().map(String::as_str))?;
+        snapshot.ids(query, filters, &hidden)
     }
 }

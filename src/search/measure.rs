@@ -1,15 +1,27 @@
 //! For benchmarks: a search up to where its hits would be read, and the bare tantivy search behind it.
 
+use std::sync::LazyLock;
+
 use tantivy::collector::{Count, TopDocs};
 
 use super::{
-    Index, Request,
+    Entry, Index, Request,
     collect::{self, Page},
+    entry,
     failure::index_error,
+    hidden::Hidden,
     query::{self, Compiled, Spelling},
+    schema,
     snapshot::Snapshot,
 };
 use crate::Result;
+
+/// Makes the document of an entry, and says about how many bytes it has.
+#[doc(hidden)]
+pub fn document_bytes(entry: Entry<'_>) -> Result<usize> {
+    static FIELDS: LazyLock<schema::Fields> = LazyLock::new(|| schema::build().1);
+    Ok(entry::document(&FIELDS, &entry)?.1)
+}
 
 /// One request on one state of the index, compiled.
 #[doc(hidden)]
@@ -39,8 +51,9 @@ impl Measured {
 
     fn collect(&self, compiled: &Compiled) -> Result<(u64, usize)> {
         let page = Page { offset: self.request.offset, limit: self.request.limit, wants_all: false };
-        let matches = collect::collect(self.snapshot.searcher(), self.snapshot.cached(), compiled, page)
-            .map_err(index_error("searching"))?;
+        let matches =
+            collect::collect(self.snapshot.searcher(), self.snapshot.cached(), &Hidden::default(), compiled, page)
+                .map_err(index_error("searching"))?;
         Ok((matches.total, matches.top.len()))
     }
 
@@ -72,5 +85,5 @@ impl Measured {
 
 fn compile(snapshot: &Snapshot, request: &Request) -> Result<Compiled> {
     let clauses = query::parse(request.query.as_deref().unwrap_or_default());
-    query::compile(snapshot.searcher(), snapshot.fields(), &clauses, &request.filters, &[], Spelling::Exact)
+    query::compile(snapshot.searcher(), snapshot.fields(), &clauses, &request.filters, Spelling::Exact)
 }

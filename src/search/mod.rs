@@ -5,8 +5,8 @@
 //! - **In which order**: by BM25 over one field in which titles and names of capabilities count
 //!   several times; words that any request has count little; ties are in the order of ids (`rank`).
 //! - **Filters**: one of the values given for a field, and of every field that is given some.
-//!   Capabilities (by id or name) and types are compared to the letter, all others regardless of
-//!   case. Filters and facets don't change scores; but where a capability is asked for in a range of
+//!   Types are compared to the letter, all others (capabilities by id or name) regardless of
+//!   case, and facets count accordingly. Filters and facets don't change scores; but where a capability is asked for in a range of
 //!   versions (`name@range`), those that have it in the highest come first (`versions`).
 //! - **Totals and facets** are exact, and leave out what has expired (`cached` says why that is cheap).
 //! - **Nothing found**: words that are spelled alike are tried, and said to be so (`suggest`).
@@ -26,6 +26,7 @@ mod facets;
 mod failure;
 mod files;
 mod forms;
+mod hidden;
 mod index;
 #[doc(hidden)]
 pub mod measure;
@@ -43,6 +44,7 @@ mod version_range;
 mod versions;
 mod writer;
 
+pub use hidden::{Hidden, HiddenIds};
 pub use index::Index;
 pub use snapshot::Snapshot;
 pub use writer::IndexWriter;

@@ -1,26 +1,30 @@
-//! Finds the best documents of a segment without looking at all of them.
+//! Finds the best documents of a segment without scoring all of them.
 //!
 //! Segments are sorted by id, so that within one the order of documents is the order of ids: a later
-//! document with the score of the worst kept one never counts, and block-max pruning stays exact.
+//! document with the score of the worst candidate never counts, and block-max pruning stays exact.
 //!
-//! One thing needs care. The scores of three or more terms are added in an order that depends on the
-//! path through the postings, so that equal documents may differ in the last bits. Candidates are
-//! therefore kept a little beyond the limit, and those that score nearly alike are scored again,
-//! with sums that don't depend on the order.
+//! The scores of three or more terms are added in an order that depends on the path through the
+//! postings, so that equal documents may differ in the last bits. Scores are therefore compared, and
+//! returned, in steps that are much larger than that ([`quantized`]).
 
-use std::{cell::OnceCell, cmp::Ordering, collections::BinaryHeap};
+use std::{cmp::Ordering, collections::BinaryHeap};
 
-use tantivy::{
-    DocId, DocSet, Score, Searcher, SegmentReader,
-    query::{EnableScoring, Scorer, Weight},
-};
+use tantivy::{DocId, Score, query::Weight};
 
-use super::query::Compiled;
+use super::hidden::Visible;
 
-/// Scores that differ by no more than this part are compared again.
-const NEARLY: Score = 4e-6;
-/// How many candidates beyond twice the wanted ones are kept before they are compared again.
-const MOST_SPARE: usize = 4096;
+/// The last bits of a score that don't count: what is left differs by about a four-thousandth.
+const UNCERTAIN_BITS: u32 = 12;
+
+/// A score without its last bits.
+pub(super) fn quantized(score: Score) -> Score {
+    Score::from_bits(score.to_bits() & !((1 << UNCERTAIN_BITS) - 1))
+}
+
+/// The highest score that counts as much as this one.
+fn highest_equal(score: Score) -> Score {
+    Score::from_bits(score.to_bits() | ((1 << UNCERTAIN_BITS) - 1))
+}
 
 /// A document that may be one of the best.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,81 +39,27 @@ impl Candidate {
     pub fn order(&self, other: &Candidate) -> Ordering {
         other.score.total_cmp(&self.score).then(self.segment.cmp(&other.segment)).then(self.doc.cmp(&other.doc))
     }
-
-    /// Whether the scores can't be told apart by their last bits.
-    pub fn is_near(&self, other: &Candidate) -> bool {
-        (self.score - other.score).abs() <= NEARLY * self.score.abs().max(other.score.abs())
-    }
-}
-
-/// The weights of the terms of a union, made when they are needed.
-pub(super) struct TermWeights<'a> {
-    searcher: &'a Searcher,
-    compiled: &'a Compiled,
-    scoring: EnableScoring<'a>,
-    weights: OnceCell<Vec<Box<dyn Weight>>>,
-}
-
-impl<'a> TermWeights<'a> {
-    pub fn new(searcher: &'a Searcher, compiled: &'a Compiled, scoring: EnableScoring<'a>) -> TermWeights<'a> {
-        TermWeights { searcher, compiled, scoring, weights: OnceCell::new() }
-    }
-
-    /// Whether scores have to be settled at all.
-    pub fn matter(&self) -> bool {
-        self.compiled.is_order_dependent()
-    }
-
-    /// Scores candidates of one segment, in ascending order, independently of how they were found.
-    pub fn rescore(&self, ord: u32, candidates: &mut [Candidate]) -> tantivy::Result<()> {
-        let segment = self.searcher.segment_reader(ord);
-        let scorers = self.weights()?.iter().map(|term| term.scorer(segment, 1.0));
-        let mut scorers = scorers.collect::<tantivy::Result<Vec<Box<dyn Scorer>>>>()?;
-        for candidate in candidates {
-            // Sums of so few single precision numbers are exact in double precision.
-            let mut sum = 0.0_f64;
-            for scorer in &mut scorers {
-                if scorer.doc() < candidate.doc {
-                    scorer.seek(candidate.doc);
-                }
-                if scorer.doc() == candidate.doc {
-                    sum += f64::from(scorer.score());
-                }
-            }
-            candidate.score = sum as Score;
-        }
-        Ok(())
-    }
-
-    fn weights(&self) -> tantivy::Result<&[Box<dyn Weight>]> {
-        if self.weights.get().is_none() {
-            let weights = self.compiled.term_weights(self.scoring)?;
-            return Ok(self.weights.get_or_init(|| weights));
-        }
-        Ok(self.weights.get().map(Vec::as_slice).unwrap_or_default())
-    }
 }
 
 /// A segment that is searched.
 pub(super) struct Ranking<'a> {
     pub weight: &'a dyn Weight,
-    pub terms: &'a TermWeights<'a>,
-    pub segment: &'a SegmentReader,
+    pub segment: Visible<'a>,
     pub ord: u32,
     pub wanted: usize,
 }
 
 impl Ranking<'_> {
-    /// The candidates that score more than `floor`, among them the best `wanted` ones.
+    /// The best `wanted` documents of those that score more than `floor`.
     pub fn candidates(&self, floor: Score) -> tantivy::Result<Vec<Candidate>> {
-        let mut pool = Pool::new(self, floor);
-        self.weight.for_each_pruning(floor, self.segment, &mut |doc, score| {
-            if !self.segment.is_deleted(doc) {
-                pool.add(doc, score);
+        let mut best = Best::new(self.wanted, floor);
+        self.weight.for_each_pruning(floor, self.segment.reader, &mut |doc, score| {
+            if self.segment.has(doc) {
+                best.add(doc, score);
             }
-            pool.threshold
+            best.threshold
         })?;
-        pool.finish()
+        Ok(best.candidates(self.ord))
     }
 
     /// The same, and the number of all that match, for queries that aren't pruned anyway.
@@ -118,92 +68,88 @@ impl Ranking<'_> {
         floor: Score,
         mut each: impl FnMut(DocId),
     ) -> tantivy::Result<(Vec<Candidate>, u64)> {
-        let mut pool = Pool::new(self, floor);
+        let mut best = Best::new(self.wanted, floor);
         let mut count = 0;
-        self.weight.for_each(self.segment, &mut |doc, score| {
-            if !self.segment.is_deleted(doc) {
+        self.weight.for_each(self.segment.reader, &mut |doc, score| {
+            if self.segment.has(doc) {
                 count += 1;
                 each(doc);
-                if score > pool.threshold {
-                    pool.add(doc, score);
+                if score > best.threshold {
+                    best.add(doc, score);
                 }
             }
         })?;
-        Ok((pool.finish()?, count))
-    }
-
-    /// The score above which a document may still be one of the best.
-    pub fn below(&self, worst: Score) -> Score {
-        if self.terms.matter() { worst - NEARLY * worst.abs() } else { worst }
+        Ok((best.candidates(self.ord), count))
     }
 }
 
-/// The candidates of a segment so far.
-struct Pool<'a> {
-    ranking: &'a Ranking<'a>,
-    candidates: Vec<Candidate>,
-    best: BinaryHeap<Worst>,
-    floor: Score,
+/// The best documents of a segment so far.
+struct Best {
+    wanted: usize,
+    documents: BinaryHeap<Worst>,
+    /// Only higher scores count.
     threshold: Score,
-    shrunk: tantivy::Result<()>,
 }
 
-impl<'a> Pool<'a> {
-    fn new(ranking: &'a Ranking<'a>, floor: Score) -> Pool<'a> {
-        let best = BinaryHeap::with_capacity(ranking.wanted.min(1024) + 1);
-        Pool { ranking, candidates: Vec::new(), best, floor, threshold: floor, shrunk: Ok(()) }
+impl Best {
+    fn new(wanted: usize, floor: Score) -> Best {
+        Best { wanted, documents: BinaryHeap::with_capacity(wanted.min(1024) + 1), threshold: floor }
     }
 
     fn add(&mut self, doc: DocId, score: Score) {
-        let wanted = self.ranking.wanted;
-        self.candidates.push(Candidate { score, segment: self.ranking.ord, doc });
-        self.best.push(Worst(score));
-        if self.best.len() > wanted {
-            self.best.pop();
+        self.documents.push(Worst { score: quantized(score), doc });
+        if self.documents.len() > self.wanted {
+            self.documents.pop();
         }
-        if self.best.len() == wanted {
-            let worst = self.best.peek().map_or(self.floor, |worst| self.ranking.below(worst.0));
-            self.threshold = self.floor.max(worst);
-        }
-        if self.candidates.len() > 2 * wanted + MOST_SPARE && self.shrunk.is_ok() {
-            self.shrunk = self.shrink();
+        if self.documents.len() == self.wanted
+            && let Some(worst) = self.documents.peek()
+        {
+            self.threshold = self.threshold.max(highest_equal(worst.score));
         }
     }
 
-    /// Leaves the wanted ones, even where too many score nearly alike.
-    fn shrink(&mut self) -> tantivy::Result<()> {
-        self.candidates.retain(|candidate| candidate.score >= self.threshold);
-        if self.candidates.len() > 2 * self.ranking.wanted {
-            self.ranking.terms.rescore(self.ranking.ord, &mut self.candidates)?;
-            self.candidates.sort_unstable_by(Candidate::order);
-            self.candidates.truncate(self.ranking.wanted);
-            self.candidates.sort_unstable_by_key(|candidate| candidate.doc);
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> tantivy::Result<Vec<Candidate>> {
-        self.shrunk?;
-        let mut candidates = self.candidates;
-        candidates.retain(|candidate| candidate.score >= self.threshold);
-        Ok(candidates)
+    fn candidates(self, segment: u32) -> Vec<Candidate> {
+        let candidate = |Worst { score, doc }| Candidate { score, segment, doc };
+        self.documents.into_iter().map(candidate).collect()
     }
 }
 
-/// A score; the greatest is the lowest.
+/// A document; the greatest is the worst.
 #[derive(PartialEq)]
-struct Worst(Score);
+struct Worst {
+    score: Score,
+    doc: DocId,
+}
 
 impl Eq for Worst {}
 
 impl Ord for Worst {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.0.total_cmp(&self.0)
+        other.score.total_cmp(&self.score).then(self.doc.cmp(&other.doc))
     }
 }
 
 impl PartialOrd for Worst {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_scores_that_differ_in_their_last_bits_the_first_document_counts() {
+        let mut best = Best::new(2, Score::MIN);
+        let score = 20.0_f32;
+        [(0, score), (1, score.next_up()), (2, score.next_up().next_up()), (3, 10.0)]
+            .into_iter()
+            .filter(|&(_, score)| score > 0.0)
+            .for_each(|(doc, score)| best.add(doc, score));
+        let mut found: Vec<DocId> = best.candidates(0).into_iter().map(|candidate| candidate.doc).collect();
+        found.sort_unstable();
+        assert_eq!(found, [0, 1]);
+        assert!(quantized(20.0) < quantized(20.1));
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn build() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// Sorted by id, so that equal scores come in the order of ids without looking at them.
+/// Sorted by id, so that equal scores come in the order of ids without reading them.
 pub(super) fn settings() -> IndexSettings {
     IndexSettings {
         sort_by_field: Some(IndexSortByField { field: ID.into(), order: Order::Asc }),

@@ -10,6 +10,7 @@ use super::{
     collect::{self, Matches, Page},
     facets,
     failure::index_error,
+    hidden::{Hidden, HiddenIds},
     query::{self, Compiled, Spelling},
     schema::Fields,
     snippet::{self, Highlights},
@@ -54,28 +55,37 @@ impl Snapshot {
         &self.cached
     }
 
-    /// Searches; `excluded` are ids that the index still has and that must not be found.
+    /// Hides more ids in this state of an index, which is the same or a later one than those before with these
+    /// `hidden` ids, and returns the documents that are hidden in it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn hide<'i>(&self, hidden: &mut HiddenIds, ids: impl IntoIterator<Item = &'i str>) -> Result<Hidden> {
+        hidden.hide(&self.searcher, self.fields.id, ids)
+    }
+
+    /// Searches; `hidden` is what the index still has and nobody may find.
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond
     /// [`MAX_DEPTH`], [`crate::Error::InvalidQuery`] for a range of versions that can't be read,
     /// [`crate::Error::Index`].
-    pub fn search(&self, request: &Request, excluded: &[String]) -> Result<Response> {
+    pub fn search(&self, request: &Request, hidden: &Hidden) -> Result<Response> {
         let limit = request.limit.min(MAX_LIMIT);
         check_query(request.query.as_deref())?;
         if request.offset.saturating_add(limit) > MAX_DEPTH {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
         let page = Page { offset: request.offset, limit, wants_all: !request.facets.is_empty() };
-        Search { snapshot: self, request, page, excluded }.run()
+        Search { snapshot: self, request, page, hidden }.run()
     }
 
     /// The ids of all Things that pass the filters (and match the query), ascending.
     ///
     /// # Errors
     /// As [`Snapshot::search`].
-    pub fn ids(&self, query: Option<&str>, filters: &Filters, excluded: &[String]) -> Result<Vec<String>> {
-        Ok(self.ids_after(query, filters, excluded, None, usize::MAX)?.1)
+    pub fn ids(&self, query: Option<&str>, filters: &Filters, hidden: &Hidden) -> Result<Vec<String>> {
+        Ok(self.ids_after(query, filters, hidden, None, usize::MAX)?.1)
     }
 
     /// How many Things pass the filters (and match the query), and the first `limit` of their ids after
@@ -87,14 +97,14 @@ impl Snapshot {
         &self,
         query: Option<&str>,
         filters: &Filters,
-        excluded: &[String],
+        hidden: &Hidden,
         after: Option<&str>,
         limit: usize,
     ) -> Result<(u64, Vec<String>)> {
         check_query(query)?;
         let clauses = query::parse(query.unwrap_or_default());
-        let compiled = query::compile(&self.searcher, &self.fields, &clauses, filters, excluded, Spelling::Exact)?;
-        let found = collect::ids(&self.searcher, &self.cached, compiled.query.as_ref(), after, limit);
+        let compiled = query::compile(&self.searcher, &self.fields, &clauses, filters, Spelling::Exact)?;
+        let found = collect::ids(&self.searcher, &self.cached, hidden, compiled.query.as_ref(), after, limit);
         found.map_err(index_error("listing ids"))
     }
 }
@@ -111,7 +121,7 @@ struct Search<'a> {
     snapshot: &'a Snapshot,
     request: &'a Request,
     page: Page,
-    excluded: &'a [String],
+    hidden: &'a Hidden,
 }
 
 impl Search<'_> {
@@ -129,18 +139,11 @@ impl Search<'_> {
     }
 
     fn compile(&self, clauses: &[query::Clause], spelling: Spelling) -> Result<Compiled> {
-        query::compile(
-            &self.snapshot.searcher,
-            &self.snapshot.fields,
-            clauses,
-            &self.request.filters,
-            self.excluded,
-            spelling,
-        )
+        query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.request.filters, spelling)
     }
 
     fn collect(&self, compiled: &Compiled) -> Result<Matches> {
-        collect::collect(&self.snapshot.searcher, &self.snapshot.cached, compiled, self.page)
+        collect::collect(&self.snapshot.searcher, &self.snapshot.cached, self.hidden, compiled, self.page)
             .map_err(index_error("searching"))
     }
 

@@ -7,7 +7,7 @@ use tantivy::{
     schema::Field,
 };
 
-use super::{cached::Cached, documents::Documents};
+use super::{cached::Cached, documents::Documents, hidden::Hidden};
 
 /// The terms of a union, and where each segment has them.
 pub(super) struct Union<'a> {
@@ -30,14 +30,15 @@ impl<'a> Union<'a> {
     }
 
     /// How many documents have one of the terms.
-    pub fn count(&self, cached: &Cached) -> tantivy::Result<u64> {
-        let counts = self.segments().map(|(segment, found)| cached.count(segment, self.present(found)));
+    pub fn count(&self, cached: &Cached, hidden: &Hidden) -> tantivy::Result<u64> {
+        let counts = self.segments().map(|(segment, found)| cached.count(hidden.visible(segment), self.present(found)));
         counts.sum()
     }
 
     /// The documents that have one of the terms, segment by segment.
-    pub fn documents(&self, cached: &Cached) -> tantivy::Result<Vec<Documents>> {
-        self.segments().map(|(segment, found)| cached.union(segment, self.present(found))).collect()
+    pub fn documents(&self, cached: &Cached, hidden: &Hidden) -> tantivy::Result<Vec<Documents>> {
+        let of_segment = |(segment, found)| cached.union(hidden.visible(segment), self.present(found));
+        self.segments().map(of_segment).collect()
     }
 
     fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &[Option<TermInfo>])> {

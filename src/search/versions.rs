@@ -12,19 +12,19 @@ use tantivy::{
     schema::{Field, IndexRecordOption},
 };
 
-use super::version_range::Range;
+use super::{query::lower_case, version_range::Range};
 use crate::{Error, Result, td::semantic_version};
 
 /// The tenant of a Thing that names none.
 pub(super) const ANY_TENANT: &str = "*";
 /// Between name and version. After a name that has it itself, no version can be read.
 const SEPARATOR: char = '\u{0}';
-/// The most versions of one name that are looked at.
+/// The most versions of one name that are read.
 const MOST_VERSIONS: usize = 10_000;
 
-/// What a capability in a version is indexed as.
+/// What a capability in a version is indexed as: its name regardless of case.
 pub(super) fn term(name: &str, version: &str) -> String {
-    format!("{name}{SEPARATOR}{version}")
+    format!("{}{SEPARATOR}{version}", lower_case(name))
 }
 
 /// A capability in a range of versions.
@@ -58,10 +58,10 @@ impl<'a> Ranged<'a> {
         for segment in searcher.segment_readers() {
             let inverted_index = segment.inverted_index(field)?;
             let mut terms = inverted_index.terms().range().ge(from.as_bytes()).into_stream()?;
-            let mut looked_at = 0;
-            while looked_at < MOST_VERSIONS && terms.advance() {
+            let mut checked = 0;
+            while checked < MOST_VERSIONS && terms.advance() {
                 let Some(version) = terms.key().strip_prefix(from.as_bytes()) else { break };
-                looked_at += 1;
+                checked += 1;
                 let Ok(text) = std::str::from_utf8(version) else { continue };
                 let Some(version) = semantic_version(text) else { continue };
                 if self.range.contains(&version) {

@@ -72,11 +72,13 @@ struct Expired {
     keys: BTreeSet<IVec>,
     /// The first key that wasn't scanned yet.
     next: IVec,
+    /// The ids of all keys, once somebody asked for them.
+    ids: Option<Arc<[String]>>,
 }
 
 impl Expiries {
     pub fn new(tree: Arc<Tree>, grace: Grace) -> Expiries {
-        let expired = Expired { keys: BTreeSet::new(), next: IVec::from(layout::DUE) };
+        let expired = Expired { keys: BTreeSet::new(), next: IVec::from(layout::DUE), ids: None };
         Expiries { tree, grace, expired: Mutex::new(expired) }
     }
 
@@ -98,6 +100,22 @@ impl Expiries {
         keys.map(|key| layout::id_of_due_key(key).map(str::to_owned)).collect()
     }
 
+    /// See [`super::Store::all_expired`].
+    pub fn all_expired(&self, now: Timestamp) -> Result<Arc<[String]>> {
+        while self.scan_on(&mut self.lock(), now)? {}
+        let mut expired = self.lock();
+        let end = layout::after_due(now);
+        let is_all = expired.keys.last().is_none_or(|last| *last < end);
+        if let Some(ids) = expired.ids.clone().filter(|_| is_all) {
+            return Ok(ids);
+        }
+        let keys = expired.keys.range(..end);
+        let ids: Arc<[String]> =
+            keys.map(|key| layout::id_of_due_key(key).map(str::to_owned)).collect::<Result<Vec<_>>>()?.into();
+        expired.ids = is_all.then(|| ids.clone());
+        Ok(ids)
+    }
+
     /// How many have expired; fewer than there are where very many have just done so. `records` is read with it.
     pub fn count(&self, now: Timestamp, records: impl FnOnce() -> u64) -> Result<(usize, u64)> {
         let mut expired = self.lock();
@@ -113,10 +131,12 @@ impl Expiries {
         let mut expired = self.lock();
         show();
         for (key, is_there) in moved {
-            if !is_there {
-                expired.keys.remove(&key);
-            } else if key < expired.next {
-                expired.keys.insert(key);
+            let is_changed = match is_there {
+                false => expired.keys.remove(&key),
+                true => key < expired.next && expired.keys.insert(key),
+            };
+            if is_changed {
+                expired.ids = None;
             }
         }
     }
@@ -137,6 +157,7 @@ impl Expiries {
             // What has a grace moves to a later key once that is in the tree.
             if pending.is_none() || self.of(layout::id_of_due_key(&key)?)?.is_due(now) {
                 expired.keys.insert(key);
+                expired.ids = None;
             }
         }
         expired.next = stopped_at.as_ref().map_or(end, |last| layout::key_after(last));

@@ -210,6 +210,15 @@ impl Store {
         self.view.expiries.expired(now, limit)
     }
 
+    /// All ids that have expired and aren't purged yet, the longest expired first. It is the same list as long as
+    /// none comes or goes.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn all_expired(&self, now: Timestamp) -> Result<Arc<[String]>> {
+        self.view.expiries.all_expired(now)
+    }
+
     /// At most `limit` changes after `since`, none beyond the durable end; fewer where they are large.
     ///
     /// # Errors

@@ -50,6 +50,8 @@ fn each_filter_finds_its_things() {
     assert_eq!(filters(Filters { capability: one(&["billing"]), ..Filters::default() }), ["urn:a"], "by name");
     assert_eq!(filters(Filters { capability: one(&["urn:cap:bill"]), ..Filters::default() }), ["urn:a"], "by id");
     assert_eq!(filters(Filters { capability: one(&["measure"]), ..Filters::default() }), ["urn:b"], "by action");
+    assert_eq!(filters(Filters { capability: one(&["MEASURE"]), ..Filters::default() }), ["urn:b"], "in any case");
+    assert_eq!(filters(Filters { capability: one(&["urn:CAP:bill"]), ..Filters::default() }), ["urn:a"], "in any case");
     assert_eq!(filters(Filters { type_: one(&["saref:Sensor"]), ..Filters::default() }), ["urn:b"]);
     assert_eq!(filters(Filters { type_: one(&["lmos:Tool"]), ..Filters::default() }), ["urn:c"]);
     assert_eq!(filters(Filters { tag: one(&["finance"]), ..Filters::default() }), ["urn:a", "urn:b"]);
@@ -93,10 +95,26 @@ fn facets_count_all_matches() {
     assert_eq!(counts(FacetField::Vendor), [("Acme".to_owned(), 2), ("Beta".to_owned(), 1)]);
     assert_eq!(
         counts(FacetField::Tag),
-        [("Finance".to_owned(), 1), ("finance".to_owned(), 1), ("money".to_owned(), 1)]
+        [("Finance".to_owned(), 2), ("money".to_owned(), 1)],
+        "what a filter takes as the same is counted together"
     );
     assert_eq!(counts(FacetField::Protocol), [("http".to_owned(), 1), ("mqtt".to_owned(), 1)]);
     assert_eq!(counts(FacetField::Capability), [("measure".to_owned(), 1), ("urn:cap:bill".to_owned(), 1)]);
+}
+
+#[test]
+fn facets_count_spellings_of_a_value_together() {
+    let named = |id: &str, name: &str, vendor: &str| {
+        agent(id, json!({"lmos:capabilities": [{"name": name}], "lmos:metadata": {"lmos:vendor": vendor}}))
+    };
+    let mut index = TestIndex::with(&[named("urn:a", "payBill", "ACME"), named("urn:b", "paybill", "Acme")]);
+    index.put(&named("urn:c", "payBill", "Acme"));
+    index.commit();
+    let facets = vec![FacetField::Capability, FacetField::Vendor];
+    let response = index.search(&Request { facets, ..request("") });
+    let count = |value: &str| vec![FacetCount { value: value.to_owned(), count: 3 }];
+    assert_eq!(response.facets[&FacetField::Capability], count("payBill"));
+    assert_eq!(response.facets[&FacetField::Vendor], count("Acme"));
 }
 
 #[test]

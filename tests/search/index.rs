@@ -4,7 +4,7 @@ use std::fs;
 
 use agentdex::{
     Error,
-    search::{Entry, Filters, Index, Request},
+    search::{Entry, FacetField, Filters, Index, Request},
 };
 use serde_json::json;
 
@@ -172,5 +172,44 @@ fn an_agent_is_found_by_its_own_tools_and_its_model() {
     }
     for query in ["destination", "itinerary"] {
         assert_eq!(index.found(query), ["urn:b"], "{query}");
+    }
+}
+
+/// Whatever kind of query it is, and whichever way its total is taken.
+#[test]
+fn what_is_hidden_is_neither_found_nor_counted() {
+    let mut index = TestIndex::new();
+    for n in 0..200 {
+        let text = if n % 2 == 0 { "alpha beta" } else { "alpha" };
+        index.put(&extended(
+            thing(&format!("urn:{n:03}"), "Numbers", text),
+            json!({"lmos:metadata": {"lmos:vendor": "Acme"}}),
+        ));
+        if n == 120 {
+            index.commit();
+        }
+    }
+    index.commit();
+    let hidden: Vec<String> = (0..200).filter(|n| n % 4 == 0).map(|n| format!("urn:{n:03}")).collect();
+    for (query, total) in [
+        ("", 150),
+        ("alpha", 150),
+        ("beta", 50),
+        ("alpha beta", 150),
+        ("\"alpha beta\"", 50),
+        ("+alpha -beta", 100),
+        ("vendor:acme", 150),
+    ] {
+        for facets in [Vec::new(), vec![FacetField::Vendor]] {
+            let request = Request { facets: facets.clone(), limit: 1000, ..request(query) };
+            let response = index.index.search(&request, &hidden).expect("an answer");
+            assert_eq!((response.total, response.hits.len() as u64), (total, total), "{query}");
+            assert!(response.hits.iter().all(|hit| !hidden.contains(&hit.id)), "{query}");
+            if !facets.is_empty() {
+                assert_eq!(response.facets[&FacetField::Vendor][0].count, total, "{query}");
+            }
+        }
+        let ids = index.index.ids(Some(query), &Filters::default(), &hidden).expect("ids");
+        assert_eq!(ids.len() as u64, total, "{query}");
     }
 }

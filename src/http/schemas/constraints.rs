@@ -11,11 +11,8 @@ use utoipa::{
 };
 
 use crate::{
-    ChangeKind,
-    convert::Format,
-    http::{parameters::LARGEST_NUMBER, search::FACETS},
-    registry::tracked_sources::SourceStatus,
-    signature,
+    ChangeKind, convert::Format, http::parameters::LARGEST_NUMBER, registry::tracked_sources::SourceStatus,
+    search::FacetField, signature,
 };
 
 /// Writes the constraints into the document.
@@ -65,7 +62,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("status", _) => list(one_of(&[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))),
         ("signature", _) => list(one_of(&signature::Status::ALL.map(signature::Status::name))),
         ("facets", _) => {
-            let names = FACETS.map(|(name, _)| name).join("|");
+            let names = FacetField::ALL.map(FacetField::name).join("|");
             list(matching(&format!("^({names})(,({names}))*$")))
         }
         _ => return None,

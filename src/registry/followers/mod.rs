@@ -19,7 +19,7 @@ pub use self::follower::{FollowerState, FollowerStatus};
 use self::{follower::Follower, runner::Runner};
 pub(super) use self::{
     runner::Shared,
-    search::{Search, SearchFollower, View},
+    search::{Search, SearchFollower, Visible},
     waiting::Waited,
 };
 use super::thread::spawn;

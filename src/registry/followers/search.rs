@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     change::{Change, Position, Seq, Timestamp},
-    search::{Entry, Index, IndexWriter, Snapshot},
+    search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Snapshot},
     store::{Record, Store},
 };
 
@@ -30,15 +30,24 @@ pub(in crate::registry) struct Search {
 struct Shown {
     snapshot: Option<Snapshot>,
     unseen: Unseen,
+    hidden: HiddenIds,
+    /// The expired ids that `hidden` has.
+    expired: Option<Arc<[String]>>,
 }
 
-/// An index at one moment.
-pub(in crate::registry) struct View {
+/// What searches find in an index at one moment.
+pub(in crate::registry) struct Visible {
     pub snapshot: Snapshot,
     /// The last change that the index shows.
     pub seq: Seq,
-    /// Ids that the index has and that were deleted since.
-    pub deleted: Arc<[String]>,
+    /// What the index has and nobody may find.
+    pub hidden: Hidden,
+}
+
+/// How far an index is.
+pub(in crate::registry) struct Freshness {
+    /// The last change that the index shows.
+    pub seq: Seq,
     /// The last change that has been missing for longer than it may.
     pub overdue: Option<Seq>,
 }
@@ -48,17 +57,32 @@ impl Search {
         Arc::new(Search { store, shown: Mutex::default() })
     }
 
-    /// What can be searched, and what is missing there for longer than `age`; none where nothing can.
+    /// Up to where the index goes, and what is missing there for longer than `age`; none where nothing can be
+    /// searched.
     ///
     /// # Errors
     /// [`Error::Store`]
-    pub(in crate::registry) fn view(&self, age: Duration) -> Result<Option<View>> {
+    pub(in crate::registry) fn freshness(&self, age: Duration) -> Result<Option<Freshness>> {
         let mut shown = self.lock();
         shown.read_on(&self.store)?;
-        let Shown { snapshot: Some(snapshot), unseen } = &mut *shown else { return Ok(None) };
-        let seq = seq(snapshot);
-        let overdue = unseen.older_than(age, Timestamp::now());
-        Ok(Some(View { snapshot: snapshot.clone(), seq, deleted: unseen.deleted(), overdue }))
+        let Shown { snapshot: Some(snapshot), unseen, .. } = &mut *shown else { return Ok(None) };
+        Ok(Some(Freshness { seq: seq(snapshot), overdue: unseen.older_than(age, Timestamp::now()) }))
+    }
+
+    /// What can be searched, without what was deleted since and what has expired; none where nothing can be.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Index`]
+    pub(in crate::registry) fn visible(&self, expired: &Arc<[String]>) -> Result<Option<Visible>> {
+        let mut shown = self.lock();
+        shown.read_on(&self.store)?;
+        let Shown { snapshot: Some(snapshot), unseen, hidden, expired: known } = &mut *shown else { return Ok(None) };
+        let newly_expired = known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, expired)).then_some(expired);
+        let ids = unseen.newly_deleted().iter().chain(newly_expired.into_iter().flat_map(|expired| expired.iter()));
+        let hidden = snapshot.hide(hidden, ids.map(String::as_str))?;
+        unseen.clear_newly_deleted();
+        *known = Some(expired.clone());
+        Ok(Some(Visible { snapshot: snapshot.clone(), seq: seq(snapshot), hidden }))
     }
 
     fn read_on(&self) -> Result<()> {
@@ -71,9 +95,16 @@ impl Search {
         let mut shown = self.lock();
         let before = shown.snapshot.replace(snapshot).map(|before| seq(&before));
         match before {
-            Some(before) if before <= position => shown.unseen.shown(position),
-            _ => shown.unseen = Unseen::after(position),
+            Some(before) if before <= position => {
+                shown.unseen.shown(position);
+                shown.hidden.clear();
+            }
+            _ => {
+                shown.unseen = Unseen::after(position);
+                shown.hidden = HiddenIds::default();
+            }
         }
+        shown.expired = None;
     }
 
     fn lock(&self) -> MutexGuard<'_, Shown> {

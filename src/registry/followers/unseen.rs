@@ -3,7 +3,6 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::Arc,
     time::Duration,
 };
 
@@ -25,8 +24,8 @@ pub(super) struct Unseen {
     deleted: HashMap<String, Seq>,
     /// The last change of what was read together, and when the first of it was made.
     runs: VecDeque<(Seq, Timestamp)>,
-    /// The keys of `deleted`, as searches need them.
-    ids: Option<Arc<[String]>>,
+    /// Those of them that searches don't know yet.
+    newly_deleted: Vec<String>,
 }
 
 impl Unseen {
@@ -54,27 +53,28 @@ impl Unseen {
     fn add(&mut self, change: &Change) {
         if change.kind == ChangeKind::Deleted {
             self.deleted.insert(change.id.clone(), change.seq);
-            self.ids = None;
+            self.newly_deleted.push(change.id.clone());
         }
     }
 
-    /// The index shows everything up to `position`.
+    /// The index shows everything up to `position`. Of what is still deleted beyond it, searches know nothing.
     pub fn shown(&mut self, position: Seq) {
-        let before = self.deleted.len();
         self.deleted.retain(|_, seq| *seq > position);
-        if self.deleted.len() < before {
-            self.ids = None;
-        }
+        self.newly_deleted = self.deleted.keys().cloned().collect();
         while self.runs.front().is_some_and(|(last, _)| *last <= position) {
             self.runs.pop_front();
         }
         self.read = self.read.max(position);
     }
 
-    /// The ids that were deleted.
-    pub fn deleted(&mut self) -> Arc<[String]> {
-        let deleted = &self.deleted;
-        self.ids.get_or_insert_with(|| deleted.keys().cloned().collect()).clone()
+    /// Ids that were deleted since [`Unseen::clear_newly_deleted`].
+    pub fn newly_deleted(&self) -> &[String] {
+        &self.newly_deleted
+    }
+
+    /// Searches know what was deleted so far.
+    pub fn clear_newly_deleted(&mut self) {
+        self.newly_deleted.clear();
     }
 
     /// The last change that is unseen for longer than `age`, or was made together with one.
@@ -112,10 +112,11 @@ mod tests {
         for (seq, kind) in [(2, ChangeKind::Deleted), (3, ChangeKind::Created), (4, ChangeKind::Deleted)] {
             unseen.add(&change(seq, kind, "urn:a"));
         }
+        unseen.clear_newly_deleted();
         unseen.shown(Seq(3));
-        assert_eq!(*unseen.deleted(), ["urn:a".to_owned()]);
+        assert_eq!(unseen.newly_deleted(), ["urn:a".to_owned()]);
         unseen.shown(Seq(4));
-        assert!(unseen.deleted().is_empty());
+        assert!(unseen.newly_deleted().is_empty());
     }
 
     #[test]

@@ -7,10 +7,7 @@ use std::collections::HashSet;
 
 use tantivy::{
     Score, Searcher, Term,
-    query::{
-        AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, EnableScoring, Occur as Occurrence, Query, TermQuery,
-        TermSetQuery, Weight,
-    },
+    query::{AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, Occur as Occurrence, Query, TermQuery, TermSetQuery},
     schema::{Field, IndexRecordOption},
 };
 
@@ -45,26 +42,12 @@ pub(in crate::search) struct Compiled {
     pub versions: Option<Versions>,
 }
 
-impl Compiled {
-    /// Whether the last bits of a score depend on the order in which its terms are added.
-    pub fn is_order_dependent(&self) -> bool {
-        self.union.as_ref().is_some_and(|terms| terms.len() > 2)
-    }
-
-    /// The weights of the terms of a union.
-    pub fn term_weights(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Vec<Box<dyn Weight>>> {
-        let terms = self.union.as_deref().unwrap_or_default().iter();
-        terms.map(|(term, boost)| term_query(term.clone(), *boost).weight(scoring)).collect()
-    }
-}
-
-/// Compiles clauses and filters; `expired` ids don't match.
+/// Compiles clauses and filters.
 pub(in crate::search) fn compile(
     searcher: &Searcher,
     fields: &Fields,
     clauses: &[Clause],
     filters: &Filters,
-    expired: &[String],
     spelling: Spelling,
 ) -> Result<Compiled> {
     let mut compiler = Compiler::new(searcher, fields, spelling);
@@ -85,10 +68,6 @@ pub(in crate::search) fn compile(
         let any = ANY_TENANT.to_owned();
         let tenants: Vec<String> = filters.tenant.iter().cloned().chain([any]).collect();
         compiler.restrict(ExactField::Tenant, &tenants);
-    }
-    if !expired.is_empty() {
-        let ids = expired.iter().map(|id| Term::from_field_text(fields.id, id));
-        compiler.nots.push(Box::new(TermSetQuery::new(ids)));
     }
     Ok(compiler.finish())
 }

@@ -7,15 +7,14 @@ use crate::search::{FacetField, forms, schema::ExactField};
 /// The namespace of LMOS terms, as agents write it, with and without a separator.
 const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
 
-/// How the values of exact fields are compared: capabilities and types to the letter, the others
-/// regardless of case; LMOS types in their short form, protocols without the `s` of their secure form.
+/// How the values of exact fields are compared: types to the letter, the others regardless of case; LMOS
+/// types in their short form, protocols without the `s` of their secure form.
 pub(in crate::search) struct ExactTerm;
 
 impl ExactTerm {
     /// Hands on the terms that a value of a Thing is found by.
     pub fn for_each_indexed(field: ExactField, value: &str, mut add: impl FnMut(&str)) {
         match field {
-            ExactField::Facet(FacetField::Capability) | ExactField::CapabilityVersion => add(value),
             ExactField::Facet(FacetField::Type) => {
                 add(value);
                 if let Some(name) = lmos_name(value) {
@@ -24,6 +23,7 @@ impl ExactTerm {
                 }
             }
             ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => add(&lower_case(value)),
+            ExactField::CapabilityVersion => add(value),
             ExactField::Language => {
                 let tag = lower_case(value);
                 if let Some((primary, _)) = tag.split_once('-') {
@@ -37,7 +37,7 @@ impl ExactTerm {
     /// The term that a value of a query is looked up as.
     pub fn searched(field: ExactField, value: &str) -> String {
         match field {
-            ExactField::Facet(FacetField::Capability) | ExactField::CapabilityVersion => value.to_owned(),
+            ExactField::CapabilityVersion => value.to_owned(),
             ExactField::Facet(FacetField::Type) => lmos_name(value)
                 .filter(|_| value.contains(':'))
                 .map_or_else(|| value.to_owned(), |name| format!("lmos:{name}")),
@@ -49,7 +49,8 @@ impl ExactTerm {
     }
 }
 
-fn lower_case(value: &str) -> Cow<'_, str> {
+/// A value in lower case.
+pub(in crate::search) fn lower_case(value: &str) -> Cow<'_, str> {
     match value.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         true => value.into(),
         false => value.to_lowercase().into(),
@@ -98,6 +99,13 @@ mod tests {
             ExactTerm::searched(ExactField::Facet(FacetField::Vendor), "Deutsche Telekom AG"),
             "deutsche telekom ag"
         );
+    }
+
+    #[test]
+    fn case_of_a_capability_does_not_matter() {
+        let field = ExactField::Facet(FacetField::Capability);
+        assert_eq!(indexed(field, "payBill"), ["paybill"]);
+        assert_eq!(ExactTerm::searched(field, "PAYBILL"), "paybill");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | `-weather` | must not be there |
 //! | `weath*` | words that begin so |
 //! | `title:weather`, `description:"long range"` | words of that part alone |
-//! | `vendor:acme`, `-tag:beta`, `type:lmos:*` | as the filter of that name; `id` and `language` besides |
+//! | `vendor:acme`, `-tag:beta`, `type:lmos:*` | as the filter of that name; `id` and `language` too |
 //!
 //! A field of exact values restricts, as its filter does: one of those named within a field, and of
 //! each field. Words beside it stay required. Ranges of versions (`billing@^1.2`) are for the filter
@@ -22,7 +22,7 @@ mod parse;
 mod words;
 
 pub(super) use compile::{Compiled, compile};
-pub(super) use exact::ExactTerm;
+pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use parse::parse;
 pub(super) use words::Spelling;
 

@@ -23,7 +23,7 @@ const ID_SCORE: Score = 100.0;
 const COMMON_WORD_WEIGHT: Score = 0.2;
 
 /// Words that say how something is asked rather than what. They match like others, but count little:
-/// "can you find me a flight" is about flights.
+/// "can you find me a hotel" is about hotels.
 static COMMON_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     const PRONOUNS: &str = "i me my mine we us our ours you your yours he him his she her hers they them it its one \
         myself yourself itself someone something anyone anything everything some any all both each few more most other \

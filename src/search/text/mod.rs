@@ -1,7 +1,7 @@
 //! How text becomes words: the same in the index, in queries and in snippets.
 //!
 //! Words end where neither letter nor digit follows. Names are taken apart at `camelCase`, at
-//! `_` and `-`, and between letters and digits; besides its parts, the whole of such a name is a
+//! `_` and `-`, and between letters and digits; beside its parts, the whole of such a name is a
 //! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet.
 //! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems.
 

@@ -1,0 +1,115 @@
+//! What an index still has and nobody may find: Things that have expired or were removed since it was
+//! committed.
+//!
+//! Each id is looked up once in each segment, whoever searches and however often.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use tantivy::{
+    DocId, Searcher, SegmentReader, Term,
+    index::SegmentId,
+    schema::{Field, IndexRecordOption},
+};
+
+use super::{documents::Documents, failure::index_error};
+use crate::Result;
+
+/// Documents that aren't found, by segment.
+#[derive(Clone, Default)]
+pub struct Hidden(Arc<HashMap<SegmentId, Documents>>);
+
+impl Hidden {
+    /// The part of a segment that is found.
+    pub(super) fn visible<'a>(&'a self, reader: &'a SegmentReader) -> Visible<'a> {
+        Visible { reader, hidden: self.0.get(&reader.segment_id()) }
+    }
+}
+
+/// The documents of a segment that are found.
+#[derive(Clone, Copy)]
+pub(super) struct Visible<'a> {
+    pub reader: &'a SegmentReader,
+    hidden: Option<&'a Documents>,
+}
+
+impl Visible<'_> {
+    /// Whether a document is found.
+    pub fn has(&self, doc: DocId) -> bool {
+        !self.reader.is_deleted(doc) && !self.hidden.is_some_and(|hidden| hidden.contains(doc))
+    }
+
+    /// Whether no document is hidden.
+    pub fn is_whole(&self) -> bool {
+        self.hidden.is_none()
+    }
+
+    /// Takes hidden documents out of a set.
+    pub fn restrict(&self, documents: &mut Documents) {
+        if let Some(hidden) = self.hidden {
+            documents.remove_all(hidden);
+        }
+    }
+}
+
+/// Ids that are hidden, and where the segments of an index have them.
+#[derive(Default)]
+pub struct HiddenIds {
+    ids: HashSet<Box<str>>,
+    segments: HashSet<SegmentId>,
+    documents: Hidden,
+}
+
+impl HiddenIds {
+    /// Forgets the ids, for a later state of the same index. Documents that they were found to be stay hidden:
+    /// the later state has deleted them in the segments that it shares with the state before.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+    }
+
+    /// See [`super::Snapshot::hide`].
+    pub(super) fn hide<'i>(
+        &mut self,
+        searcher: &Searcher,
+        id: Field,
+        ids: impl IntoIterator<Item = &'i str>,
+    ) -> Result<Hidden> {
+        let new: Vec<Box<str>> = ids.into_iter().filter(|id| !self.ids.contains(*id)).map(Box::from).collect();
+        let segments = searcher.segment_readers();
+        let is_known = segments.iter().all(|segment| self.segments.contains(&segment.segment_id()));
+        if is_known && new.is_empty() {
+            return Ok(self.documents.clone());
+        }
+        let documents = Arc::make_mut(&mut self.documents.0);
+        let current: HashSet<SegmentId> = segments.iter().map(SegmentReader::segment_id).collect();
+        documents.retain(|segment, _| current.contains(segment));
+        for segment in segments {
+            let of_segment = |text: &str| -> tantivy::Result<Option<DocId>> {
+                let term = Term::from_field_text(id, text);
+                let postings = segment.inverted_index(term.field())?.read_postings(&term, IndexRecordOption::Basic)?;
+                Ok(postings.and_then(|postings| living(segment, postings)))
+            };
+            let known = self.segments.contains(&segment.segment_id());
+            for id in self.ids.iter().filter(|_| !known).chain(&new) {
+                if let Some(doc) = of_segment(id).map_err(index_error("looking up what is hidden"))? {
+                    let hidden = documents.entry(segment.segment_id());
+                    hidden.or_insert_with(|| Documents::none_of(segment.max_doc())).add(doc);
+                }
+            }
+        }
+        self.segments = current;
+        self.ids.extend(new);
+        Ok(self.documents.clone())
+    }
+}
+
+/// The one document that isn't deleted.
+fn living(segment: &SegmentReader, mut postings: impl tantivy::DocSet) -> Option<DocId> {
+    let mut doc = postings.doc();
+    while doc != tantivy::TERMINATED && segment.is_deleted(doc) {
+        doc = postings.advance();
+    }
+    (doc != tantivy::TERMINATED).then_some(doc)
+}
