@@ -5,12 +5,12 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use serde_json::{Map, Value};
 use tantivy::{TantivyDocument, schema::Field, tokenizer::TextAnalyzer};
 
 use super::{
     Entry, FacetField,
-    forms::{Access, one_or_many},
+    forms::Access,
+    node::{Node, Object},
     query::{ExactTerm, lower_case},
     schema::{ExactField, Fields},
     summary::Summary,
@@ -30,9 +30,11 @@ const DEEPEST_SCHEMA: usize = 32;
 
 /// The document of an entry, and about how many bytes it has.
 pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDocument, usize)> {
-    let nothing = Map::new();
-    let thing = entry.thing.as_object().unwrap_or(&nothing);
-    let capabilities = td::capabilities(entry.thing);
+    let node: Node<'_> = serde_json::from_str(entry.text)
+        .map_err(|source| Error::Index { doing: "reading a stored description", source: source.into() })?;
+    let nothing = Object::default();
+    let thing = node.as_object().unwrap_or(&nothing);
+    let capabilities = capabilities(thing);
     let mut writer = EntryWriter::new(fields);
     writer.add(fields.id, entry.id);
     writer.add_titles(thing);
@@ -101,7 +103,7 @@ impl<'a> EntryWriter<'a> {
         self.text.add(&self.words, 1);
     }
 
-    fn add_titles(&mut self, thing: &Map<String, Value>) {
+    fn add_titles(&mut self, thing: &Object<'_>) {
         for title in translations(thing, "title", "titles") {
             self.add_name(title);
             self.words.read(&mut self.names, title);
@@ -113,10 +115,10 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    fn add_affordances(&mut self, thing: &Map<String, Value>) {
+    fn add_affordances(&mut self, thing: &Object<'_>) {
         for (kind, is_capability) in [("properties", false), ("actions", true), ("events", false)] {
-            let affordances = thing.get(kind).and_then(Value::as_object);
-            for (name, affordance) in affordances.into_iter().flatten() {
+            let affordances = thing.get(kind).and_then(Node::as_object);
+            for (name, affordance) in affordances.into_iter().flat_map(Object::iter) {
                 if is_capability {
                     self.add_name(name)
                 } else {
@@ -135,38 +137,49 @@ impl<'a> EntryWriter<'a> {
     }
 
     /// The data that goes in and out of an affordance: what it has below its own title and description.
-    fn add_schema_parts(&mut self, schema: &Map<String, Value>, depth: usize) {
+    fn add_schema_parts(&mut self, schema: &Object<'_>, depth: usize) {
         if depth > DEEPEST_SCHEMA {
             return;
         }
-        for key in ["properties", "uriVariables"] {
-            for (name, member) in schema.get(key).and_then(Value::as_object).into_iter().flatten() {
-                self.add_prose(name);
-                self.add_schema(member, depth + 1);
-            }
-        }
-        for key in ["input", "output", "data", "dataResponse", "subscription", "cancellation", "items", "oneOf"] {
-            for part in schema.get(key).map(one_or_many).into_iter().flatten() {
-                self.add_schema(part, depth + 1);
-            }
+        for (key, part) in schema.iter() {
+            self.add_schema_part(key, part, depth);
         }
     }
 
-    fn add_schema(&mut self, schema: &Value, depth: usize) {
+    fn add_schema_part(&mut self, key: &str, part: &Node<'_>, depth: usize) {
+        match key {
+            "properties" | "uriVariables" => {
+                for (name, member) in part.as_object().into_iter().flat_map(Object::iter) {
+                    self.add_prose(name);
+                    self.add_schema(member, depth + 1);
+                }
+            }
+            "input" | "output" | "data" | "dataResponse" | "subscription" | "cancellation" | "items" | "oneOf" => {
+                part.one_or_many().for_each(|part| self.add_schema(part, depth + 1));
+            }
+            _ => {}
+        }
+    }
+
+    fn add_schema(&mut self, schema: &Node<'_>, depth: usize) {
         let Some(schema) = schema.as_object() else { return };
-        for text in translations(schema, "title", "titles") {
-            self.add_prose(text);
+        for (key, part) in schema.iter() {
+            match (key, part) {
+                ("title" | "description", Node::Text(text)) => self.add_prose(text),
+                ("titles" | "descriptions", _) => {
+                    let one = schema.get(key.strip_suffix('s').unwrap_or(key)).and_then(Node::as_str);
+                    other_translations(schema, one, key).for_each(|text| self.add_prose(text));
+                }
+                _ if depth <= DEEPEST_SCHEMA => self.add_schema_part(key, part, depth),
+                _ => {}
+            }
         }
-        for text in translations(schema, "description", "descriptions") {
-            self.add_prose(text);
-        }
-        self.add_schema_parts(schema, depth);
     }
 
-    fn add_declared_capabilities(&mut self, thing: &Map<String, Value>) {
+    fn add_declared_capabilities(&mut self, thing: &Object<'_>) {
         for capability in declared_capabilities(thing) {
             for key in ["id", "name", "lmos:id", "lmos:name"] {
-                if let Some(name) = capability.get(key).and_then(Value::as_str) {
+                if let Some(name) = capability.get(key).and_then(Node::as_str) {
                     self.add_name(name);
                 }
             }
@@ -182,7 +195,7 @@ impl<'a> EntryWriter<'a> {
 
     /// What a description made of an Agent Spec configuration has beside: the model of an agent, and its prompts
     /// if they are published.
-    fn add_agent_spec(&mut self, thing: &Map<String, Value>) {
+    fn add_agent_spec(&mut self, thing: &Object<'_>) {
         let model = objects(thing, "agentspec:model")
             .flat_map(|model| ["agentspec:modelName", "agentspec:provider"].map(|key| texts(model, key)));
         model.flatten().for_each(|text| self.add_prose(text));
@@ -191,13 +204,13 @@ impl<'a> EntryWriter<'a> {
             .for_each(|text| self.add_prose(text));
     }
 
-    fn add_data(&mut self, owner: &Map<String, Value>, members: [&str; 2]) {
+    fn add_data(&mut self, owner: &Object<'_>, members: [&str; 2]) {
         for schema in members.into_iter().filter_map(|member| owner.get(member)) {
             self.add_schema(schema, 0);
         }
     }
 
-    fn add_metadata(&mut self, thing: &Map<String, Value>) {
+    fn add_metadata(&mut self, thing: &Object<'_>) {
         for tag in tags(thing) {
             self.add_prose(tag);
         }
@@ -209,7 +222,7 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    fn add_filters(&mut self, thing: &Map<String, Value>, capabilities: &[td::Capability<'_>], format: Option<&str>) {
+    fn add_filters(&mut self, thing: &Object<'_>, capabilities: &[td::Capability<'_>], format: Option<&str>) {
         self.add_values(FacetField::Capability, capabilities.iter().map(td::Capability::key));
         for capability in capabilities {
             if let Some(name) = capability.name.filter(|&name| name != capability.key()) {
@@ -223,28 +236,28 @@ impl<'a> EntryWriter<'a> {
         self.add_values(FacetField::Protocol, access.protocols.iter().map(String::as_str));
         self.add_values(FacetField::Security, access.security.iter().map(String::as_str));
         self.add_value(FacetField::Format, format.unwrap_or("td"));
-        self.add_value(FacetField::Status, thing.get("agentdex:status").and_then(Value::as_str).unwrap_or("current"));
+        self.add_value(FacetField::Status, thing.get("agentdex:status").and_then(Node::as_str).unwrap_or("current"));
         let signature = thing.get("agentdex:signature").and_then(|signature| signature.get("status"));
-        self.add_value(FacetField::Signature, signature.and_then(Value::as_str).unwrap_or_default());
+        self.add_value(FacetField::Signature, signature.and_then(Node::as_str).unwrap_or_default());
         for language in languages(thing) {
             self.add_terms(ExactField::Language, language);
         }
         self.add_versions(thing, capabilities);
         let mut names_tenants = false;
-        for tenant in supported(thing, "Tenants").filter(|tenant| !tenant.is_empty()) {
+        for tenant in supported(thing, "lmos:supportedTenants").filter(|tenant| !tenant.is_empty()) {
             self.add_terms(ExactField::Tenant, tenant);
             names_tenants = true;
         }
         if !names_tenants {
             self.add_terms(ExactField::Tenant, versions::ANY_TENANT);
         }
-        for channel in supported(thing, "Channels") {
+        for channel in supported(thing, "lmos:supportedChannels") {
             self.add_terms(ExactField::Channel, channel);
         }
     }
 
     /// What is declared in its own version or that of the Thing, and actions in that of the Thing.
-    fn add_versions(&mut self, thing: &Map<String, Value>, capabilities: &[td::Capability<'_>]) {
+    fn add_versions(&mut self, thing: &Object<'_>, capabilities: &[td::Capability<'_>]) {
         let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
         let mut added = HashSet::new();
         for capability in declared_capabilities(thing).take(MOST_VALUES) {
@@ -299,39 +312,74 @@ pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
 }
 
 /// A text and its translations.
-fn translations<'a>(owner: &'a Map<String, Value>, one: &str, many: &str) -> impl Iterator<Item = &'a str> {
-    let one = owner.get(one).and_then(Value::as_str);
-    let many = owner.get(many).and_then(Value::as_object).into_iter().flat_map(Map::values);
-    one.into_iter().chain(many.filter_map(Value::as_str).filter(move |&text| Some(text) != one))
+fn translations<'a>(owner: &'a Object<'a>, one: &str, many: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    let one = owner.get(one).and_then(Node::as_str);
+    one.into_iter().chain(other_translations(owner, one, many))
+}
+
+/// The translations of a text into other languages.
+fn other_translations<'a>(
+    owner: &'a Object<'a>,
+    one: Option<&'a str>,
+    many: &str,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let many = owner.get(many).and_then(Node::as_object).into_iter().flat_map(Object::values);
+    many.filter_map(Node::as_str).filter(move |&text| Some(text) != one)
 }
 
 /// A member that is a string or an array of strings.
-fn texts<'a>(owner: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a str> {
-    owner.get(key).map(one_or_many).into_iter().flatten().filter_map(Value::as_str)
+fn texts<'a>(owner: &'a Object<'a>, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    owner.get(key).into_iter().flat_map(Node::one_or_many).filter_map(Node::as_str)
 }
 
-fn declared_capabilities(thing: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
+fn declared_capabilities<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a Object<'a>> {
     objects(thing, "lmos:capabilities")
 }
 
+/// What [`td::capabilities`] finds.
+fn capabilities<'a>(thing: &'a Object<'a>) -> Vec<td::Capability<'a>> {
+    let entries = thing.get("lmos:capabilities").into_iter().flat_map(Node::one_or_many).map(|entry| {
+        let text = |name, prefixed| {
+            let text = entry.get(name).or_else(|| entry.get(prefixed))?.as_str();
+            text.filter(|text| !text.is_empty())
+        };
+        td::Capability {
+            id: text("id", "lmos:id"),
+            name: entry.as_str().or_else(|| text("name", "lmos:name")),
+            description: text("description", "lmos:description"),
+        }
+    });
+    let actions = thing.get("actions").and_then(Node::as_object).into_iter().flat_map(Object::iter);
+    let actions = actions.map(|(name, action)| td::Capability {
+        id: None,
+        name: Some(name),
+        description: action.get("description").and_then(Node::as_str),
+    });
+    let mut seen = HashSet::new();
+    entries.chain(actions).filter(|capability| !capability.key().is_empty() && seen.insert(capability.key())).collect()
+}
+
 /// A member that is an object or an array of objects.
-fn objects<'a>(owner: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Map<String, Value>> {
-    owner.get(key).map(one_or_many).into_iter().flatten().filter_map(Value::as_object)
+fn objects<'a>(owner: &'a Object<'a>, key: &str) -> impl Iterator<Item = &'a Object<'a>> + use<'a> {
+    owner.get(key).into_iter().flat_map(Node::one_or_many).filter_map(Node::as_object)
 }
 
-fn metadata(thing: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    thing.get("lmos:metadata").and_then(Value::as_object)
+fn metadata<'a>(thing: &'a Object<'a>) -> Option<&'a Object<'a>> {
+    thing.get("lmos:metadata").and_then(Node::as_object)
 }
 
-/// What the capability files of LMOS list, `supportedTenants` or `supportedChannels`.
-fn supported<'a>(thing: &'a Map<String, Value>, what: &str) -> impl Iterator<Item = &'a str> {
-    let name = format!("lmos:supported{what}");
+/// What the capability files of LMOS list: `lmos:supportedTenants` or `lmos:supportedChannels`.
+fn supported<'a>(thing: &'a Object<'a>, name: &'static str) -> impl Iterator<Item = &'a str> {
     let owners = [thing].into_iter().chain(metadata(thing));
-    owners.filter_map(move |owner| owner.get(&name)).flat_map(one_or_many).filter_map(Value::as_str).take(MOST_VALUES)
+    owners
+        .filter_map(move |owner| owner.get(name))
+        .flat_map(Node::one_or_many)
+        .filter_map(Node::as_str)
+        .take(MOST_VALUES)
 }
 
 /// Tags have no place of their own in a TD; these are the members that people use.
-fn tags(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn tags<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
     const MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
     let owners = [thing].into_iter().chain(metadata(thing)).chain(declared_capabilities(thing));
     let metadata = objects(thing, "agentspec:metadata").filter_map(|literal| literal.get("@value")?.as_object());
@@ -339,17 +387,17 @@ fn tags(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
     owners.flat_map(|owner| MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
 }
 
-fn vendors(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn vendors<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
     let owners = [thing].into_iter().chain(metadata(thing));
-    let vendors = owners.filter_map(|owner| owner.get("lmos:vendor")).flat_map(one_or_many);
+    let vendors = owners.filter_map(|owner| owner.get("lmos:vendor")).flat_map(Node::one_or_many);
     vendors.filter_map(|vendor| match vendor {
-        Value::String(name) => Some(name.as_str()),
-        Value::Object(vendor) => vendor.get("lmos:name").or_else(|| vendor.get("name")).and_then(Value::as_str),
+        Node::Text(name) => Some(name.as_ref()),
+        Node::Object(vendor) => vendor.get("lmos:name").or_else(|| vendor.get("name")).and_then(Node::as_str),
         _ => None,
     })
 }
 
-fn types(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn types<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
     texts(thing, "@type")
 }
 
@@ -358,10 +406,10 @@ fn local_name(name: &str) -> &str {
 }
 
 /// The tags that texts are translated to, and the default language.
-fn languages(thing: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    let contexts = thing.get("@context").map(one_or_many).into_iter().flatten();
-    let defaults = contexts.filter_map(|context| context.get("@language")).filter_map(Value::as_str);
+fn languages<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
+    let contexts = thing.get("@context").into_iter().flat_map(Node::one_or_many);
+    let defaults = contexts.filter_map(|context| context.get("@language")).filter_map(Node::as_str);
     let translated =
-        ["titles", "descriptions"].into_iter().filter_map(|key| thing.get(key)).filter_map(Value::as_object);
-    defaults.chain(translated.flat_map(Map::keys).map(String::as_str))
+        ["titles", "descriptions"].into_iter().filter_map(|key| thing.get(key)).filter_map(Node::as_object);
+    defaults.chain(translated.flat_map(Object::keys))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use super::node::{Node, Object};
 
 /// Protocols and schemes, lower-case protocols.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -14,65 +14,57 @@ pub(super) struct Access {
 impl Access {
     /// Reads the root and the forms of a Thing. Schemes count where they are used; where nothing is
     /// used, as defined.
-    pub fn of(thing: &Map<String, Value>) -> Access {
+    pub fn of(thing: &Object<'_>) -> Access {
         let mut access = Access::default();
-        let base = thing.get("base").and_then(Value::as_str).and_then(scheme);
-        let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
+        let base = thing.get("base").and_then(Node::as_str).and_then(scheme);
+        let definitions = thing.get("securityDefinitions").and_then(Node::as_object);
         access.add_security(thing.get("security"), definitions);
         access.add_forms(thing, base, definitions);
         for kind in ["properties", "actions", "events"] {
-            let affordances = thing.get(kind).and_then(Value::as_object);
-            for affordance in affordances.into_iter().flat_map(Map::values).filter_map(Value::as_object) {
+            let affordances = thing.get(kind).and_then(Node::as_object);
+            for affordance in affordances.into_iter().flat_map(Object::values).filter_map(Node::as_object) {
                 access.add_forms(affordance, base, definitions);
             }
         }
         if access.security.is_empty() {
             let schemes =
-                definitions.into_iter().flat_map(Map::values).filter_map(|definition| definition.get("scheme"));
-            access.security.extend(schemes.filter_map(Value::as_str).map(str::to_owned));
+                definitions.into_iter().flat_map(Object::values).filter_map(|definition| definition.get("scheme"));
+            access.security.extend(schemes.filter_map(Node::as_str).map(str::to_owned));
         }
         access
     }
 
-    fn add_forms(&mut self, owner: &Map<String, Value>, base: Option<&str>, definitions: Option<&Map<String, Value>>) {
-        for form in owner.get("forms").map(one_or_many).into_iter().flatten().filter_map(Value::as_object) {
-            let href = form.get("href").and_then(Value::as_str);
+    fn add_forms(&mut self, owner: &Object<'_>, base: Option<&str>, definitions: Option<&Object<'_>>) {
+        for form in owner.get("forms").into_iter().flat_map(Node::one_or_many).filter_map(Node::as_object) {
+            let href = form.get("href").and_then(Node::as_str);
             if let Some(scheme) = href.and_then(|href| scheme(href).or(base)) {
                 self.protocols.insert(protocol(scheme));
             }
-            if let Some(subprotocol) = form.get("subprotocol").and_then(Value::as_str) {
+            if let Some(subprotocol) = form.get("subprotocol").and_then(Node::as_str) {
                 self.protocols.insert(subprotocol.to_lowercase());
             }
             self.add_security(form.get("security"), definitions);
         }
     }
 
-    fn add_security(&mut self, names: Option<&Value>, definitions: Option<&Map<String, Value>>) {
-        let names = names.map(one_or_many).into_iter().flatten().filter_map(Value::as_str);
+    fn add_security(&mut self, names: Option<&Node<'_>>, definitions: Option<&Object<'_>>) {
+        let names = names.into_iter().flat_map(Node::one_or_many).filter_map(Node::as_str);
         for name in names {
             self.add_definition(name, definitions, 0);
         }
     }
 
     /// The scheme of a definition; of a combination also its members.
-    fn add_definition(&mut self, name: &str, definitions: Option<&Map<String, Value>>, depth: usize) {
+    fn add_definition(&mut self, name: &str, definitions: Option<&Object<'_>>, depth: usize) {
         const DEEPEST_COMBINATION: usize = 8;
         let Some(definition) = definitions.and_then(|definitions| definitions.get(name)) else { return };
-        if let Some(scheme) = definition.get("scheme").and_then(Value::as_str) {
+        if let Some(scheme) = definition.get("scheme").and_then(Node::as_str) {
             self.security.insert(scheme.to_owned());
         }
-        let members = ["oneOf", "allOf"].into_iter().filter_map(|key| definition.get(key)).flat_map(one_or_many);
-        for member in members.filter_map(Value::as_str).filter(|_| depth < DEEPEST_COMBINATION) {
+        let members = ["oneOf", "allOf"].into_iter().filter_map(|key| definition.get(key)).flat_map(Node::one_or_many);
+        for member in members.filter_map(Node::as_str).filter(|_| depth < DEEPEST_COMBINATION) {
             self.add_definition(member, definitions, depth + 1);
         }
-    }
-}
-
-/// What TD writes as a value or an array of values.
-pub(super) fn one_or_many(value: &Value) -> std::slice::Iter<'_, Value> {
-    match value {
-        Value::Array(values) => values.iter(),
-        value => std::slice::from_ref(value).iter(),
     }
 }
 
@@ -100,11 +92,13 @@ pub(super) fn protocol(scheme: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn access(thing: Value) -> Access {
+        let text = thing.to_string();
+        let thing: Node<'_> = serde_json::from_str(&text).unwrap();
         thing.as_object().map(Access::of).unwrap_or_default()
     }
 

@@ -10,11 +10,18 @@ use super::{
     entry,
     failure::index_error,
     hidden::Hidden,
+    node::Node,
     query::{self, Compiled, Spelling},
     schema,
     snapshot::Snapshot,
 };
 use crate::Result;
+
+/// Parses the stored form of a Thing as indexing does.
+#[doc(hidden)]
+pub fn parse(text: &str) -> serde_json::Result<()> {
+    serde_json::from_str::<Node<'_>>(text).map(drop)
+}
 
 /// Makes the document of an entry, and says about how many bytes it has.
 #[doc(hidden)]

@@ -30,6 +30,7 @@ mod hidden;
 mod index;
 #[doc(hidden)]
 pub mod measure;
+mod node;
 mod query;
 mod queue;
 mod rank;
@@ -250,8 +251,8 @@ pub struct FacetCount {
 pub struct Entry<'a> {
     /// Its id.
     pub id: &'a str,
-    /// Its stored form.
-    pub thing: &'a serde_json::Value,
+    /// Its stored form, as JSON.
+    pub text: &'a str,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<&'a str>,
 }

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
+use super::node::{Node, Object};
 use crate::td;
+use serde::{Deserialize, Serialize};
 
 /// The longest description that is stored for display, in bytes.
 const LONGEST_DESCRIPTION: usize = 16 * 1024;
@@ -39,7 +38,7 @@ pub(super) struct Capability<'a> {
 
 impl<'a> Summary<'a> {
     /// Summarizes a Thing.
-    pub fn of(id: &'a str, thing: &'a Map<String, Value>, capabilities: &[td::Capability<'a>]) -> Summary<'a> {
+    pub fn of(id: &'a str, thing: &'a Object<'a>, capabilities: &[td::Capability<'a>]) -> Summary<'a> {
         Summary {
             id: Cow::Borrowed(id),
             title: default_text(thing, "title", "titles").map(|text| shorten(text, LONGEST_TEXT)),
@@ -72,9 +71,9 @@ impl<'a> Capability<'a> {
 }
 
 /// The text in the default language, or the first of the others.
-fn default_text<'a>(thing: &'a Map<String, Value>, one: &str, many: &str) -> Option<&'a str> {
-    let translations = thing.get(many).and_then(Value::as_object);
-    thing.get(one).and_then(Value::as_str).or_else(|| translations?.values().find_map(Value::as_str))
+fn default_text<'a>(thing: &'a Object<'a>, one: &str, many: &str) -> Option<&'a str> {
+    let translations = thing.get(many).and_then(Node::as_object);
+    thing.get(one).and_then(Node::as_str).or_else(|| translations?.values().find_map(Node::as_str))
 }
 
 fn shorten(text: &str, longest: usize) -> Cow<'_, str> {

@@ -43,7 +43,7 @@ impl TestIndex {
 
     fn put(&mut self, thing: &Value) {
         let id = thing["id"].as_str().expect("an id");
-        self.writer.put(Entry { id, thing, format: None }).expect("the Thing is indexed");
+        self.writer.put(Entry { id, text: &thing.to_string(), format: None }).expect("the Thing is indexed");
     }
 
     fn commit(&mut self) -> Position {

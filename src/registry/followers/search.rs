@@ -220,7 +220,5 @@ impl Follower for SearchFollower {
 }
 
 fn put(writer: &mut IndexWriter, record: &Record) -> Result<()> {
-    let thing = serde_json::from_str(&record.text)
-        .map_err(|error| Error::Index { doing: "reading a stored description", source: error.into() })?;
-    writer.put(Entry { id: &record.id, thing: &thing, format: record.format.as_deref() })
+    writer.put(Entry { id: &record.id, text: &record.text, format: record.format.as_deref() })
 }
