@@ -5,7 +5,7 @@
 //! `-- --small` does a tenth, to see that it works; `-- --memory` leaves the comparison out.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     path::Path,
     process::Command,
     sync::atomic::{AtomicUsize, Ordering},
@@ -15,7 +15,9 @@ use std::{
 
 use agentdex::{Registry, search::Request};
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+mod support;
+
+use support::{Outcome, document, rss_anon, word};
 
 const ROUNDS: usize = 9;
 const WRITERS: usize = 64;
@@ -92,13 +94,13 @@ fn memory(directory: &Path, things: usize) -> Outcome {
         "\n{things} Things registered by {WRITERS} writers at {rate:.0}/s, the index {:.0?} behind",
         catch_up(&registry)
     );
-    println!("RssAnon after registering: {} MB", rss_anon()?);
+    println!("RssAnon after registering: {} MB", rss_anon(std::process::id())?);
     let started = Instant::now();
     for index in 0..1000 {
         registry.search(&Request::words(format!("{} {}", word(index), word(index * 7 + 1))), false)?;
     }
     println!("1000 searches of two words in {:.1?}", started.elapsed());
-    println!("RssAnon after 1000 searches: {} MB (goal 500 MB)", rss_anon()?);
+    println!("RssAnon after 1000 searches: {} MB (goal 500 MB)", rss_anon(std::process::id())?);
     Ok(())
 }
 
@@ -181,54 +183,12 @@ fn catch_up(registry: &Registry) -> Duration {
 struct Ids(usize);
 
 impl Ids {
+    /// The next ones, each with its id.
     fn documents(&mut self, count: usize) -> Vec<(String, String)> {
         let first = self.0;
         self.0 += count;
         (first..self.0).map(document).collect()
     }
-}
-
-fn document(number: usize) -> (String, String) {
-    let mut words = (0..).map(|index| word(number.wrapping_mul(31) ^ (index * 17)));
-    let mut sentence = |count: usize| words.by_ref().take(count).collect::<Vec<_>>().join(" ");
-    let id = format!("urn:example:agent:{:016x}", (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let actions: Vec<String> = (0..4)
-        .map(|index| {
-            format!(
-                r#""{}{index}":{{"title":"{}","description":"{}","input":{{"type":"object","properties":{{"{}":{{"type":"string","description":"{}"}}}}}},"forms":[{{"href":"https://agents.example/{number}/actions/{index}","contentType":"application/json","op":"invokeaction"}}]}}"#,
-                word(number + index),
-                sentence(3),
-                sentence(24),
-                word(index),
-                sentence(8),
-            )
-        })
-        .collect();
-    let document = format!(
-        r#"{{"@context":["https://www.w3.org/2022/wot/td/v1.1",{{"lmos":"https://eclipse.dev/lmos/protocol/v1"}}],"@type":"lmos:Agent","id":"{id}","title":"{}","description":"{}","lmos:capabilities":[{{"id":"{}","name":"{}","description":"{}"}}],"securityDefinitions":{{"nosec_sc":{{"scheme":"nosec"}}}},"security":"nosec_sc","actions":{{{}}}}}"#,
-        sentence(4),
-        sentence(40),
-        word(number),
-        sentence(2),
-        sentence(16),
-        actions.join(","),
-    );
-    (id, document)
-}
-
-/// One of some 4000 words.
-fn word(number: usize) -> String {
-    const SYLLABLES: [&str; 16] =
-        ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro", "su", "ty"];
-    let hash = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    (0..3).map(|index| SYLLABLES[(hash >> (index * 4)) as usize % 16]).collect()
-}
-
-/// Anonymous resident memory of this process in MB.
-fn rss_anon() -> Outcome<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no RssAnon on this system")?;
-    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
 }
 
 fn ratio(name: &str, ratio: f64, goal: f64) {

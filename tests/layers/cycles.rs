@@ -14,8 +14,7 @@ use super::{
 };
 
 /// Uses that close a cycle today: file, file used. None may be added, and one that closes none must go.
-const KNOWN: &[(&str, &str)] = &[
-];
+const KNOWN: &[(&str, &str)] = &[];
 
 #[test]
 fn files_use_each_other_in_one_direction() {

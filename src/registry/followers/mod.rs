@@ -10,7 +10,7 @@ mod unseen;
 mod waiting;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread::JoinHandle,
     time::Instant,
 };
@@ -22,7 +22,7 @@ pub(super) use self::{
     search::{Search, SearchFollower, Visible},
     waiting::Waited,
 };
-use super::thread::spawn;
+use super::thread::{lower_priority, spawn};
 use crate::{Result, store::Store};
 
 /// Followers that run.
@@ -46,8 +46,17 @@ impl Followers {
         let shared = Arc::new(Shared::new(follower.name()));
         let thread = format!("agentdex-{}", follower.name());
         let mut runner = Runner::new(Box::new(follower), store.clone(), shared.clone());
-        runner.prepare();
-        let thread = Mutex::new(Some(spawn(&thread, move || runner.run())?));
+        let (prepared, opened) = mpsc::channel();
+        let run = move || {
+            // Threads that the follower starts have the priority of this one.
+            lower_priority();
+            runner.prepare();
+            let _ = prepared.send(());
+            runner.run();
+        };
+        let thread = Mutex::new(Some(spawn(&thread, run)?));
+        // An error: it has panicked, which its status says.
+        let _ = opened.recv();
         self.running.push(Running { shared: shared.clone(), thread });
         Ok(shared)
     }
