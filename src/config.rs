@@ -34,6 +34,8 @@ pub const DEFAULT_STALE_AFTER: u32 = 5;
 pub const DEFAULT_HEAD_TIMEOUT: u64 = 10;
 /// How many seconds a client may send nothing of a body that is waited for, by default.
 pub const DEFAULT_BODY_TIMEOUT: u64 = 30;
+/// How many seconds an MQTT session waits for a client that asks for no time, by default.
+pub const DEFAULT_MQTT_SESSION_EXPIRY: u64 = 24 * 60 * 60;
 /// How many seconds a client may take nothing of a response, by default.
 pub const DEFAULT_WRITE_TIMEOUT: u64 = 60;
 
@@ -94,9 +96,9 @@ impl FromStr for LogFormat {
 
 /// Where the MQTT endpoint is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MqttDoor {
+pub enum MqttListener {
     /// Nowhere.
-    Closed,
+    Off,
     /// At [`DEFAULT_MQTT_LISTEN`], which nobody asked for: if it is taken the server does without.
     Default,
     /// At this address and port, which somebody asked for: if it is taken the server doesn't start.

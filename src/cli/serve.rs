@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttDoor, Settings, Validation},
+    config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttListener, Settings, Validation},
     fetch::{self, AllowList, Fetcher},
     http, mqtt,
     registry::{self, FollowerState, tracked_sources::Tracking},
@@ -60,6 +60,9 @@ pub(super) struct Arguments {
     /// First level of all MQTT topics [default: agentdex]
     #[arg(long, value_name = "PREFIX")]
     mqtt_prefix: Option<String>,
+    /// How long an MQTT session waits for a client that asks for no time, as clients of 3.1.1 do [default: 86400]
+    #[arg(long, value_name = "SECONDS")]
+    mqtt_session_expiry: Option<u64>,
     /// Register a few example agents
     #[arg(long)]
     examples: bool,
@@ -146,6 +149,7 @@ impl Arguments {
             mqtt_url: self.mqtt_url,
             mqtt_ca: self.mqtt_ca,
             mqtt_prefix: self.mqtt_prefix,
+            mqtt_session_expiry: self.mqtt_session_expiry,
             examples: self.examples.then_some(true),
             validation: self.validation,
             default_ttl: self.default_ttl,
@@ -239,6 +243,7 @@ fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http:
             head_timeout: Duration::from_secs(settings.head_timeout),
             body_timeout: Duration::from_secs(settings.body_timeout),
             write_timeout: Duration::from_secs(settings.write_timeout),
+            ..http::Limits::default()
         },
         public_url: settings.public_url.clone(),
         mqtt: endpoint.map(mqtt::Endpoint::handle),
@@ -258,13 +263,20 @@ fn listen(address: &str) -> anyhow::Result<TcpListener> {
 fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<mqtt::Endpoint>> {
     let defaults = mqtt::EndpointOptions::default();
     let max_connections = defaults.max_connections.min(descriptors::limit().map_or(usize::MAX, |limit| limit / 4));
-    let options = mqtt::EndpointOptions { prefix: settings.mqtt_prefix.clone(), max_connections, ..defaults };
+    let default_session_expiry = Duration::from_secs(settings.mqtt_session_expiry);
+    let options = mqtt::EndpointOptions {
+        prefix: settings.mqtt_prefix.clone(),
+        max_connections,
+        default_session_expiry,
+        max_session_expiry: defaults.max_session_expiry.max(default_session_expiry),
+        ..defaults
+    };
     let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
     let endpoint = match &settings.mqtt {
-        MqttDoor::Closed => return Ok(None),
-        MqttDoor::At(address) => mqtt::Endpoint::bind(address, registry.clone(), options)
+        MqttListener::Off => return Ok(None),
+        MqttListener::At(address) => mqtt::Endpoint::bind(address, registry.clone(), options)
             .with_context(|| format!("no MQTT on {address} ({hint})"))?,
-        MqttDoor::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {
+        MqttListener::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {
             Err(error @ Error::Io { .. }) => {
                 tracing::warn!("running without MQTT: {error} ({hint})");
                 return Ok(None);

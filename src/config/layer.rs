@@ -50,6 +50,8 @@ layer! {
     mqtt_ca: PathBuf = parse,
     /// The first level of all MQTT topics.
     mqtt_prefix: String = parse,
+    /// How many seconds an MQTT session waits for a client that asks for no time.
+    mqtt_session_expiry: u64 = number,
     /// Whether to register the example agents.
     examples: bool = switch,
     /// Whether documents are fixed or refused.
@@ -102,14 +104,14 @@ impl Layer {
     /// Reads a TOML text; `origin` is what errors call it.
     ///
     /// ```
-    /// use agentdex::config::{Layer, MqttDoor, Settings};
+    /// use agentdex::config::{Layer, MqttListener, Settings};
     ///
     /// # fn main() -> agentdex::Result<()> {
     /// let file = Layer::from_toml("listen = \"0.0.0.0:80\"\nno_mqtt = true", "agentdex.toml")?;
     /// let flags = Layer { listen: Some("127.0.0.1:0".into()), ..Layer::default() };
     /// let settings = Settings::from_layer(flags.or(file))?;
     /// assert_eq!(settings.listen, "127.0.0.1:0");
-    /// assert_eq!(settings.mqtt, MqttDoor::Closed);
+    /// assert_eq!(settings.mqtt, MqttListener::Off);
     /// # Ok(())
     /// # }
     /// ```

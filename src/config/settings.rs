@@ -9,8 +9,8 @@ use std::{
 
 use super::{
     DEFAULT_BODY_TIMEOUT, DEFAULT_DATA, DEFAULT_FETCH_TIMEOUT, DEFAULT_FILE, DEFAULT_HEAD_TIMEOUT, DEFAULT_LISTEN,
-    DEFAULT_MQTT_PREFIX, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER, DEFAULT_WRITE_TIMEOUT, Layer, LogFormat,
-    MqttDoor, Validation,
+    DEFAULT_MQTT_PREFIX, DEFAULT_MQTT_SESSION_EXPIRY, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER,
+    DEFAULT_WRITE_TIMEOUT, Layer, LogFormat, MqttListener, Validation,
 };
 use crate::{Error, Result};
 
@@ -27,13 +27,15 @@ pub struct Settings {
     /// Address and port of the REST API.
     pub listen: String,
     /// The MQTT endpoint.
-    pub mqtt: MqttDoor,
+    pub mqtt: MqttListener,
     /// An existing broker that changes are published to as well.
     pub mqtt_url: Option<String>,
     /// A PEM file with the certificates that a `mqtts` broker is trusted by; none: those of the system.
     pub mqtt_ca: Option<PathBuf>,
     /// The first level of all MQTT topics.
     pub mqtt_prefix: String,
+    /// How many seconds an MQTT session waits for a client that asks for no time, as those of 3.1.1 can't.
+    pub mqtt_session_expiry: u64,
     /// Whether to register the example agents.
     pub examples: bool,
     /// Whether documents are fixed or refused.
@@ -121,13 +123,15 @@ impl Settings {
             data: layer.data.unwrap_or_else(|| DEFAULT_DATA.into()),
             listen: layer.listen.unwrap_or_else(|| DEFAULT_LISTEN.into()),
             mqtt: match (layer.no_mqtt, layer.mqtt_listen) {
-                (Some(true), _) => MqttDoor::Closed,
-                (_, Some(address)) => MqttDoor::At(address),
-                (_, None) => MqttDoor::Default,
+                (Some(true), _) => MqttListener::Off,
+                (_, Some(address)) => MqttListener::At(address),
+                (_, None) => MqttListener::Default,
             },
             mqtt_url: layer.mqtt_url,
             mqtt_ca: layer.mqtt_ca,
             mqtt_prefix: layer.mqtt_prefix.unwrap_or_else(|| DEFAULT_MQTT_PREFIX.into()),
+            mqtt_session_expiry: between("mqtt_session_expiry", layer.mqtt_session_expiry, 1..=u64::from(u32::MAX))?
+                .unwrap_or(DEFAULT_MQTT_SESSION_EXPIRY),
             examples: layer.examples.unwrap_or(false),
             validation: layer.validation.unwrap_or_default(),
             default_ttl: layer.default_ttl,
@@ -199,7 +203,7 @@ mod tests {
         assert_eq!(settings.listen, "flag:1");
         assert_eq!(settings.data, Path::new("from-variable"));
         assert_eq!(settings.mqtt_prefix, "file");
-        assert_eq!(settings.mqtt, MqttDoor::Default);
+        assert_eq!(settings.mqtt, MqttListener::Default);
     }
 
     #[test]
@@ -235,7 +239,7 @@ mod tests {
             _ => None,
         };
         let settings = Settings::from_layer(Layer::from_variables(&variable).unwrap()).unwrap();
-        assert_eq!(settings.mqtt, MqttDoor::Closed);
+        assert_eq!(settings.mqtt, MqttListener::Off);
         assert_eq!(settings.max_ttl, Some(60));
         assert_eq!(settings.cors_origins, ["https://a.example", "https://b.example"]);
         assert_eq!(settings.mqtt_url, None);

@@ -41,6 +41,8 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a client may take nothing of a response.
     pub write_timeout: Duration,
+    /// How long requests that are being served may take to finish once the server stops.
+    pub stop_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -52,6 +54,7 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(60),
+            stop_timeout: Duration::from_secs(5),
         }
     }
 }

@@ -11,7 +11,7 @@ use agentdex::{Registry, http};
 
 use crate::{
     process::ServerProcess,
-    support::{TestRegistry, agent},
+    support::{TestRegistry, agent, eventually},
 };
 
 #[test]
@@ -150,17 +150,19 @@ fn requests_in_flight_finish_when_the_server_stops() {
 
 #[test]
 fn idle_connections_and_open_streams_do_not_hold_up_the_end() {
-    let mut registry = TestRegistry::start();
+    let limits = http::Limits { stop_timeout: Duration::from_secs(60), ..Default::default() };
+    let options = http::Options { limits, ..Default::default() };
+    let mut registry = TestRegistry::start_with(Default::default(), options);
     let mut idle = TcpStream::connect(registry.address()).unwrap();
     idle.write_all(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     assert_ne!(idle.read(&mut [0; 4096]).unwrap(), 0);
     let _events = registry.events("/events", None);
     let poll = registry.call("GET", "/changes?wait=60");
     let poll = std::thread::spawn(move || poll.send());
-    std::thread::sleep(Duration::from_millis(100));
+    eventually("the long poll", || registry.get("/metrics").expect(200).text().contains("\nagentdex_long_polls 1\n"));
     let started = Instant::now();
     registry.stop();
-    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "they were waited for: {:?}", started.elapsed());
     poll.join().unwrap().expect(200);
 }
 

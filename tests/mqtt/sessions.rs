@@ -281,14 +281,14 @@ fn session_expires_while_the_server_is_down() {
 
 #[test]
 fn session_of_version_3_expires_by_the_setting() {
-    let options = EndpointOptions { default_session_expiry: Duration::from_secs(1), ..EndpointOptions::default() };
+    let options = EndpointOptions { default_session_expiry: Duration::from_secs(4), ..EndpointOptions::default() };
     let server = Server::with(options);
     let (client, _) = Client::connect(server.port(), V3, &persistent("reader"));
     drop(client);
     let (client, connack) = Client::connect(server.port(), V3, &persistent("reader"));
     assert_eq!(connack, [1, 0]);
     drop(client);
-    std::thread::sleep(Duration::from_millis(2100));
+    std::thread::sleep(Duration::from_millis(5100));
     let (_, connack) = Client::connect(server.port(), V3, &persistent("reader"));
     assert_eq!(connack, [0, 0]);
 }

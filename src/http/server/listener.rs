@@ -86,7 +86,7 @@ impl Listener {
             }
         }
         drop(listener);
-        finish(&mut open).await;
+        finish(&mut open, self.worker.context.options.limits.stop_timeout).await;
         Ok(())
     }
 }

@@ -39,9 +39,6 @@ use crate::http::{
 /// How a thread of the server ended.
 pub(super) type End = oneshot::Receiver<io::Result<()>>;
 
-/// How long requests that are being served may take to finish once the server stops.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// How long a connection is kept open that no request comes in on.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// How long a client may take to take the end of a response whose request it didn't send to its end.
@@ -133,7 +130,7 @@ impl Worker {
                 _ = self.stopped.wait_for(|stopped| *stopped) => break,
             }
         }
-        finish(&mut open).await;
+        finish(&mut open, self.context.options.limits.stop_timeout).await;
         Ok(())
     }
 
@@ -175,8 +172,8 @@ impl Worker {
 }
 
 /// Lets connections finish what they are doing, but not for ever.
-pub(super) async fn finish(open: &mut JoinSet<()>) {
+pub(super) async fn finish(open: &mut JoinSet<()>, patience: Duration) {
     let all = async { while open.join_next().await.is_some() {} };
-    let _ = timeout(GRACE, all).await;
+    let _ = timeout(patience, all).await;
     rt::task::yield_now().await;
 }
