@@ -6,7 +6,7 @@ use agentdex::{
     Error,
     td::{
         Document, Layers, merge_patch,
-        model::{DataType, OneOrMany, Operation, PropertyAffordance, Thing},
+        model::{DataType, LmosCapability, OneOrMany, Operation, PropertyAffordance, Thing},
         validate,
     },
 };
@@ -25,6 +25,29 @@ fn a_whole_description_survives() {
     let report = validate(&Document::parse(WHOLE.as_bytes()).unwrap(), Layers::All);
     assert!(report.is_valid(), "{report}");
     assert_round_trip("whole.json", WHOLE);
+}
+
+#[test]
+fn capabilities_are_read_in_both_spellings_and_keep_theirs() {
+    for text in [
+        r#"{"title":"A","lmos:capabilities":[{"lmos:id":"urn:c","lmos:name":"bake","lmos:version":"1.0.0","lmos:description":"Bakes","lmos:tags":["oven"],"lmos:examples":["bake"],"x":1}]}"#,
+        r#"{"title":"A","lmos:capabilities":[{"id":"urn:c","name":"bake","version":"1.0.0","description":"Bakes","tags":["oven"],"examples":["bake"],"x":1}]}"#,
+        r#"{"title":"A","lmos:capabilities":[{"lmos:id":"urn:c","name":"bake","lmos:name":"other","lmos:version":"1.0.0","description":"Bakes","tags":["oven"],"lmos:examples":["bake"]}]}"#,
+    ] {
+        let thing = Thing::parse(text).unwrap();
+        let capability = &thing.capabilities[0];
+        let texts =
+            [&capability.id, &capability.name, &capability.version, &capability.description].map(Option::as_deref);
+        assert_eq!(texts, ["urn:c", "bake", "1.0.0", "Bakes"].map(Some), "{text}");
+        assert_eq!(
+            (&capability.tags[..], &capability.examples[..]),
+            (&["oven".to_owned()][..], &["bake".to_owned()][..])
+        );
+        assert_round_trip("capabilities", text);
+    }
+    let mut thing = Thing::new("A");
+    thing.capabilities.push(LmosCapability { name: Some("bake".into()), ..LmosCapability::default() });
+    assert!(thing.to_json().contains(r#"[{"lmos:name":"bake"}]"#), "{}", thing.to_json());
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! Reading JSON documents of other formats: secrets are taken out before anything else is done.
+
+use serde_json::Value;
+
+use super::{
+    descriptor::repeated,
+    redaction::{Marks, Node, Redacted},
+    signs,
+};
+use crate::{
+    Result,
+    td::{Document, Violation},
+};
+
+/// A JSON document without its secrets.
+pub(super) struct RedactedJson {
+    /// The document as it came, but for the secrets that it had.
+    pub(super) bytes: Vec<u8>,
+    pub(super) value: Value,
+    /// What was hidden, and names that are repeated.
+    pub(super) warnings: Vec<Violation>,
+}
+
+impl RedactedJson {
+    /// Reads a document; `marks` says which fields of its format are secrets.
+    ///
+    /// # Errors
+    /// Those of [`Document::parse`], with what a text looks like that is not JSON.
+    pub(super) fn parse(json: &[u8], marks: &impl Marks) -> Result<RedactedJson> {
+        let document = signs::parse(json)?;
+        let redacted = Redacted::of(&Node::parse(document.text()), marks);
+        let text = redacted.text(document.text());
+        let clean = text.as_ref().map(|text| Document::parse(text.as_bytes())).transpose()?;
+        let (value, duplicates) = clean.unwrap_or(document).into_parts();
+        let warnings = duplicates.into_iter().map(repeated).chain(redacted.warnings()).collect();
+        Ok(RedactedJson { bytes: text.map_or_else(|| json.to_vec(), String::into_bytes), value, warnings })
+    }
+}
