@@ -52,7 +52,7 @@ pub struct Admission {
 /// # Errors
 /// [`Error::Invalid`] with all violations at once; the errors of [`Identity`] and [`normalize_id`].
 pub fn admit(document: Document, identity: Identity<'_>, strictness: Strictness) -> Result<Admission> {
-    let Document { text, value, duplicates } = document;
+    let Document { text, value, duplicates, is_compact } = document;
     let Value::Object(thing) = value else {
         return Err(Error::Invalid(check::not_an_object(&value)));
     };
@@ -75,13 +75,16 @@ pub fn admit(document: Document, identity: Identity<'_>, strictness: Strictness)
     let Some(id) = id.filter(|_| violations.is_empty()) else {
         return Err(Error::Invalid(Report { version: report.version, violations, warnings }));
     };
-    let thing = ThingDescription { id, text: stored_text(text, edits), value };
+    let thing = ThingDescription { id, text: stored_text(text, is_compact, edits), value };
     Ok(Admission { thing, registration, warnings })
 }
 
 /// The text with the edits in, compact, and with an `@context` that a scan finds.
-fn stored_text(text: String, edits: Vec<Edit>) -> String {
+fn stored_text(text: String, is_compact: bool, edits: Vec<Edit>) -> String {
     let is_plain = edits.is_empty() && find_context(&text).is_some();
+    if is_plain && is_compact {
+        return text;
+    }
     let edited = match is_plain {
         true => text,
         false => edit(&text, edits),

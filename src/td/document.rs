@@ -1,12 +1,15 @@
 //! Reading JSON: one parse gives the value and notices what a value can't tell any more, member
 //! names that are repeated.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
 
 use super::{
     MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, MAX_NESTING,
     duplicates::find_duplicates,
+    members::compact,
     value_seed::{Findings, ValueSeed},
 };
 use crate::{Error, Result};
@@ -18,6 +21,8 @@ pub struct Document {
     pub(super) value: Value,
     /// JSON Pointers of the members whose name is repeated in its object.
     pub(super) duplicates: Vec<String>,
+    /// Whether the text was written here, and is compact.
+    pub(super) is_compact: bool,
 }
 
 impl Document {
@@ -41,10 +46,10 @@ impl Document {
         if count_affordances(&value) > MAX_AFFORDANCES {
             return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
         }
-        Ok(Document { text: text.to_owned(), value, duplicates })
+        Ok(Document { text: text.to_owned(), value, duplicates, is_compact: false })
     }
 
-    /// A document that was made here: its value, and text that says the same in an order of its own.
+    /// A document that was made here: its value, and compact text that says the same in an order of its own.
     ///
     /// # Errors
     /// [`Error::DocumentTooLarge`]; [`Error::LimitExceeded`] (nesting, number of affordances).
@@ -58,7 +63,8 @@ impl Document {
         if count_affordances(&value) > MAX_AFFORDANCES {
             return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
         }
-        Ok(Document { text, value, duplicates: Vec::new() })
+        debug_assert!(matches!(compact(&text), Cow::Borrowed(_)), "it was not written compactly");
+        Ok(Document { text, value, duplicates: Vec::new(), is_compact: true })
     }
 
     /// The value of the document; of repeated members the last.
