@@ -155,14 +155,16 @@ fn reread(json: &[u8]) -> Option<Card> {
     }
 }
 
-/// The Thing of a description, which has to be valid; none where it has grown beyond the limits.
-fn admitted(description: &str) -> Option<Value> {
-    let document = match Document::parse(description.as_bytes()) {
+/// The Thing of a description, which has to be valid; none where it has grown beyond the limits. Its value says
+/// what its text does.
+fn admitted(description: &Document) -> Option<Value> {
+    let document = match Document::parse(description.text().as_bytes()) {
         Err(Error::LimitExceeded { .. }) => return None,
         other => other.expect("a description is JSON"),
     };
+    assert_eq!(document.value(), description.value());
     let admission = td::admit(document, Identity::Own, Strictness::Strict);
-    Some(admission.unwrap_or_else(|error| panic!("{error}: {description}")).thing.value().clone())
+    Some(admission.unwrap_or_else(|error| panic!("{error}: {}", description.text())).thing.value().clone())
 }
 
 /// The members that are called alike in both generations, and the skills without their requirements.

@@ -32,9 +32,9 @@ fn judge(configuration: &Configuration) {
             let Ok(conversion) = configuration.to_things(&options(profile, is_plain)) else { continue };
             assert!(is_valid, "Things of an invalid configuration");
             for thing in conversion.things.iter().filter(|_| is_plain) {
-                let document = Document::parse(thing.description.as_bytes()).expect("a description is JSON");
+                let document = Document::parse(thing.description.text().as_bytes()).expect("a description is JSON");
                 let report = validate(&document, Layers::All);
-                assert!(report.is_valid(), "{report}: {}", thing.description);
+                assert!(report.is_valid(), "{report}: {}", thing.description.text());
             }
         }
     }
@@ -53,5 +53,6 @@ fn options(profile: Profile, is_plain: bool) -> Options {
         tools: true,
         publish_prompts: true,
         thing_model: true,
+        ..Options::default()
     }
 }
