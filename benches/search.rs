@@ -13,6 +13,7 @@ use std::{
 
 use agentdex::{
     Epoch, Position, Seq,
+    convert::Format,
     search::{
         Entry, FacetField, Index, IndexWriter, Request,
         measure::{Measured, document_bytes, parse},
@@ -89,13 +90,16 @@ fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
                 }
                 let parsed = own_cpu_time();
                 for (id, text) in agents {
-                    std::hint::black_box(document_bytes(Entry { id, text, format: None }).expect("a document"));
+                    std::hint::black_box(
+                        document_bytes(Entry { id, text, format: None, terms: Format::search_terms() })
+                            .expect("a document"),
+                    );
                 }
                 let made = own_cpu_time();
                 parsing += parsed - before;
                 making += made - parsed;
                 for (id, text) in agents {
-                    writer.put(Entry { id, text, format: None }).expect("put");
+                    writer.put(Entry { id, text, format: None, terms: Format::search_terms() }).expect("put");
                 }
                 number += agents.len();
                 writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
@@ -278,7 +282,7 @@ fn build(
             bytes += agent.to_string().len() * 100;
         }
         let id = agent["id"].as_str().expect("an id");
-        writer.put(Entry { id, text: &agent.to_string(), format: None }).expect("put");
+        writer.put(Entry { id, text: &agent.to_string(), format: None, terms: Format::search_terms() }).expect("put");
         if number % COMMIT_EVERY == 0 || number == agents {
             writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
 use crate::{
     Result,
-    td::{Report, Violation},
+    td::{Report, SearchTerm, Violation},
 };
 
 type Object = Map<String, Value>;
@@ -57,6 +57,8 @@ pub struct Descriptor {
     /// What a document of it has, by which it is detected.
     pub recognized_by: &'static str,
     pub(super) signs: &'static [Sign],
+    /// Where its descriptions have texts to search by, beside those of every Thing.
+    pub search_terms: &'static [SearchTerm],
     /// How its documents become Things; none for Thing Descriptions, which are Things.
     pub import: Option<Import>,
     /// How Things become its documents.

@@ -1,4 +1,4 @@
-//! Which format a document is in, told by the members of its root.
+//! Which format a document is in, by the members of its root.
 
 use std::collections::HashMap;
 
@@ -24,10 +24,10 @@ pub fn detect(json: &str) -> Result<Format> {
     let malformed = |error| signs::explain(td::malformed_json(&error), json);
     if !json.trim_start().starts_with('{') {
         serde_json::from_str::<IgnoredAny>(json).map_err(malformed)?;
-        return Err(unclear("it is no JSON object, which it is in every format".into()));
+        return Err(unclear("it is not a JSON object, which it is in every format".into()));
     }
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
-    // What is nested too deeply to be read tells nothing but by its name.
+    // Of what is nested too deeply to be read only the name counts.
     let read = |value: &RawValue| serde_json::from_str(value.get()).unwrap_or(Value::Null);
     let members: Map<String, Value> = members.into_iter().map(|(name, value)| (name, read(value))).collect();
     format_of(&members)
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_told_by_members_that_only_they_have() {
+    fn formats_are_detected_by_members_that_only_they_have() {
         for (json, format) in [
             (r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": "A"}"#, Format::ThingDescription),
             (r#"{"title": "A", "securityDefinitions": {}, "skills": 1}"#, Format::ThingDescription),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_documents_hear_what_was_looked_for() {
+    fn unknown_documents_are_refused_with_what_is_known() {
         for json in ["{}", r#"{"skills": []}"#, r#"{"a": {"component_type": "Agent"}}"#] {
             let refusal = refusal(json);
             for word in ["`@context`", "`component_type`", "`supportedInterfaces`", "`capabilities`"] {
@@ -101,7 +101,7 @@ mod tests {
         }
         assert!(refusal(r#"{"title": "x"}"#).contains("needs `@context`"));
         for json in ["[]", "1", "null", "\"component_type\""] {
-            assert!(refusal(json).contains("no JSON object"), "{json}");
+            assert!(refusal(json).contains("not a JSON object"), "{json}");
         }
         for (json, name) in [
             (r#"{"@context": "https://schema.org", "@type": "Organization"}"#, "a schema.org Organization"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_of_two_formats_hear_what_contradicts_itself() {
+    fn documents_of_two_formats_are_refused_with_both() {
         let refusal = refusal(r#"{"component_type": "Agent", "@context": "https://www.w3.org/2022/wot/td/v1.1"}"#);
         assert!(refusal.contains("looks like a W3C Thing Description, but also like an Open Agent Spec"), "{refusal}");
     }

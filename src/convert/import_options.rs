@@ -1,4 +1,4 @@
-//! What may be said beside a document that is imported: parameters of the REST API and flags of the
+//! The parameters of an import beside the document: those of the REST API and flags of the
 //! commands, by the table of its format.
 
 use fluent_uri::Iri;
@@ -6,7 +6,7 @@ use fluent_uri::Iri;
 use super::Format;
 use crate::td;
 
-/// Something that may be said beside a document of a format.
+/// A parameter of an import.
 #[derive(Debug)]
 pub struct Parameter {
     /// The name of the parameter; of a flag with `-` for `_`.
@@ -50,7 +50,7 @@ impl Parameter {
     }
 }
 
-/// What is said beside a document.
+/// The parameters that come with a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     values: Vec<(&'static str, String)>,

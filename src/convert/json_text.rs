@@ -2,7 +2,7 @@
 //! members survive, the spelling of numbers doesn't.
 //!
 //! Depth and length are bounded on the way: a deeply nested source is an error, not a stack overflow,
-//! and one that stands for more than it is long is given up in time.
+//! and reading ends early where aliases stand for more than the limit.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::{Error, td::MAX_NESTING};
 pub(crate) struct JsonText {
     text: String,
     maximum: usize,
-    /// Set before the reading is given up.
+    /// Set before the reading ends early.
     exceeded: Option<Limit>,
 }
 
@@ -26,7 +26,7 @@ enum Limit {
 }
 
 impl JsonText {
-    /// An empty text that becomes at most so many bytes long.
+    /// An empty text that may become `maximum` bytes long.
     pub(crate) fn up_to(maximum: usize) -> JsonText {
         JsonText { text: String::new(), maximum, exceeded: None }
     }

@@ -33,6 +33,14 @@ impl Look {
         let name = type_.rsplit(['/', ':']).next().unwrap_or(type_);
         format!("a schema.org {}", name.chars().take(80).collect::<String>())
     }
+
+    /// The same, with the name of the format if it is one of ours.
+    pub(super) fn words_with_format(&self, object: &Object) -> String {
+        match self.format {
+            Some(format) => format!("{} (format {format})", self.words(object)),
+            None => self.words(object),
+        }
+    }
 }
 
 const SCHEMA_ORG: &str = "a schema.org description";
@@ -44,6 +52,7 @@ const CERTAIN_OTHERS: &[Other] = &[("an OpenAPI document", is_openapi)];
 /// Documents around one of ours.
 const AROUND: &[Other] = &[
     ("a list of agent cards, which are imported one by one", is_list_of_cards),
+    ("a list of MCP servers, which are imported one by one", |o| is_array(o, "servers")),
     ("an answer that has the card in `result`", |o| o.contains_key("jsonrpc") || has_card_in(o, "result")),
     ("an object that has the card in `agentCard`", |o| has_card_in(o, "agentCard")),
     ("an object that has the card in `card`", |o| has_card_in(o, "card")),

@@ -1,10 +1,10 @@
 //! Other descriptions of agents, turned into Thing Descriptions and back.
 //!
-//! What is kept of a source is what may be handed out again: secrets are replaced by references
-//! before anything leaves this room.
+//! What is stored of a source is what may be exported again: secrets are taken out before it is mapped.
 
 pub mod a2a;
 pub mod agent_spec;
+mod canonical_url;
 mod descriptor;
 mod detect;
 mod format;
@@ -13,7 +13,7 @@ mod json_text;
 pub mod lmos_capabilities;
 mod looks;
 pub mod mcp_server;
-mod place;
+mod redacted_json;
 mod redaction;
 mod shape;
 mod signs;
@@ -57,7 +57,7 @@ pub struct ConvertedThing {
     pub source: Source,
 }
 
-/// The document that a Thing was made of, as it may be stored and handed back.
+/// The document that a Thing was made of, as it may be stored and exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// Its format.

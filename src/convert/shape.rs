@@ -1,6 +1,6 @@
 //! Members that a document of another format has, and what is done about values of another kind.
 //!
-//! The working copy of a document is fixed in place, so that everybody else finds what the tables say or
+//! The working copy of a document is fixed in place, so that all other code finds what the tables say or
 //! nothing: a number where a text is meant is a text, one value where a list is meant is a list of one,
 //! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be fixed is
 //! left out of the working copy. Each of these is a warning; members that no table knows stay.
@@ -14,7 +14,7 @@ type Object = Map<String, Value>;
 /// A member of an object.
 pub(super) struct Member {
     name: &'static str,
-    kind: Kind,
+    kind: Expected,
     need: Need,
 }
 
@@ -29,7 +29,7 @@ enum Need {
 }
 
 /// What the value of a member is.
-pub(super) enum Kind {
+pub(super) enum Expected {
     Text,
     /// True or false.
     Flag,
@@ -53,17 +53,17 @@ pub(super) enum Kind {
 
 impl Member {
     /// A member that every such object has.
-    pub(super) const fn required(name: &'static str, kind: Kind) -> Member {
+    pub(super) const fn required(name: &'static str, kind: Expected) -> Member {
         Member { name, kind, need: Need::Read }
     }
 
     /// A member that may be missing, but that strict readers expect.
-    pub(super) const fn written(name: &'static str, kind: Kind) -> Member {
+    pub(super) const fn written(name: &'static str, kind: Expected) -> Member {
         Member { name, kind, need: Need::Written }
     }
 
     /// A member that may be missing.
-    pub(super) const fn optional(name: &'static str, kind: Kind) -> Member {
+    pub(super) const fn optional(name: &'static str, kind: Expected) -> Member {
         Member { name, kind, need: Need::None }
     }
 }
@@ -112,10 +112,10 @@ pub(super) fn fix(object: &mut Object, members: &[Member], path: &Path<'_>, find
     for member in members {
         let outcome = match object.get_mut(member.name) {
             None | Some(Value::Null) => Outcome::Missing,
-            Some(value) => mend_value(value, &member.kind, &path.member(member.name), findings),
+            Some(value) => fix_value(value, &member.kind, &path.member(member.name), findings),
         };
         match outcome {
-            Outcome::Kept => {}
+            Outcome::Usable => {}
             Outcome::Missing => {
                 object.remove(member.name);
                 if member.need == Need::Read {
@@ -140,46 +140,46 @@ pub(super) fn complete(object: &mut Object, members: &[Member]) {
     }
 }
 
-fn complete_value(value: &mut Value, kind: &Kind) {
+fn complete_value(value: &mut Value, kind: &Expected) {
     match (kind, value) {
-        (Kind::Object(members) | Kind::Flags(members), Value::Object(object)) => complete(object, members),
-        (Kind::Objects(members), Value::Array(elements)) => {
+        (Expected::Object(members) | Expected::Flags(members), Value::Object(object)) => complete(object, members),
+        (Expected::Objects(members), Value::Array(elements)) => {
             elements.iter_mut().filter_map(Value::as_object_mut).for_each(|object| complete(object, members));
         }
-        (Kind::Named(members), Value::Object(named)) => {
+        (Expected::Named(members), Value::Object(named)) => {
             named.values_mut().filter_map(Value::as_object_mut).for_each(|object| complete(object, members));
         }
         _ => {}
     }
 }
 
-impl Kind {
+impl Expected {
     /// The least that a value of this kind is.
     fn empty(&self) -> Value {
         match self {
-            Kind::Text => "".into(),
-            Kind::Flag => false.into(),
-            Kind::Texts | Kind::Modes | Kind::Objects(_) => Value::Array(Vec::new()),
-            Kind::Object(_) | Kind::Flags(_) | Kind::Named(_) | Kind::Described => Object::new().into(),
-            Kind::Free => Value::Null,
+            Expected::Text => "".into(),
+            Expected::Flag => false.into(),
+            Expected::Texts | Expected::Modes | Expected::Objects(_) => Value::Array(Vec::new()),
+            Expected::Object(_) | Expected::Flags(_) | Expected::Named(_) | Expected::Described => Object::new().into(),
+            Expected::Free => Value::Null,
         }
     }
 }
 
 enum Outcome {
-    Kept,
+    Usable,
     Missing,
     Unusable,
 }
 
-fn mend_value(value: &mut Value, kind: &Kind, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+fn fix_value(value: &mut Value, kind: &Expected, path: &Path<'_>, findings: &mut Findings) -> Outcome {
     match kind {
-        Kind::Free => Outcome::Kept,
-        Kind::Text => mend_text(value, path, findings),
-        Kind::Flag => mend_flag(value, path, findings),
-        Kind::Texts => mend_list(value, path, findings, mend_text),
-        Kind::Modes => mend_list(value, path, findings, |mode, path, findings| {
-            let outcome = mend_text(mode, path, findings);
+        Expected::Free => Outcome::Usable,
+        Expected::Text => fix_text(value, path, findings),
+        Expected::Flag => fix_flag(value, path, findings),
+        Expected::Texts => fix_list(value, path, findings, fix_text),
+        Expected::Modes => fix_list(value, path, findings, |mode, path, findings| {
+            let outcome = fix_text(mode, path, findings);
             if let Value::String(mode) = mode
                 && !mode.contains('/')
             {
@@ -187,8 +187,8 @@ fn mend_value(value: &mut Value, kind: &Kind, path: &Path<'_>, findings: &mut Fi
             }
             outcome
         }),
-        Kind::Object(members) => mend_object(value, members, path, findings),
-        Kind::Flags(members) => {
+        Expected::Object(members) => fix_object(value, members, path, findings),
+        Expected::Flags(members) => {
             if let Value::Array(names) = value
                 && names.iter().all(Value::is_string)
             {
@@ -196,41 +196,41 @@ fn mend_value(value: &mut Value, kind: &Kind, path: &Path<'_>, findings: &mut Fi
                 let flags = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), Value::Bool(true)));
                 *value = flags.collect::<Object>().into();
             }
-            mend_object(value, members, path, findings)
+            fix_object(value, members, path, findings)
         }
-        Kind::Objects(members) => {
-            mend_list(value, path, findings, |element, path, findings| mend_object(element, members, path, findings))
+        Expected::Objects(members) => {
+            fix_list(value, path, findings, |element, path, findings| fix_object(element, members, path, findings))
         }
-        Kind::Named(members) => mend_named(value, members, path, findings),
-        Kind::Described => mend_described(value, path, findings),
+        Expected::Named(members) => fix_named(value, members, path, findings),
+        Expected::Described => fix_described(value, path, findings),
     }
 }
 
-fn mend_object(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
+fn fix_object(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
     let Value::Object(object) = value else {
         return findings.unusable(value, "an object", path);
     };
     fix(object, members, path, findings);
-    Outcome::Kept
+    Outcome::Usable
 }
 
-fn mend_named(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
+fn fix_named(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
     let Value::Object(named) = value else {
         return findings.unusable(value, "an object", path);
     };
     let mut unusable = Vec::new();
     for (name, value) in named.iter_mut() {
-        if !matches!(mend_object(value, members, &path.member(name), findings), Outcome::Kept) {
+        if !matches!(fix_object(value, members, &path.member(name), findings), Outcome::Usable) {
             unusable.push(name.clone());
         }
     }
     for name in unusable {
         named.remove(&name);
     }
-    Outcome::Kept
+    Outcome::Usable
 }
 
-fn mend_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+fn fix_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
     if let Value::Array(names) = value
         && names.iter().all(Value::is_string)
     {
@@ -241,62 +241,62 @@ fn mend_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -
     match value {
         Value::Object(described) => {
             for (name, text) in described.iter_mut() {
-                if !matches!(mend_text(text, &path.member(name), findings), Outcome::Kept) {
+                if !matches!(fix_text(text, &path.member(name), findings), Outcome::Usable) {
                     *text = "".into();
                 }
             }
-            Outcome::Kept
+            Outcome::Usable
         }
         _ => findings.unusable(value, "an object", path),
     }
 }
 
-fn mend_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+fn fix_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
     let text = match value {
-        Value::String(_) => return Outcome::Kept,
+        Value::String(_) => return Outcome::Usable,
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
         _ => return findings.unusable(value, "a text", path),
     };
     findings.add(path, "member-type", || format!("{value} is read as a text"));
     *value = Value::String(text);
-    Outcome::Kept
+    Outcome::Usable
 }
 
-fn mend_flag(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+fn fix_flag(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
     let flag = match value {
-        Value::Bool(_) => return Outcome::Kept,
+        Value::Bool(_) => return Outcome::Usable,
         Value::String(text) if text.eq_ignore_ascii_case("true") => true,
         Value::String(text) if text.eq_ignore_ascii_case("false") => false,
         _ => return findings.unusable(value, "true or false", path),
     };
     findings.add(path, "member-type", || format!("{value} is read as {flag}"));
     *value = Value::Bool(flag);
-    Outcome::Kept
+    Outcome::Usable
 }
 
-fn mend_list(
+fn fix_list(
     value: &mut Value,
     path: &Path<'_>,
     findings: &mut Findings,
-    mend_element: impl Fn(&mut Value, &Path<'_>, &mut Findings) -> Outcome,
+    fix_element: impl Fn(&mut Value, &Path<'_>, &mut Findings) -> Outcome,
 ) -> Outcome {
     if !value.is_array() {
-        let Outcome::Kept = mend_element(value, path, findings) else {
+        let Outcome::Usable = fix_element(value, path, findings) else {
             return Outcome::Unusable;
         };
         findings.add(path, "member-type", || "one value is read as a list of one".into());
         *value = Value::Array(vec![value.take()]);
-        return Outcome::Kept;
+        return Outcome::Usable;
     }
     let Value::Array(elements) = value else { return Outcome::Unusable };
     let mut index = 0;
     elements.retain_mut(|element| {
-        let outcome = mend_element(element, &path.index(index), findings);
+        let outcome = fix_element(element, &path.index(index), findings);
         index += 1;
-        matches!(outcome, Outcome::Kept)
+        matches!(outcome, Outcome::Usable)
     });
-    Outcome::Kept
+    Outcome::Usable
 }
 
 /// More than anybody reads of one document.
@@ -333,7 +333,7 @@ impl Findings {
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };
-        self.add(path, "member-type", || format!("found {found} instead of {expected}; it is passed over"));
+        self.add(path, "member-type", || format!("found {found} instead of {expected}; it is ignored"));
         Outcome::Unusable
     }
 }

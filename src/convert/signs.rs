@@ -13,7 +13,7 @@ pub(super) fn member<'o>(object: &'o Object, name: &str) -> Option<&'o Value> {
     object.get(name).or_else(|| object.get(&snake_case(name)))
 }
 
-/// Reads a document of ours; of what is no JSON the error says what it looks like.
+/// Reads a JSON document; of what is not JSON the error says what it looks like.
 pub(super) fn parse(json: &[u8]) -> Result<Document> {
     Document::parse(json).map_err(|error| match str::from_utf8(json) {
         Ok(text) => explain(error, text),
@@ -21,7 +21,7 @@ pub(super) fn parse(json: &[u8]) -> Result<Document> {
     })
 }
 
-/// What text is that is no JSON, if that can be told.
+/// What text that is not JSON looks like, if that is known.
 pub(super) fn explain(error: Error, text: &str) -> Error {
     let Error::MalformedJson { line, column, message } = error else { return error };
     let text = text.trim_start_matches('\u{feff}').trim_start();

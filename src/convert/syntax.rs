@@ -24,7 +24,7 @@ impl Syntax {
         }
     }
 
-    /// The media type that documents in it are handed out with.
+    /// The media type that documents in it are exported with.
     pub fn media_type(self) -> &'static str {
         match self {
             Syntax::Json => "application/json",

@@ -1,6 +1,9 @@
 //! The table of formats: everything that is done with a format is driven by its [`Descriptor`].
 
+use std::sync::LazyLock;
+
 use super::{Descriptor, Export, Format, Import, Tracking, format::list_formats};
+use crate::td::SearchTerm;
 
 macro_rules! define_table {
     ($($(#[$doc:meta])* $variant:ident = $folder:ident,)+) => {
@@ -41,6 +44,13 @@ impl Format {
     /// Whether its documents may be signed.
     pub fn is_signed(self) -> bool {
         self.tracking().is_some_and(|tracking| tracking.is_signed)
+    }
+
+    /// Where descriptions of any format have texts to search by, beside those of every Thing.
+    pub fn search_terms() -> &'static [SearchTerm] {
+        static TERMS: LazyLock<Vec<SearchTerm>> =
+            LazyLock::new(|| Format::ALL.iter().flat_map(|format| format.descriptor().search_terms).copied().collect());
+        &TERMS
     }
 
     /// The formats that are converted, with how.

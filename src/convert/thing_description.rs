@@ -11,6 +11,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
     noun: "a W3C Thing Description",
     recognized_by: "the `@context` of W3C WoT, or `securityDefinitions`",
     signs: &[Sign::certain(is_thing_description), Sign::weak(is_like_thing)],
+    search_terms: &[],
     import: None,
     export: None,
 };

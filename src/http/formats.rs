@@ -77,12 +77,18 @@ pub(super) fn explain(error: Error, json: &[u8], expected: Format) -> Problem {
         error,
         Error::Invalid(_) | Error::InvalidSource { .. } | Error::MissingId | Error::UnexpectedId { .. }
     );
-    let detected = is_about_kind.then(|| detect(str::from_utf8(json).ok()?).ok()).flatten();
+    let other = is_about_kind.then(|| other_format(json, expected)).flatten();
     let problem = Problem::from(error);
-    let Some(found) = detected.filter(|found| *found != expected) else { return problem };
-    let endpoint = IMPORTS.iter().find(|import| import.format == found).map_or("/things", |import| &import.path);
-    let detail = format!("the document is {}: POST it to {endpoint}; {problem}", found.descriptor().noun);
+    let Some(other) = other else { return problem };
+    let detail = format!("{other}; {problem}");
     problem.with_detail(detail)
+}
+
+/// Of a document in another format than expected, what it is and which endpoint takes it.
+pub(super) fn other_format(json: &[u8], expected: Format) -> Option<String> {
+    let found = detect(str::from_utf8(json).ok()?).ok().filter(|found| *found != expected)?;
+    let endpoint = IMPORTS.iter().find(|import| import.format == found).map_or("/things", |import| &import.path);
+    Some(format!("the document is {}: POST it to {endpoint}", found.descriptor().noun))
 }
 
 fn reference(schema: &str) -> Value {

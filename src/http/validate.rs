@@ -6,7 +6,10 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{blocking::blocking, body, context::Context, parameters::Parameters, problem::Problem};
+use super::{
+    blocking::blocking, body, context::Context, formats::other_format, parameters::Parameters, problem::Problem,
+};
+use crate::{convert::Format, td::Violation};
 
 /// `POST /validate`
 #[utoipa::path(
@@ -30,7 +33,17 @@ pub(super) async fn document(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let registry = context.registry.clone();
-    let report = blocking(move || registry.validate(&json)).await?;
+    let report = blocking(move || {
+        let mut report = registry.validate(&json)?;
+        if !report.is_valid()
+            && let Some(other) = other_format(&json, Format::ThingDescription)
+        {
+            let message = format!("{other}; with `dry_run=true` nothing is registered");
+            report.violations.insert(0, Violation::new("", "other-format", message));
+        }
+        crate::Result::Ok(report)
+    });
+    let report = report.await?;
     Ok(HttpResponse::Ok().json(json!({
         "valid": report.is_valid(),
         "version": report.version,

@@ -17,7 +17,10 @@ use super::{
     text::{self, Encoded, Words},
     versions,
 };
-use crate::{Error, Result, td};
+use crate::{
+    Error, Result,
+    td::{self, SearchContent, SearchTerm},
+};
 
 /// How often a title or the name of a capability counts.
 const NAME_WEIGHT: usize = 4;
@@ -35,12 +38,12 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     let nothing = Object::default();
     let thing = node.as_object().unwrap_or(&nothing);
     let capabilities = capabilities(thing);
-    let mut writer = EntryWriter::new(fields);
+    let mut writer = EntryWriter::new(fields, entry.terms);
     writer.add(fields.id, entry.id);
     writer.add_titles(thing);
     writer.add_affordances(thing);
     writer.add_declared_capabilities(thing);
-    writer.add_agent_spec(thing);
+    writer.add_terms_of_formats(thing);
     writer.add_metadata(thing);
     writer.add_filters(thing, &capabilities, entry.format);
     let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
@@ -50,6 +53,7 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
 
 struct EntryWriter<'a> {
     fields: &'a Fields,
+    terms: &'a [SearchTerm],
     document: TantivyDocument,
     bytes: usize,
     prose: TextAnalyzer,
@@ -62,9 +66,10 @@ struct EntryWriter<'a> {
 }
 
 impl<'a> EntryWriter<'a> {
-    fn new(fields: &'a Fields) -> EntryWriter<'a> {
+    fn new(fields: &'a Fields, terms: &'a [SearchTerm]) -> EntryWriter<'a> {
         EntryWriter {
             fields,
+            terms,
             document: TantivyDocument::default(),
             bytes: 0,
             prose: text::prose(),
@@ -189,29 +194,24 @@ impl<'a> EntryWriter<'a> {
             {
                 self.add_prose(text);
             }
-            self.add_data(capability, ["agentspec:input", "agentspec:output"]);
         }
     }
 
-    /// What a description made of an Agent Spec configuration has beside: the model of an agent, and its prompts
-    /// if they are published.
-    fn add_agent_spec(&mut self, thing: &Object<'_>) {
-        let model = objects(thing, "agentspec:model")
-            .flat_map(|model| ["agentspec:modelName", "agentspec:provider"].map(|key| texts(model, key)));
-        model.flatten().for_each(|text| self.add_prose(text));
-        objects(thing, "agentspec:prompts")
-            .flat_map(|prompt| texts(prompt, "agentspec:text"))
-            .for_each(|text| self.add_prose(text));
-    }
-
-    fn add_data(&mut self, owner: &Object<'_>, members: [&str; 2]) {
-        for schema in members.into_iter().filter_map(|member| owner.get(member)) {
-            self.add_schema(schema, 0);
+    fn add_terms_of_formats(&mut self, thing: &Object<'_>) {
+        let terms = self.terms;
+        for term in terms {
+            for node in nodes_at(thing, term.path) {
+                match term.content {
+                    SearchContent::Text => node.as_str().into_iter().for_each(|text| self.add_prose(text)),
+                    SearchContent::Schema => self.add_schema(node, 0),
+                    SearchContent::Tags => {}
+                }
+            }
         }
     }
 
     fn add_metadata(&mut self, thing: &Object<'_>) {
-        for tag in tags(thing) {
+        for tag in tags(thing, self.terms) {
             self.add_prose(tag);
         }
         for vendor in vendors(thing) {
@@ -230,7 +230,7 @@ impl<'a> EntryWriter<'a> {
             }
         }
         self.add_values(FacetField::Type, types(thing));
-        self.add_values(FacetField::Tag, tags(thing));
+        self.add_values(FacetField::Tag, tags(thing, self.terms));
         self.add_values(FacetField::Vendor, vendors(thing));
         let access = Access::of(thing);
         self.add_values(FacetField::Protocol, access.protocols.iter().map(String::as_str));
@@ -379,12 +379,22 @@ fn supported<'a>(thing: &'a Object<'a>, name: &'static str) -> impl Iterator<Ite
 }
 
 /// Tags have no place of their own in a TD; these are the members that people use.
-fn tags<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
+fn tags<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Item = &'a str> {
     const MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
     let owners = [thing].into_iter().chain(metadata(thing)).chain(declared_capabilities(thing));
-    let metadata = objects(thing, "agentspec:metadata").filter_map(|literal| literal.get("@value")?.as_object());
-    let owners = owners.chain(metadata);
+    let of_formats = terms.iter().filter(|term| term.content == SearchContent::Tags);
+    let of_formats = of_formats.flat_map(|term| nodes_at(thing, term.path)).filter_map(Node::as_object);
+    let owners = owners.chain(of_formats);
     owners.flat_map(|owner| MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
+}
+
+/// What is at the end of a path of members; arrays on the way are read through.
+fn nodes_at<'a>(thing: &'a Object<'a>, path: &[&str]) -> Vec<&'a Node<'a>> {
+    let Some((first, rest)) = path.split_first() else { return Vec::new() };
+    let start: Vec<&Node<'_>> = thing.get(first).map(Node::one_or_many).into_iter().flatten().collect();
+    rest.iter().fold(start, |nodes, name| {
+        nodes.into_iter().filter_map(|node| node.get(name)).flat_map(Node::one_or_many).collect()
+    })
 }
 
 fn vendors<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::td::SearchTerm;
+
 mod cached;
 mod collect;
 mod directory;
@@ -255,4 +257,6 @@ pub struct Entry<'a> {
     pub text: &'a str,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<&'a str>,
+    /// Where descriptions may have texts to search by, beside those of every Thing.
+    pub terms: &'a [SearchTerm],
 }

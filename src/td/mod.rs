@@ -19,6 +19,7 @@ mod path;
 mod registration;
 mod report;
 mod schema;
+mod search_term;
 mod semantics;
 mod thing_description;
 mod value_seed;
@@ -39,6 +40,7 @@ pub(crate) use path::Path;
 pub use registration::{Registration, RegistrationRequest};
 pub(crate) use report::push_token;
 pub use report::{Report, Violation};
+pub use search_term::{SearchContent, SearchTerm};
 pub use thing_description::ThingDescription;
 pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 

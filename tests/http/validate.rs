@@ -18,3 +18,21 @@ fn valid_and_invalid_descriptions_are_both_answered() {
     assert!(registry.registry().is_empty());
     registry.post("/validate", "{").problem(400, "malformed-json");
 }
+
+#[test]
+fn documents_of_other_formats_are_told_which_endpoint_takes_them() {
+    let registry = TestRegistry::start();
+    for (document, endpoint) in [
+        (json!({"name": "A", "url": "https://a.example", "skills": []}), "/import/a2a"),
+        (json!({"component_type": "Agent", "name": "a"}), "/import/agent-spec"),
+        (json!({"server": {"name": "com.example/a", "remotes": []}}), "/import/mcp-server"),
+        (json!({"id": "a", "supportedChannels": [], "capabilities": []}), "/import/lmos-capabilities"),
+    ] {
+        let report = registry.post("/validate", document.to_string()).expect(200).json();
+        let first = &report["violations"][0];
+        assert_eq!((&first["rule"], &first["pointer"]), (&json!("other-format"), &json!("")), "{report}");
+        assert!(first["message"].as_str().unwrap().contains(&format!("POST it to {endpoint};")), "{report}");
+    }
+    let report = registry.post("/validate", r#"{"title": "x"}"#).expect(200).json();
+    assert!(report["violations"].as_array().unwrap().iter().all(|one| one["rule"] != "other-format"), "{report}");
+}

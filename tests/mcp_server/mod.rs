@@ -6,7 +6,7 @@ use agentdex::{
     Error,
     convert::{
         Format,
-        mcp_server::{Kind, Options, Server, from_thing},
+        mcp_server::{DocumentKind, Options, Server, from_thing},
     },
     td::{self, Identity, Strictness, Violation},
 };
@@ -38,7 +38,7 @@ fn rules(warnings: &[Violation]) -> Vec<(&str, &str)> {
     warnings.iter().map(|warning| (warning.rule.as_ref(), warning.pointer.as_str())).collect()
 }
 
-fn exported(thing: &Value, kind: Kind) -> Value {
+fn exported(thing: &Value, kind: DocumentKind) -> Value {
     parsed(&from_thing(thing, kind).unwrap().bytes)
 }
 
@@ -111,7 +111,7 @@ fn the_schema_of_2025_07_09_is_read_with_warnings() {
 
 #[test]
 fn documents_come_back_from_their_things() {
-    for (name, kind) in [("remote", Kind::ServerJson), ("card", Kind::ServerCard)] {
+    for (name, kind) in [("remote", DocumentKind::ServerJson), ("card", DocumentKind::ServerCard)] {
         let bytes = fixture(name);
         let server = Server::parse(&bytes).unwrap();
         assert_eq!((server.kind(), server.bytes()), (kind, bytes.as_slice()));
@@ -127,10 +127,10 @@ fn documents_come_back_from_their_things() {
         assert_eq!(again, expected, "{name}");
     }
     let (thing, _) = thing(&fixture("packages_2025_07_09"));
-    let again = exported(&thing, Kind::ServerJson);
+    let again = exported(&thing, DocumentKind::ServerJson);
     assert_eq!(again["packages"][0]["identifier"], "@example/files");
     assert!(again["packages"][0].get("command").is_none());
-    assert_eq!(exported(&thing, Kind::ServerCard).get("packages"), None);
+    assert_eq!(exported(&thing, DocumentKind::ServerCard).get("packages"), None);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn what_was_changed_in_the_thing_is_changed_in_the_document() {
         thing["actions"][form]["forms"] = json!([{"href": "https://new.example/mcp", "subprotocol": "mcp"}]);
     }
     thing["security"] = "X-Api-Key".into();
-    let rendition = from_thing(&thing, Kind::ServerJson).unwrap();
+    let rendition = from_thing(&thing, DocumentKind::ServerJson).unwrap();
     assert_eq!(rules(&rendition.warnings), [("description-length", "/description")]);
     let server = parsed(&rendition.bytes);
     assert_eq!(server["title"], "Trains");
@@ -156,13 +156,13 @@ fn what_was_changed_in_the_thing_is_changed_in_the_document() {
 #[test]
 fn things_that_never_were_servers_are_told_what_is_missing() {
     let plain = json!({"title": "Lamp", "actions": {"on": {"forms": [{"href": "https://lamp.example"}]}}});
-    match from_thing(&plain, Kind::ServerJson) {
+    match from_thing(&plain, DocumentKind::ServerJson) {
         Err(Error::NotExpressible { format: "mcp-server", reason }) => assert!(reason.contains("subprotocol mcp")),
         other => panic!("{other:?}"),
     }
     let mut server = plain;
     server["actions"]["on"]["forms"][0]["subprotocol"] = "mcp".into();
-    let rendition = from_thing(&server, Kind::ServerJson).unwrap();
+    let rendition = from_thing(&server, DocumentKind::ServerJson).unwrap();
     assert_eq!(parsed(&rendition.bytes)["name"], "example.lamp/lamp");
     assert_eq!(rules(&rendition.warnings), [("server-name", ""), ("version", "/version")]);
 }
@@ -174,11 +174,45 @@ fn values_of_secret_inputs_are_not_kept() {
     document["remotes"][0]["headers"][0]["variables"]["token"]["default"] = "hunter3".into();
     let server = Server::parse(document.to_string().as_bytes()).unwrap();
     let found = rules(server.warnings());
-    assert!(found.contains(&("secret", "/remotes/1/headers/0/value")), "{found:?}");
-    assert!(found.contains(&("secret", "/remotes/0/headers/0/variables/token/default")), "{found:?}");
+    assert!(found.contains(&("secret-field", "/remotes/1/headers/0/value")), "{found:?}");
+    assert!(found.contains(&("secret-field", "/remotes/0/headers/0/variables/token/default")), "{found:?}");
     let conversion = server.to_thing(&Options::default()).unwrap();
     let kept = String::from_utf8_lossy(&conversion.things[0].source.bytes).into_owned();
     assert!(!kept.contains("hunter") && !conversion.things[0].description.text().contains("hunter"));
+}
+
+#[test]
+fn credentials_are_hidden_wherever_they_are() {
+    let mut document = parsed(&fixture("remote"));
+    let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
+    document["description"] = format!("Weather; our key is {key}").into();
+    document["websiteUrl"] = "https://joe:hunter2@weather.example".into();
+    document["remotes"][1]["headers"][0] = json!({"name": "Authorization", "value": "Bearer 0a1B2c3D4e5F6g7H8i9J0k"});
+    let server = Server::parse(document.to_string().as_bytes()).unwrap();
+    let found = rules(server.warnings());
+    for (rule, at) in [("secret-value", "/description"), ("user-info", "/websiteUrl")] {
+        assert!(found.contains(&(rule, at)), "{found:?}");
+    }
+    let conversion = server.to_thing(&Options::default()).unwrap();
+    let texts = format!("{}{}", String::from_utf8_lossy(server.bytes()), conversion.things[0].description.text());
+    assert!(!texts.contains(&key) && !texts.contains("hunter2") && !texts.contains("0a1B2c3D"), "{texts}");
+}
+
+#[test]
+fn the_server_in_the_answer_of_a_registry_is_read() {
+    let text = String::from_utf8(fixture("remote")).unwrap();
+    let official = r#""_meta": {"io.modelcontextprotocol.registry/official": {"status": "active", "isLatest": true}}"#;
+    let answer = format!(r#"{{ "server": {}, {official} }}"#, text.trim());
+    assert_eq!(agentdex::convert::detect(&answer).unwrap(), Format::McpServer);
+    let server = Server::parse(answer.as_bytes()).unwrap();
+    assert_eq!(rules(server.warnings())[0], ("registry-answer", ""));
+    assert_eq!(server.bytes(), text.trim().as_bytes());
+    let (thing, _) = thing(answer.as_bytes());
+    assert_eq!(thing["id"], self::thing(text.as_bytes()).0["id"]);
+    let noted = &thing["mcp:_meta"]["mcp:io.modelcontextprotocol.registry/official"];
+    assert_eq!(noted["mcp:status"], "active");
+    let refusal = agentdex::convert::detect(&format!(r#"{{"servers": [{answer}], "metadata": {{}}}}"#)).unwrap_err();
+    assert!(refusal.to_string().contains("a list of MCP servers, which are imported one by one"), "{refusal}");
 }
 
 #[test]
@@ -239,7 +273,7 @@ fn what_is_made_of_many_forms_is_bounded() {
         "title": "x", "securityDefinitions": definitions, "security": "any",
         "actions": {"a": {"forms": forms, "uriVariables": {"v": {"enum": values}}}},
     });
-    let rendition = from_thing(&thing, Kind::ServerJson).unwrap();
+    let rendition = from_thing(&thing, DocumentKind::ServerJson).unwrap();
     assert!(rendition.bytes.len() < 1 << 20, "{} bytes", rendition.bytes.len());
     assert!(rules(&rendition.warnings).contains(&("too-many-remotes", "/actions")));
     let remotes = parsed(&rendition.bytes)["remotes"].as_array().unwrap().len();

@@ -12,6 +12,7 @@ use std::{env, path::PathBuf};
 
 use agentdex::{
     Epoch, Position, Seq,
+    convert::Format,
     search::{Entry, Filters, Index, IndexWriter, Request, Response},
 };
 use serde_json::{Value, json};
@@ -43,7 +44,9 @@ impl TestIndex {
 
     fn put(&mut self, thing: &Value) {
         let id = thing["id"].as_str().expect("an id");
-        self.writer.put(Entry { id, text: &thing.to_string(), format: None }).expect("the Thing is indexed");
+        self.writer
+            .put(Entry { id, text: &thing.to_string(), format: None, terms: Format::search_terms() })
+            .expect("the Thing is indexed");
     }
 
     fn commit(&mut self) -> Position {

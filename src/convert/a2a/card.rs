@@ -5,16 +5,17 @@ use serde_json::{Map, Value};
 use super::{
     Generation, diagnosis,
     interface::{Binding, Interface, interfaces},
-    invalid, members, redaction, unsafe_urls,
+    invalid, members,
+    redaction::CardMarks,
+    unsafe_urls,
 };
 use crate::{
     Result,
     convert::{
-        descriptor::repeated,
+        redacted_json::RedactedJson,
         shape::{self, Findings},
-        signs,
     },
-    td::{Document, Path, Violation},
+    td::{Path, Violation},
 };
 
 /// An agent card: its bytes, and a working copy of its members that is fixed where it was odd.
@@ -44,23 +45,9 @@ impl Card {
     ///
     /// # Errors
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no card, with a diagnosis; and
-    /// those of [`Document::parse`]: 1 MiB and 64 levels of nesting are the limits.
+    /// those of [`Document::parse`](crate::td::Document::parse): 1 MiB and 64 levels of nesting are the limits.
     pub fn parse(json: &[u8]) -> Result<Card> {
-        let document = signs::parse(json)?;
-        let redacted = redaction::redact(&document);
-        let (value, duplicates) = match &redacted {
-            Some(redacted) => Document::parse(redacted.text.as_bytes())?,
-            None => document,
-        }
-        .into_parts();
-        let mut warnings: Vec<Violation> = duplicates.into_iter().map(repeated).collect();
-        let bytes = match redacted {
-            Some(redacted) => {
-                warnings.extend(redacted.warnings);
-                redacted.text.into_bytes()
-            }
-            None => json.to_vec(),
-        };
+        let RedactedJson { bytes, value, warnings } = RedactedJson::parse(json, &CardMarks)?;
         let Value::Object(members) = value else {
             return Err(invalid(vec![diagnosis::no_object(&value)], warnings));
         };

@@ -10,7 +10,7 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// What is wrong with a document that is no object.
+/// What is wrong with a document that is not an object.
 pub(super) fn no_object(value: &Value) -> Violation {
     let found = match value {
         Value::Array(elements) if elements.iter().any(|element| element.get("skills").is_some()) => {
@@ -40,10 +40,7 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
     });
     if let Some(look) = look_of(card).filter(|look| look.format != Some(Format::A2a)) {
         message.push_str("; it looks like ");
-        message.push_str(&look.words(card));
-        if let Some(format) = look.format {
-            message.push_str(&format!(" (format {format})"));
-        }
+        message.push_str(&look.words_with_format(card));
     }
     let missing = missing(card, has_interface);
     [Violation::new("", "not-a-card", message)].into_iter().chain(missing).collect()

@@ -15,7 +15,7 @@ use super::{
     card::generation_of,
     export_forms::{self, Reach, Reached},
     export_schemes,
-    export_security::Security,
+    export_security::ThingSecurity,
     interface::Binding,
     reference::web_url,
     thing,
@@ -72,7 +72,7 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     }
     let names = SkillNames::of(thing);
     let reached = export_forms::reached(members, |action| names.skill_of(action));
-    let security = Security::of(members, reached.reach());
+    let security = ThingSecurity::of(members, reached.reach());
     let mut export = Export { thing, names, card: Object::new(), shape: Generation::V1, violations: Vec::new() };
     export.card = members.iter().filter_map(own_member).collect();
     if stated.as_ref().is_some_and(|stated| stated.reached().is_like(&reached)) {
@@ -318,7 +318,7 @@ impl Export<'_> {
         skills
     }
 
-    fn add_security(&mut self, security: Security<'_>) {
+    fn add_security(&mut self, security: ThingSecurity<'_>) {
         let Some(thing) = self.thing.as_object() else { return };
         add_schemes(thing, &security.used(), self.shape, &mut self.card, &mut self.violations);
         let action_of = |skill: &Object| {

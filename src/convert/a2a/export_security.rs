@@ -49,7 +49,7 @@ struct Needs<'t> {
 }
 
 /// What a Thing requires.
-pub(super) struct Security<'t> {
+pub(super) struct ThingSecurity<'t> {
     resolver: Resolver<'t>,
     of_thing: Needs<'t>,
     of_actions: BTreeMap<&'t str, Needs<'t>>,
@@ -59,9 +59,9 @@ pub(super) struct Security<'t> {
     violations: Vec<Violation>,
 }
 
-impl<'t> Security<'t> {
+impl<'t> ThingSecurity<'t> {
     /// What those forms require that a card can stand for.
-    pub(super) fn of(thing: &'t Object, reach: Reach) -> Security<'t> {
+    pub(super) fn of(thing: &'t Object, reach: Reach) -> ThingSecurity<'t> {
         let mut resolver = Resolver::of(thing.get("securityDefinitions").and_then(Value::as_object));
         let of_root = match thing.get("security") {
             Some(names) => resolver.resolve(names),
@@ -69,7 +69,7 @@ impl<'t> Security<'t> {
         };
         let of_thing = Needs { alternatives: of_root, scopes: Vec::new() };
         let mut security =
-            Security { resolver, of_thing, of_actions: BTreeMap::new(), written: 0, violations: Vec::new() };
+            ThingSecurity { resolver, of_thing, of_actions: BTreeMap::new(), written: 0, violations: Vec::new() };
         for kind in ["actions", "events"] {
             let affordances = thing.get(kind).and_then(Value::as_object).into_iter().flatten();
             for (name, affordance) in affordances.filter_map(|(name, one)| Some((name, one.as_object()?))) {
@@ -369,9 +369,9 @@ mod tests {
 
     #[test]
     fn forms_that_require_the_same_are_expanded_once() {
-        let few = Security::of(&thing(1, |_| form("any")), Reach::A2a).resolver.work;
+        let few = ThingSecurity::of(&thing(1, |_| form("any")), Reach::A2a).resolver.work;
         let thing = thing(12_000, |number| form(if number % 2 == 0 { "any" } else { "same" }));
-        let security = Security::of(&thing, Reach::A2a);
+        let security = ThingSecurity::of(&thing, Reach::A2a);
         assert!(security.violations.is_empty(), "{:?}", security.violations);
         assert!(few < 40_000 && security.resolver.work < few + 10_000, "{few}, {}", security.resolver.work);
         assert_eq!(security.resolver.distinct.len(), 1);
@@ -385,7 +385,7 @@ mod tests {
                 (0..12_000).map(|n| (format!("c{n}"), json!({"scheme": "combo", "allOf": ["any", format!("k{n}")]}))),
             );
         }
-        let security = Security::of(&thing, Reach::A2a);
+        let security = ThingSecurity::of(&thing, Reach::A2a);
         assert!(security.resolver.work <= 2 * MOST_WORK, "{}", security.resolver.work);
         assert!(!security.violations.is_empty());
     }
@@ -403,7 +403,7 @@ mod tests {
         let skills: Vec<Value> = (0..500).map(|n| json!({"id": format!("a{n}")})).collect();
         let mut card = Object::from_iter([("skills".to_owned(), skills.into())]);
         let id = |skill: &Object| skill.get("id").and_then(Value::as_str).map(str::to_owned);
-        let violations = Security::of(&thing, Reach::A2a).add(id, Generation::V1, &mut card);
+        let violations = ThingSecurity::of(&thing, Reach::A2a).add(id, Generation::V1, &mut card);
         assert_eq!(violations.len(), 499);
         assert!(Value::Object(card).to_string().len() < 1 << 20);
     }

@@ -18,6 +18,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
     noun: "an A2A agent card",
     recognized_by: "`supportedInterfaces`, or `url` and `skills`",
     signs: &[Sign::strong(has_both), Sign::weak(is_like_card)],
+    search_terms: &[],
     import: Some(Import {
         summary: "Register the agent of an A2A agent card, and track the card's URL",
         description: "Cards of 0.2, 0.3 and 1.0 are read.",

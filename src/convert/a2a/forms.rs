@@ -18,11 +18,11 @@ use crate::{
 const MOST_INTERFACES: usize = 16;
 /// What forms may take of a description.
 const MOST_FORM_BYTES: usize = MAX_DOCUMENT_BYTES / 2;
-/// About what a form takes besides its URL.
+/// About what a form takes beside its URL.
 const FORM_BYTES: usize = 320;
 
 /// An interface that can be called.
-pub(super) struct Endpoint<'c> {
+pub(super) struct Callable<'c> {
     interface: Interface<'c>,
     url: String,
     version: String,
@@ -30,16 +30,16 @@ pub(super) struct Endpoint<'c> {
 
 /// The interfaces of a card that can be called, if so many actions have forms for them. Of others it is
 /// said why not.
-pub(super) fn endpoints<'c>(
+pub(super) fn callables<'c>(
     card: &'c Card,
     options: &Options,
     actions: usize,
     findings: &mut Findings,
-) -> Vec<Endpoint<'c>> {
+) -> Vec<Callable<'c>> {
     let interfaces = card.interfaces();
     let total = interfaces.len();
     let mut bytes = 0;
-    let mut endpoints: Vec<Endpoint<'c>> = Vec::new();
+    let mut callables: Vec<Callable<'c>> = Vec::new();
     for (index, interface) in interfaces.into_iter().enumerate() {
         bytes += actions * (FORM_BYTES + interface.url.len());
         if index >= MOST_INTERFACES || (index > 0 && bytes > MOST_FORM_BYTES) {
@@ -50,11 +50,11 @@ pub(super) fn endpoints<'c>(
         match interface.resolved_url(options.base.as_deref()) {
             // Requests of its own, which an extension lists.
             Ok(_) if interface.binding == Binding::Custom(FORMS_BINDING) => {}
-            Ok(url) => endpoints.push(Endpoint { version: interface.version(), interface, url }),
+            Ok(url) => callables.push(Callable { version: interface.version(), interface, url }),
             Err(unusable) => warn(interface, unusable, findings),
         }
     }
-    endpoints
+    callables
 }
 
 fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
@@ -65,8 +65,8 @@ fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
 }
 
 /// The forms of an operation.
-pub(super) fn forms(endpoints: &[Endpoint<'_>], operation: Operation, security: Option<&Security>) -> Vec<Value> {
-    endpoints.iter().map(|endpoint| secured(endpoint.form(operation), security)).collect()
+pub(super) fn forms(callables: &[Callable<'_>], operation: Operation, security: Option<&Security>) -> Vec<Value> {
+    callables.iter().map(|callable| secured(callable.form(operation), security)).collect()
 }
 
 /// A form that says what it requires.
@@ -80,7 +80,7 @@ pub(super) fn secured(mut form: Map<String, Value>, security: Option<&Security>)
     Value::Object(form)
 }
 
-impl Endpoint<'_> {
+impl Callable<'_> {
     fn form(&self, operation: Operation) -> Map<String, Value> {
         let binding = self.interface.binding;
         let mut form = form(operation.name(), &self.href(operation));

@@ -1,7 +1,7 @@
 //! The members of a card, of both generations.
 
 use super::Generation;
-use crate::convert::shape::{Kind, Member};
+use crate::convert::shape::{Expected, Member};
 
 /// The members of a card of this generation.
 pub(super) fn of_card(generation: Generation) -> &'static [Member] {
@@ -12,138 +12,140 @@ pub(super) fn of_card(generation: Generation) -> &'static [Member] {
 }
 
 const CARD_0: &[Member] = &[
-    Member::required("name", Kind::Text),
-    Member::required("description", Kind::Text),
-    Member::required("version", Kind::Text),
-    Member::required("url", Kind::Text),
-    Member::required("capabilities", Kind::Flags(CAPABILITIES)),
-    Member::required("defaultInputModes", Kind::Modes),
-    Member::required("defaultOutputModes", Kind::Modes),
-    Member::required("skills", Kind::Objects(SKILL)),
-    Member::optional("protocolVersion", Kind::Text),
-    Member::optional("preferredTransport", Kind::Text),
-    Member::optional("additionalInterfaces", Kind::Objects(INTERFACE_0)),
-    Member::optional("provider", Kind::Object(PROVIDER)),
-    Member::optional("documentationUrl", Kind::Text),
-    Member::optional("iconUrl", Kind::Text),
-    Member::optional("securitySchemes", Kind::Named(SCHEME)),
-    Member::optional("security", Kind::Free),
-    Member::optional("securityRequirements", Kind::Free),
-    Member::optional("supportsAuthenticatedExtendedCard", Kind::Flag),
-    Member::optional("signatures", Kind::Objects(SIGNATURE)),
+    Member::required("name", Expected::Text),
+    Member::required("description", Expected::Text),
+    Member::required("version", Expected::Text),
+    Member::required("url", Expected::Text),
+    Member::required("capabilities", Expected::Flags(CAPABILITIES)),
+    Member::required("defaultInputModes", Expected::Modes),
+    Member::required("defaultOutputModes", Expected::Modes),
+    Member::required("skills", Expected::Objects(SKILL)),
+    Member::optional("protocolVersion", Expected::Text),
+    Member::optional("preferredTransport", Expected::Text),
+    Member::optional("additionalInterfaces", Expected::Objects(INTERFACE_0)),
+    Member::optional("provider", Expected::Object(PROVIDER)),
+    Member::optional("documentationUrl", Expected::Text),
+    Member::optional("iconUrl", Expected::Text),
+    Member::optional("securitySchemes", Expected::Named(SCHEME)),
+    Member::optional("security", Expected::Free),
+    Member::optional("securityRequirements", Expected::Free),
+    Member::optional("supportsAuthenticatedExtendedCard", Expected::Flag),
+    Member::optional("signatures", Expected::Objects(SIGNATURE)),
 ];
 
 const CARD_1: &[Member] = &[
-    Member::required("name", Kind::Text),
-    Member::required("description", Kind::Text),
-    Member::required("version", Kind::Text),
-    Member::required("supportedInterfaces", Kind::Objects(INTERFACE_1)),
-    Member::required("capabilities", Kind::Flags(CAPABILITIES)),
-    Member::required("defaultInputModes", Kind::Modes),
-    Member::required("defaultOutputModes", Kind::Modes),
-    Member::required("skills", Kind::Objects(SKILL)),
-    Member::optional("provider", Kind::Object(PROVIDER)),
-    Member::optional("documentationUrl", Kind::Text),
-    Member::optional("iconUrl", Kind::Text),
-    Member::optional("securitySchemes", Kind::Named(SCHEME)),
-    Member::optional("securityRequirements", Kind::Free),
-    Member::optional("signatures", Kind::Objects(SIGNATURE)),
+    Member::required("name", Expected::Text),
+    Member::required("description", Expected::Text),
+    Member::required("version", Expected::Text),
+    Member::required("supportedInterfaces", Expected::Objects(INTERFACE_1)),
+    Member::required("capabilities", Expected::Flags(CAPABILITIES)),
+    Member::required("defaultInputModes", Expected::Modes),
+    Member::required("defaultOutputModes", Expected::Modes),
+    Member::required("skills", Expected::Objects(SKILL)),
+    Member::optional("provider", Expected::Object(PROVIDER)),
+    Member::optional("documentationUrl", Expected::Text),
+    Member::optional("iconUrl", Expected::Text),
+    Member::optional("securitySchemes", Expected::Named(SCHEME)),
+    Member::optional("securityRequirements", Expected::Free),
+    Member::optional("signatures", Expected::Objects(SIGNATURE)),
     // What servers of the new generation add for clients of the old one.
-    Member::optional("url", Kind::Text),
-    Member::optional("protocolVersion", Kind::Text),
-    Member::optional("preferredTransport", Kind::Text),
-    Member::optional("additionalInterfaces", Kind::Objects(INTERFACE_0)),
-    Member::optional("security", Kind::Free),
-    Member::optional("supportsAuthenticatedExtendedCard", Kind::Flag),
+    Member::optional("url", Expected::Text),
+    Member::optional("protocolVersion", Expected::Text),
+    Member::optional("preferredTransport", Expected::Text),
+    Member::optional("additionalInterfaces", Expected::Objects(INTERFACE_0)),
+    Member::optional("security", Expected::Free),
+    Member::optional("supportsAuthenticatedExtendedCard", Expected::Flag),
 ];
 
-const INTERFACE_0: &[Member] = &[Member::required("url", Kind::Text), Member::required("transport", Kind::Text)];
+const INTERFACE_0: &[Member] =
+    &[Member::required("url", Expected::Text), Member::required("transport", Expected::Text)];
 
 const INTERFACE_1: &[Member] = &[
-    Member::required("url", Kind::Text),
-    Member::required("protocolBinding", Kind::Text),
-    Member::required("protocolVersion", Kind::Text),
-    Member::optional("tenant", Kind::Text),
+    Member::required("url", Expected::Text),
+    Member::required("protocolBinding", Expected::Text),
+    Member::required("protocolVersion", Expected::Text),
+    Member::optional("tenant", Expected::Text),
 ];
 
-const PROVIDER: &[Member] = &[Member::required("organization", Kind::Text), Member::required("url", Kind::Text)];
+const PROVIDER: &[Member] =
+    &[Member::required("organization", Expected::Text), Member::required("url", Expected::Text)];
 
 const CAPABILITIES: &[Member] = &[
-    Member::optional("streaming", Kind::Flag),
-    Member::optional("pushNotifications", Kind::Flag),
-    Member::optional("stateTransitionHistory", Kind::Flag),
-    Member::optional("extendedAgentCard", Kind::Flag),
-    Member::optional("extensions", Kind::Objects(EXTENSION)),
+    Member::optional("streaming", Expected::Flag),
+    Member::optional("pushNotifications", Expected::Flag),
+    Member::optional("stateTransitionHistory", Expected::Flag),
+    Member::optional("extendedAgentCard", Expected::Flag),
+    Member::optional("extensions", Expected::Objects(EXTENSION)),
 ];
 
 const EXTENSION: &[Member] = &[
-    Member::required("uri", Kind::Text),
-    Member::optional("description", Kind::Text),
-    Member::optional("required", Kind::Flag),
-    Member::optional("params", Kind::Object(&[])),
+    Member::required("uri", Expected::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("required", Expected::Flag),
+    Member::optional("params", Expected::Object(&[])),
 ];
 
 const SKILL: &[Member] = &[
-    Member::required("id", Kind::Text),
-    Member::required("name", Kind::Text),
-    Member::required("description", Kind::Text),
-    Member::required("tags", Kind::Texts),
-    Member::optional("examples", Kind::Texts),
-    Member::optional("inputModes", Kind::Modes),
-    Member::optional("outputModes", Kind::Modes),
-    Member::optional("security", Kind::Free),
-    Member::optional("securityRequirements", Kind::Free),
+    Member::required("id", Expected::Text),
+    Member::required("name", Expected::Text),
+    Member::required("description", Expected::Text),
+    Member::required("tags", Expected::Texts),
+    Member::optional("examples", Expected::Texts),
+    Member::optional("inputModes", Expected::Modes),
+    Member::optional("outputModes", Expected::Modes),
+    Member::optional("security", Expected::Free),
+    Member::optional("securityRequirements", Expected::Free),
 ];
 
 const SIGNATURE: &[Member] = &[
-    Member::required("protected", Kind::Text),
-    Member::required("signature", Kind::Text),
-    Member::optional("header", Kind::Object(&[])),
+    Member::required("protected", Expected::Text),
+    Member::required("signature", Expected::Text),
+    Member::optional("header", Expected::Object(&[])),
 ];
 
 const SCHEME: &[Member] = &[
-    Member::optional("apiKeySecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    Member::optional("httpAuthSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    Member::optional("oauth2SecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    Member::optional("openIdConnectSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    Member::optional("mtlsSecurityScheme", Kind::Object(SCHEME_MEMBERS)),
-    Member::optional("type", Kind::Text),
-    Member::optional("description", Kind::Text),
-    Member::optional("name", Kind::Text),
-    Member::optional("in", Kind::Text),
-    Member::optional("location", Kind::Text),
-    Member::optional("scheme", Kind::Text),
-    Member::optional("bearerFormat", Kind::Text),
-    Member::optional("flows", Kind::Object(FLOWS)),
-    Member::optional("openIdConnectUrl", Kind::Text),
-    Member::optional("oauth2MetadataUrl", Kind::Text),
+    Member::optional("apiKeySecurityScheme", Expected::Object(SCHEME_MEMBERS)),
+    Member::optional("httpAuthSecurityScheme", Expected::Object(SCHEME_MEMBERS)),
+    Member::optional("oauth2SecurityScheme", Expected::Object(SCHEME_MEMBERS)),
+    Member::optional("openIdConnectSecurityScheme", Expected::Object(SCHEME_MEMBERS)),
+    Member::optional("mtlsSecurityScheme", Expected::Object(SCHEME_MEMBERS)),
+    Member::optional("type", Expected::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("name", Expected::Text),
+    Member::optional("in", Expected::Text),
+    Member::optional("location", Expected::Text),
+    Member::optional("scheme", Expected::Text),
+    Member::optional("bearerFormat", Expected::Text),
+    Member::optional("flows", Expected::Object(FLOWS)),
+    Member::optional("openIdConnectUrl", Expected::Text),
+    Member::optional("oauth2MetadataUrl", Expected::Text),
 ];
 
 const SCHEME_MEMBERS: &[Member] = &[
-    Member::optional("description", Kind::Text),
-    Member::optional("name", Kind::Text),
-    Member::optional("in", Kind::Text),
-    Member::optional("location", Kind::Text),
-    Member::optional("scheme", Kind::Text),
-    Member::optional("bearerFormat", Kind::Text),
-    Member::optional("flows", Kind::Object(FLOWS)),
-    Member::optional("openIdConnectUrl", Kind::Text),
-    Member::optional("oauth2MetadataUrl", Kind::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("name", Expected::Text),
+    Member::optional("in", Expected::Text),
+    Member::optional("location", Expected::Text),
+    Member::optional("scheme", Expected::Text),
+    Member::optional("bearerFormat", Expected::Text),
+    Member::optional("flows", Expected::Object(FLOWS)),
+    Member::optional("openIdConnectUrl", Expected::Text),
+    Member::optional("oauth2MetadataUrl", Expected::Text),
 ];
 
 const FLOWS: &[Member] = &[
-    Member::optional("authorizationCode", Kind::Object(FLOW)),
-    Member::optional("clientCredentials", Kind::Object(FLOW)),
-    Member::optional("deviceCode", Kind::Object(FLOW)),
-    Member::optional("implicit", Kind::Object(FLOW)),
-    Member::optional("password", Kind::Object(FLOW)),
+    Member::optional("authorizationCode", Expected::Object(FLOW)),
+    Member::optional("clientCredentials", Expected::Object(FLOW)),
+    Member::optional("deviceCode", Expected::Object(FLOW)),
+    Member::optional("implicit", Expected::Object(FLOW)),
+    Member::optional("password", Expected::Object(FLOW)),
 ];
 
 const FLOW: &[Member] = &[
-    Member::written("scopes", Kind::Described),
-    Member::optional("authorizationUrl", Kind::Text),
-    Member::optional("deviceAuthorizationUrl", Kind::Text),
-    Member::optional("tokenUrl", Kind::Text),
-    Member::optional("refreshUrl", Kind::Text),
-    Member::optional("pkceRequired", Kind::Flag),
+    Member::written("scopes", Expected::Described),
+    Member::optional("authorizationUrl", Expected::Text),
+    Member::optional("deviceAuthorizationUrl", Expected::Text),
+    Member::optional("tokenUrl", Expected::Text),
+    Member::optional("refreshUrl", Expected::Text),
+    Member::optional("pkceRequired", Expected::Flag),
 ];

@@ -2,8 +2,8 @@
 //! Description, and back.
 //!
 //! - **Read** ([`Card::parse`]): the shape decides the generation (`members` has those of each).
-//!   What is odd is fixed where one meaning is left, and reported in any case; what is no card is told
-//!   what it looks like (`diagnosis`). Secrets are taken out first (`redaction`).
+//!   What is odd is fixed where one meaning is left, and reported in any case; what is not a card is
+//!   refused with what it looks like (`diagnosis`). Secrets are taken out first (`redaction`).
 //! - **To a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become
 //!   their forms, schemes and requirements become security definitions and combinations of them.
 //! - **Between the generations** ([`Card::as_version`]), and **back** ([`from_thing`]).
@@ -35,7 +35,6 @@ mod format;
 mod forms;
 mod generation_security;
 mod generations;
-mod identity;
 mod interface;
 mod members;
 mod redaction;

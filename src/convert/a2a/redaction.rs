@@ -1,25 +1,10 @@
 //! What the specification of cards says of secrets: `authentication.credentials` of 0.x is one. The names of
 //! scopes and the parts of signatures are none, whatever they are called.
 
-use crate::{
-    convert::redaction::{Mark, Marks, Node, Place, Redacted as Redaction},
-    td::{Document, Violation},
-};
+use crate::convert::redaction::{Mark, Marks, Place};
 
-/// A text that had secrets.
-pub(super) struct Redacted {
-    pub(super) text: String,
-    pub(super) warnings: Vec<Violation>,
-}
-
-/// The text of a JSON document without secrets; none if it has none.
-pub(super) fn redact(document: &Document) -> Option<Redacted> {
-    let redacted = Redaction::of(&Node::parse(document.text()), &CardMarks);
-    let text = redacted.text(document.text())?;
-    Some(Redacted { text, warnings: redacted.warnings().collect() })
-}
-
-struct CardMarks;
+/// Which members of a card are secrets.
+pub(super) struct CardMarks;
 
 impl Marks for CardMarks {
     fn mark(&self, member: &Place<'_, '_>) -> Mark {
@@ -27,7 +12,7 @@ impl Marks for CardMarks {
         match (names.next(), names.next(), names.next()) {
             (Some("credentials"), Some("authentication"), None) => Mark::Secret,
             (Some("scopes"), ..) | (Some("signatures"), None, _) => Mark::Described,
-            _ => Mark::Unmarked,
+            _ => Mark::None,
         }
     }
 }
@@ -35,15 +20,15 @@ impl Marks for CardMarks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::convert::redacted_json::RedactedJson;
 
     /// A value that nobody takes for anything else.
     fn secret(number: usize) -> String {
         format!("x{number}v9Qw7Lm2Rt5")
     }
 
-    fn redacted(text: &str) -> Redacted {
-        let document = Document::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-        redact(&document).unwrap_or_else(|| panic!("nothing was taken out of {text}"))
+    fn redacted(text: &str) -> RedactedJson {
+        RedactedJson::parse(text.as_bytes(), &CardMarks).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
@@ -63,7 +48,7 @@ mod tests {
             .replace(&format!("api_key={second}"), "api_key=redacted")
             .replace(r#""credentials": "c""#, r#""credentials": "[redacted]""#)
             .replace(&format!(r#""key": "{first}""#), r#""key": "[redacted]""#);
-        assert_eq!(redacted.text, expected);
+        assert_eq!(String::from_utf8_lossy(&redacted.bytes), expected);
         let found: Vec<_> =
             redacted.warnings.iter().map(|found| (found.pointer.as_str(), found.rule.as_ref())).collect();
         let params = "/capabilities/extensions/0/params/key";
@@ -76,8 +61,8 @@ mod tests {
                 (params, "secret-name"),
             ]
         );
-        let again = Document::parse(redacted.text.as_bytes()).map(|document| redact(&document).is_none());
-        assert!(again.is_ok_and(|is_clean| is_clean));
+        let again = RedactedJson::parse(&redacted.bytes, &CardMarks);
+        assert!(again.is_ok_and(|again| again.bytes == redacted.bytes && again.warnings.is_empty()));
     }
 
     #[test]

@@ -12,7 +12,7 @@ const NO_PLACE: [&str; 8] = ["javascript", "data", "vbscript", "file", "blob", "
 pub(super) enum Unusable {
     /// It says where only beside another URL, which isn't known.
     Relative,
-    /// It is no URL.
+    /// It is not a URL.
     Broken,
     /// It leads nowhere, or to what nobody should follow.
     Unsafe,
@@ -31,7 +31,7 @@ impl Unusable {
     pub(super) fn warning(self, path: &Path<'_>, text: &str, consequence: &str) -> Violation {
         let reason = match self {
             Unusable::Relative => "is relative, and nothing says to what",
-            Unusable::Broken => "is no URL",
+            Unusable::Broken => "is not a URL",
             Unusable::Unsafe => "has no host, or a scheme that nobody should follow",
         };
         let text: String = text.chars().take(200).collect();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Card, FORMS_BINDING,
     export_forms::LISTED,
-    forms::{Endpoint, forms, secured},
+    forms::{Callable, forms, secured},
     interface::Binding,
     rest::Operation,
     security::{Definitions, Security},
@@ -38,7 +38,7 @@ pub(super) fn listed_actions(card: &Card) -> Option<&Object> {
 /// The skills of a card, and where they are called.
 pub(super) struct Skills<'a> {
     pub(super) card: &'a Card,
-    pub(super) endpoints: &'a [Endpoint<'a>],
+    pub(super) callables: &'a [Callable<'a>],
     /// Actions that are called by requests of their own.
     pub(super) listed: Option<&'a Object>,
     /// What the card requires, where forms have to say it: scopes are theirs.
@@ -85,8 +85,8 @@ impl Skills<'_> {
         if !actions.is_empty() {
             thing.insert("actions".into(), actions.into());
         }
-        if self.is_streaming() && !self.endpoints.is_empty() {
-            let forms = forms(self.endpoints, Operation::Stream, self.of_card);
+        if self.is_streaming() && !self.callables.is_empty() {
+            let forms = forms(self.callables, Operation::Stream, self.of_card);
             let stream = json!({
                 "title": "What happens after a message",
                 "subscription": {"type": "object"},
@@ -119,7 +119,7 @@ impl Skills<'_> {
                 for name in ["input", "output"] {
                     action.insert(name.into(), json!({"type": "object"}));
                 }
-                forms(self.endpoints, Operation::Send, security)
+                forms(self.callables, Operation::Send, security)
             }
         };
         if forms.is_empty() {

@@ -1,11 +1,11 @@
 //! A card as a Thing Description.
 
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::{
     A2A_NAMESPACE, Card, Options,
-    forms::endpoints,
-    identity::identify,
+    forms::callables,
     invalid,
     reference::{Unusable, interface_url, web_url},
     security::Definitions,
@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     Result,
-    convert::{Conversion, ConvertedThing, Format, Source, shape::Findings, thing_builder::ThingBuilder},
+    convert::{
+        Conversion, ConvertedThing, Format, Source, canonical_url::canonical_url, shape::Findings,
+        thing_builder::ThingBuilder,
+    },
     td::{Document, Identity, LmosKind, Path, Strictness, Violation, admit, normalize_id},
 };
 
@@ -62,8 +65,8 @@ pub(super) fn members(card: &Card, options: &Options, findings: &mut Findings) -
 }
 
 fn members_of(card: &Card, listed: Option<&Object>, options: &Options, findings: &mut Findings) -> Object {
-    let endpoints = endpoints(card, options, count_actions(card), findings);
-    if endpoints.is_empty() && listed.is_none() {
+    let callables = callables(card, options, count_actions(card), findings);
+    if callables.is_empty() && listed.is_none() {
         let message = "no interface can be called; the skills are capabilities, but no actions";
         findings.add(&Path::ROOT, "no-interface", || message.into());
     }
@@ -72,7 +75,7 @@ fn members_of(card: &Card, listed: Option<&Object>, options: &Options, findings:
     let security = definitions.of_card(card);
     thing.insert("security".into(), security.names.clone());
     let scopes = (!security.scopes.is_empty()).then_some(security);
-    let skills = Skills { card, endpoints: &endpoints, listed, of_card: scopes.as_ref() };
+    let skills = Skills { card, callables: &callables, listed, of_card: scopes.as_ref() };
     skills.describe(&mut definitions, &mut thing);
     thing.insert("securityDefinitions".into(), definitions.finish().into());
     thing
@@ -183,4 +186,13 @@ fn vendor(card: &Card, options: &Options, findings: &mut Findings) -> Option<Obj
         };
     }
     (!vendor.is_empty()).then_some(vendor)
+}
+
+/// What stays the same when a card changes: `urn:uuid:` version 5, in the namespace of URLs, of the preferred
+/// interface's URL, its tenant and the name of the agent, each on a line. Of the URL, user-info, query and
+/// fragment don't count, nor how scheme and host are cased, nor a port that is the scheme's own, nor a path that
+/// is only `/`.
+fn identify(url: &str, tenant: Option<&str>, name: &str) -> String {
+    let words = format!("{}\n{}\n{name}", canonical_url(url), tenant.unwrap_or_default());
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, words.as_bytes()).urn().to_string()
 }

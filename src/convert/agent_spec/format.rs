@@ -8,14 +8,25 @@ use crate::{
         descriptor::{Sign, as_it_is, no_version},
         signs,
     },
-    td::Report,
+    td::{Report, SearchContent, SearchTerm},
 };
+
+/// The model of an agent, its prompts if they are published, the data of its capabilities, and its tags.
+const SEARCH_TERMS: &[SearchTerm] = &[
+    SearchTerm { path: &["agentspec:model", "agentspec:modelName"], content: SearchContent::Text },
+    SearchTerm { path: &["agentspec:model", "agentspec:provider"], content: SearchContent::Text },
+    SearchTerm { path: &["agentspec:prompts", "agentspec:text"], content: SearchContent::Text },
+    SearchTerm { path: &["lmos:capabilities", "agentspec:input"], content: SearchContent::Schema },
+    SearchTerm { path: &["lmos:capabilities", "agentspec:output"], content: SearchContent::Schema },
+    SearchTerm { path: &["agentspec:metadata", "@value"], content: SearchContent::Tags },
+];
 
 pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
     name: "agent-spec",
     noun: "an Open Agent Spec configuration",
     recognized_by: "`component_type`",
     signs: &[Sign::certain(signs::is_agent_spec)],
+    search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register the agents and tools of an Open Agent Spec configuration",
         description: "As `multipart/form-data` a part `document` and parts `component` that it refers to.",

@@ -104,12 +104,12 @@ impl SpecMarks {
 
 impl Marks for SpecMarks {
     fn mark(&self, member: &Place<'_, '_>) -> Mark {
-        let (Some(name), Some(around)) = (member.name, member.around()) else { return Mark::Unmarked };
+        let (Some(name), Some(around)) = (member.name, member.around()) else { return Mark::None };
         if member.outer.is_some_and(|outer| outer.name == Some(DEFINITIONS)) && !is_component(member.value) {
-            return self.hidden.get(name).map_or(Mark::Unmarked, |rule| Mark::Removed(*rule));
+            return self.hidden.get(name).map_or(Mark::None, |rule| Mark::Removed(*rule));
         }
         if !around.members().any(|(name, _)| name == "component_type") {
-            return if self.refers_to_hidden(member.value) { Mark::RefersToHidden } else { Mark::Unmarked };
+            return if self.refers_to_hidden(member.value) { Mark::RefersToHidden } else { Mark::None };
         }
         let field = field_of(around, name);
         match field.map_or_else(|| secrecy_of(name), |field| field.secrecy) {
@@ -124,7 +124,7 @@ impl Marks for SpecMarks {
             // The names are those of branches and properties.
             Some((Secrecy::Public, Kind::TextMap | Kind::TextsMap | Kind::ChoiceMap(..))) => Mark::Described,
             None if matches!(name, "inputs" | "outputs") => Mark::Described,
-            _ => Mark::Unmarked,
+            _ => Mark::None,
         }
     }
 

@@ -11,10 +11,12 @@ use serde_json::{Map, Value, json};
 use super::{
     Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Source, Syntax,
     Tracking,
-    descriptor::{Sign, as_it_is, no_version, repeated, report_on},
+    canonical_url::canonical_url,
+    descriptor::{Sign, as_it_is, no_version, report_on},
     looks::look_of,
-    place::place,
-    shape::{self, Findings, Kind, Member},
+    redacted_json::RedactedJson,
+    redaction::{Mark, Marks, Place},
+    shape::{self, Expected, Findings, Member},
     signs,
     thing_builder::{ThingBuilder, capability, capability_members},
 };
@@ -33,6 +35,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
     noun: "an LMOS capability file",
     recognized_by: "`capabilities` with names and versions",
     signs: &[Sign::likely(signs::is_capability_file)],
+    search_terms: &[],
     import: Some(Import {
         summary: "Register the agent of an LMOS capability file, and track the file's URL",
         description: "",
@@ -75,19 +78,19 @@ fn validate(input: &Input<'_>, _: &ImportOptions) -> Result<Report> {
 }
 
 const FILE: &[Member] = &[
-    Member::optional("id", Kind::Text),
-    Member::optional("description", Kind::Text),
-    Member::optional("supportedTenants", Kind::Texts),
-    Member::optional("supportedChannels", Kind::Texts),
-    Member::required("capabilities", Kind::Objects(CAPABILITY)),
+    Member::optional("id", Expected::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("supportedTenants", Expected::Texts),
+    Member::optional("supportedChannels", Expected::Texts),
+    Member::required("capabilities", Expected::Objects(CAPABILITY)),
 ];
 
 const CAPABILITY: &[Member] = &[
-    Member::optional("id", Kind::Text),
-    Member::required("name", Kind::Text),
-    Member::required("version", Kind::Text),
-    Member::optional("description", Kind::Text),
-    Member::optional("examples", Kind::Texts),
+    Member::optional("id", Expected::Text),
+    Member::required("name", Expected::Text),
+    Member::required("version", Expected::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("examples", Expected::Texts),
 ];
 
 /// The lists of a file, and what they are called in a Thing.
@@ -123,9 +126,9 @@ pub struct Options {
 /// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`normalize_id`] and of
 /// [`Document::parse`](crate::td::Document::parse).
 pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
-    let (value, duplicates) = signs::parse(json)?.into_parts();
+    let RedactedJson { bytes, value, mut warnings } = RedactedJson::parse(json, &NoMarks)?;
     let Value::Object(mut members) = value else {
-        return Err(invalid("not-a-capability-file", "not an LMOS capability file: it is no object"));
+        return Err(invalid("not-a-capability-file", "not an LMOS capability file: it is not an object"));
     };
     let mut findings = Findings::default();
     shape::respell(&mut members, FILE, &Path::ROOT, &mut findings);
@@ -135,12 +138,20 @@ pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
         return Err(Error::LimitExceeded { what: "number of capabilities", maximum: MAX_AFFORDANCES as u64 });
     }
     let id = id_of(&members, options)?;
-    let source =
-        Source { format: Format::LmosCapabilities, media_type: "application/json".into(), bytes: json.to_vec() };
+    let source = Source { format: Format::LmosCapabilities, media_type: "application/json".into(), bytes };
     let thing = describe(id, &members, options).finish(source)?;
     warn_of_versions(&members, &mut findings);
-    let warnings = duplicates.into_iter().map(repeated).chain(findings.into_list()).collect();
+    warnings.extend(findings.into_list());
     Ok(Conversion { things: vec![thing], warnings })
+}
+
+/// No member of a file is a secret by itself.
+struct NoMarks;
+
+impl Marks for NoMarks {
+    fn mark(&self, _: &Place<'_, '_>) -> Mark {
+        Mark::None
+    }
 }
 
 fn invalid(rule: &'static str, message: &str) -> Error {
@@ -156,7 +167,7 @@ fn diagnose(file: &Object) -> Result<()> {
     if is_list && look.is_none_or(|look| !look.is_certain() && look.format.is_none()) {
         return Ok(());
     }
-    let looks = look.map(|look| look.words(file));
+    let looks = look.map(|look| look.words_with_format(file));
     let missing = if is_list { "" } else { "it has no list of `capabilities`" };
     let looks = looks.map(|looks| format!("it looks like {looks}")).unwrap_or_default();
     let between = if missing.is_empty() || looks.is_empty() { "" } else { "; " };
@@ -169,7 +180,9 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
         return Ok(normalize_id(id)?.into_owned());
     }
     match &options.base {
-        Some(url) => Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, place(url).as_bytes()).urn().to_string()),
+        Some(url) => {
+            Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, canonical_url(url).as_bytes()).urn().to_string())
+        }
         None => Err(invalid(
             "no-identity",
             "the file has no `id`: give an `id` for its Thing, or as `base` the URL that the file is from",
@@ -195,7 +208,7 @@ fn describe(id: String, file: &Object, options: &Options) -> ThingBuilder {
         thing.set(&format!("{FILE_PREFIX}:{name}"), value.clone());
     }
     if let Some(url) = &options.base {
-        thing.link("service-meta", &place(url), Some("application/json"));
+        thing.link("service-meta", &canonical_url(url), Some("application/json"));
     }
     thing
 }

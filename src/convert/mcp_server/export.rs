@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Kind, MCP_NAMESPACE,
+    DocumentKind, MCP_NAMESPACE,
     input::{is_secret, objects, text, variables_in},
     terms::{own_name, unprefixed},
 };
@@ -28,7 +28,7 @@ const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 ///
 /// # Errors
 /// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages.
-pub fn from_thing(thing: &Value, kind: Kind) -> Result<Rendition> {
+pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     let not_expressible =
         |reason: &str| Error::NotExpressible { format: Format::McpServer.name(), reason: reason.to_owned() };
     let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object"))?;
@@ -53,9 +53,9 @@ pub fn from_thing(thing: &Value, kind: Kind) -> Result<Rendition> {
 }
 
 /// The members in the shape of a kind.
-pub(super) fn as_kind(mut server: Object, kind: Kind) -> Rendition {
+pub(super) fn as_kind(mut server: Object, kind: DocumentKind) -> Rendition {
     server.insert("$schema".to_owned(), kind.schema().into());
-    if kind == Kind::ServerCard {
+    if kind == DocumentKind::ServerCard {
         server.remove("packages");
         server.remove("tools");
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Kind, Options, Server, export, from_thing};
+use super::{DocumentKind, Options, Server, export, from_thing, read::is_answer};
 use crate::{
     Result,
     convert::{
@@ -16,10 +16,11 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
     noun: "a description of an MCP server",
     recognized_by: "`name`, and `remotes` or `packages`",
     signs: &[Sign::certain(names_schema), Sign::likely(is_server)],
+    search_terms: &[],
     import: Some(Import {
         summary: "Register an MCP server by its server.json or Server Card, and track its URL",
         description: "`server.json` of the MCP registry (schema 2025-12-11, and older ones with a warning) and Server \
-            Cards are read.",
+            Cards are read, also in the answer of a registry.",
         media_types: &[("application/json", Syntax::Json), ("application/mcp-server-card+json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[Parameter::id("The id of the Thing, instead of one that is made of the name of the server")],
@@ -37,9 +38,12 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
         summary: "Read a Thing as server.json or Server Card of an MCP server",
         description: "What it was imported from, without secrets; of other descriptions one that is made of their \
             forms with the subprotocol `mcp`.",
-        media_types: &[("application/json", None), ("application/mcp-server-card+json", Some(Kind::ServerCard.name()))],
-        versions: &[Kind::ServerJson.name(), Kind::ServerCard.name()],
-        read_version: |asked| Kind::named(asked).map(Kind::name),
+        media_types: &[
+            ("application/json", None),
+            ("application/mcp-server-card+json", Some(DocumentKind::ServerCard.name())),
+        ],
+        versions: &[DocumentKind::ServerJson.name(), DocumentKind::ServerCard.name()],
+        read_version: |asked| DocumentKind::named(asked).map(DocumentKind::name),
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, kind(version)),
         in_version: |original, version| in_kind(original, kind(Some(version))),
@@ -49,6 +53,12 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
 fn names_schema(document: &Map<String, Value>) -> bool {
     let of_mcp = |schema: &str| schema.contains("modelcontextprotocol") && schema.contains("server");
     document.get("$schema").and_then(Value::as_str).is_some_and(of_mcp)
+        || is_answer(document)
+            && document.get("server").is_some_and(|server| server.as_object().is_some_and(is_like_server))
+}
+
+fn is_like_server(server: &Map<String, Value>) -> bool {
+    names_schema(server) || is_server(server)
 }
 
 fn is_server(document: &Map<String, Value>) -> bool {
@@ -56,8 +66,8 @@ fn is_server(document: &Map<String, Value>) -> bool {
         && ["remotes", "packages"].iter().any(|name| document.get(*name).is_some_and(Value::is_array))
 }
 
-fn kind(version: Option<&str>) -> Kind {
-    version.and_then(Kind::named).unwrap_or(Kind::ServerJson)
+fn kind(version: Option<&str>) -> DocumentKind {
+    version.and_then(DocumentKind::named).unwrap_or(DocumentKind::ServerJson)
 }
 
 fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
@@ -65,7 +75,7 @@ fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     Server::parse(json.as_bytes())?.to_thing(&Options { id: options.text("id").map(str::to_owned) })
 }
 
-fn in_kind(original: &[u8], kind: Kind) -> Result<Option<Rendition>> {
+fn in_kind(original: &[u8], kind: DocumentKind) -> Result<Option<Rendition>> {
     let server = Server::parse(original)?;
     Ok((server.kind() != kind).then(|| export::as_kind(server.members().clone(), kind)))
 }

@@ -4,12 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{convert::shape::Findings, td::Path};
-
 type Object = Map<String, Value>;
-
-/// What stands in the place of a secret.
-const REDACTED: &str = "[redacted]";
 
 /// Whether a flag of an input is set.
 pub(super) fn is(input: &Object, flag: &str) -> bool {
@@ -75,38 +70,4 @@ pub(super) fn schema(input: &Object) -> Value {
         schema["enum"] = choices.iter().map(typed).collect();
     }
     schema
-}
-
-/// Takes the values of secret inputs out of a document; whether there were any.
-pub(super) fn redact(document: &mut Object, findings: &mut Findings) -> bool {
-    document
-        .iter_mut()
-        .fold(false, |found, (name, value)| found | redact_value(value, &Path::ROOT.member(name), findings))
-}
-
-fn redact_value(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> bool {
-    match value {
-        Value::Array(elements) => elements
-            .iter_mut()
-            .enumerate()
-            .fold(false, |found, (index, element)| found | redact_value(element, &path.index(index), findings)),
-        Value::Object(members) => {
-            let mut found = false;
-            if is(members, "isSecret") {
-                for name in ["value", "default"] {
-                    let is_given = |value: &str| !value.is_empty() && value != REDACTED && !value.contains('{');
-                    if text(members, name).is_some_and(is_given) {
-                        let message = "the value of a secret input was replaced; a description is no place for one";
-                        findings.add(&path.member(name), "secret", || message.into());
-                        members.insert(name.to_owned(), REDACTED.into());
-                        found = true;
-                    }
-                }
-            }
-            members
-                .iter_mut()
-                .fold(found, |found, (name, value)| found | redact_value(value, &path.member(name), findings))
-        }
-        _ => false,
-    }
 }

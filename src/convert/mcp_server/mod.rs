@@ -16,6 +16,7 @@ mod export;
 mod format;
 mod input;
 mod read;
+mod redaction;
 mod remote;
 mod run;
 mod schema;
@@ -38,32 +39,32 @@ pub struct Options {
 
 /// The kinds of documents that describe a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DocumentKind {
     /// `server.json` of the MCP registry.
     ServerJson,
     /// A Server Card, which a server has beside its own URL.
     ServerCard,
 }
 
-impl Kind {
+impl DocumentKind {
     /// The name as a version to be exported.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::ServerJson => "server.json",
-            Kind::ServerCard => "server-card",
+            DocumentKind::ServerJson => "server.json",
+            DocumentKind::ServerCard => "server-card",
         }
     }
 
     /// The schema that a document of it names.
     fn schema(self) -> &'static str {
         match self {
-            Kind::ServerJson => "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-            Kind::ServerCard => "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+            DocumentKind::ServerJson => "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+            DocumentKind::ServerCard => "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
         }
     }
 
     /// The kind of that name.
-    fn named(name: &str) -> Option<Kind> {
-        [Kind::ServerJson, Kind::ServerCard].into_iter().find(|kind| kind.name() == name)
+    fn named(name: &str) -> Option<DocumentKind> {
+        [DocumentKind::ServerJson, DocumentKind::ServerCard].into_iter().find(|kind| kind.name() == name)
     }
 }

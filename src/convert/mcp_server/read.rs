@@ -1,18 +1,18 @@
 //! A description of an MCP server that was read: its members as the schema of 2025-12-11 has them.
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
 
-use super::{Kind, input, schema::SERVER};
+use super::{DocumentKind, redaction::ServerMarks, schema::SERVER};
 use crate::{
     Error, Result,
     convert::{
         Format,
-        descriptor::repeated,
         looks::look_of,
+        redacted_json::RedactedJson,
         shape::{self, Findings},
-        signs,
     },
-    td::{Path, Report, Violation},
+    td::{self, Path, Report, Violation},
 };
 
 type Object = Map<String, Value>;
@@ -22,7 +22,7 @@ type Object = Map<String, Value>;
 pub struct Server {
     bytes: Vec<u8>,
     members: Object,
-    kind: Kind,
+    kind: DocumentKind,
     warnings: Vec<Violation>,
 }
 
@@ -45,29 +45,31 @@ impl Server {
     /// [`Error::InvalidSource`] for what is no such document, and those of
     /// [`Document::parse`](crate::td::Document::parse).
     pub fn parse(json: &[u8]) -> Result<Server> {
-        let (value, duplicates) = signs::parse(json)?.into_parts();
+        let text = td::text_of(json)?;
+        let RedactedJson { mut bytes, value, mut warnings } = RedactedJson::parse(json, &ServerMarks(text))?;
         let Value::Object(mut members) = value else {
             return Err(invalid("not-an-mcp-server", "it is not an object"));
         };
         let mut findings = Findings::default();
+        if is_answer(&members) {
+            bytes = unwrap(&mut members, &bytes);
+            findings.add(&Path::ROOT, "registry-answer", || {
+                "the answer of a registry: the server in it is read, and what other warnings point into".into()
+            });
+        }
         read_older_members(&mut members, &mut findings);
         shape::respell(&mut members, SERVER, &Path::ROOT, &mut findings);
         diagnose(&members)?;
         shape::fix(&mut members, SERVER, &Path::ROOT, &mut findings);
-        let is_changed = input::redact(&mut members, &mut findings);
         check(&members, &mut findings);
-        let bytes = match is_changed {
-            true => serde_json::to_vec(&members).unwrap_or_default(),
-            false => json.to_vec(),
-        };
         let schema = members.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let kind = if schema.contains("server-card") { Kind::ServerCard } else { Kind::ServerJson };
-        let warnings = duplicates.into_iter().map(repeated).chain(findings.into_list()).collect();
+        let kind = if schema.contains("server-card") { DocumentKind::ServerCard } else { DocumentKind::ServerJson };
+        warnings.extend(findings.into_list());
         Ok(Server { bytes, members, kind, warnings })
     }
 
     /// Whether it is `server.json` or a Server Card.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DocumentKind {
         self.kind
     }
 
@@ -90,6 +92,36 @@ impl Server {
     }
 }
 
+/// Whether a document is what the API of a registry answers: a server, and what the registry says of it.
+pub(super) fn is_answer(members: &Object) -> bool {
+    !members.contains_key("name")
+        && members.get("server").and_then(Value::as_object).is_some_and(|server| server.contains_key("name"))
+}
+
+/// Puts the server in the place of the answer that it is in, with the `_meta` of both; the text of the server.
+fn unwrap(members: &mut Object, answer: &[u8]) -> Vec<u8> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        server: &'a RawValue,
+    }
+    let answered = members.remove("_meta");
+    let Some(Value::Object(server)) = members.remove("server") else { return answer.to_vec() };
+    *members = server;
+    if let Some(Value::Object(answered)) = answered
+        && let Value::Object(own) = members.entry("_meta").or_insert_with(|| Object::new().into())
+    {
+        for (name, value) in answered {
+            own.entry(name).or_insert(value);
+        }
+    }
+    match serde_json::from_slice::<Answer<'_>>(answer) {
+        Ok(answer) => answer.server.get().as_bytes().to_vec(),
+        // The member is there more than once.
+        Err(_) => serde_json::to_vec(members).unwrap_or_default(),
+    }
+}
+
 fn invalid(rule: &'static str, message: &str) -> Error {
     let message = format!("not {}: {message}", Format::McpServer.descriptor().noun);
     let violations = vec![Violation::new("", rule, message)];
@@ -101,7 +133,7 @@ fn diagnose(members: &Object) -> Result<()> {
     let has_name = members.get("name").is_some_and(|name| name.as_str().is_some_and(|name| !name.is_empty()));
     match look {
         Some(look) if look.is_certain() || look.format.is_some() => {
-            Err(invalid("not-an-mcp-server", &format!("it looks like {}", look.words(members))))
+            Err(invalid("not-an-mcp-server", &format!("it looks like {}", look.words_with_format(members))))
         }
         _ if !has_name => Err(invalid("not-an-mcp-server", "`name` is missing, such as `com.example/weather`")),
         _ => Ok(()),

@@ -1,80 +1,80 @@
 //! The members of `server.json` and of Server Cards.
 
-use crate::convert::shape::{Kind, Member};
+use crate::convert::shape::{Expected, Member};
 
 pub(super) const SERVER: &[Member] = &[
-    Member::optional("$schema", Kind::Text),
-    Member::required("name", Kind::Text),
-    Member::required("description", Kind::Text),
-    Member::required("version", Kind::Text),
-    Member::optional("title", Kind::Text),
-    Member::optional("websiteUrl", Kind::Text),
-    Member::optional("repository", Kind::Object(REPOSITORY)),
-    Member::optional("icons", Kind::Objects(ICON)),
-    Member::optional("packages", Kind::Objects(PACKAGE)),
-    Member::optional("remotes", Kind::Objects(TRANSPORT)),
-    Member::optional("tools", Kind::Objects(&[])),
-    Member::optional("_meta", Kind::Object(&[])),
+    Member::optional("$schema", Expected::Text),
+    Member::required("name", Expected::Text),
+    Member::required("description", Expected::Text),
+    Member::required("version", Expected::Text),
+    Member::optional("title", Expected::Text),
+    Member::optional("websiteUrl", Expected::Text),
+    Member::optional("repository", Expected::Object(REPOSITORY)),
+    Member::optional("icons", Expected::Objects(ICON)),
+    Member::optional("packages", Expected::Objects(PACKAGE)),
+    Member::optional("remotes", Expected::Objects(TRANSPORT)),
+    Member::optional("tools", Expected::Objects(&[])),
+    Member::optional("_meta", Expected::Object(&[])),
 ];
 
 const REPOSITORY: &[Member] = &[
-    Member::optional("url", Kind::Text),
-    Member::optional("source", Kind::Text),
-    Member::optional("id", Kind::Text),
-    Member::optional("subfolder", Kind::Text),
+    Member::optional("url", Expected::Text),
+    Member::optional("source", Expected::Text),
+    Member::optional("id", Expected::Text),
+    Member::optional("subfolder", Expected::Text),
 ];
 
 const ICON: &[Member] = &[
-    Member::required("src", Kind::Text),
-    Member::optional("mimeType", Kind::Text),
-    Member::optional("sizes", Kind::Texts),
-    Member::optional("theme", Kind::Text),
+    Member::required("src", Expected::Text),
+    Member::optional("mimeType", Expected::Text),
+    Member::optional("sizes", Expected::Texts),
+    Member::optional("theme", Expected::Text),
 ];
 
 const PACKAGE: &[Member] = &[
-    Member::required("registryType", Kind::Text),
-    Member::required("identifier", Kind::Text),
-    Member::optional("version", Kind::Text),
-    Member::optional("registryBaseUrl", Kind::Text),
-    Member::optional("fileSha256", Kind::Text),
-    Member::optional("runtimeHint", Kind::Text),
-    Member::optional("transport", Kind::Object(TRANSPORT)),
-    Member::optional("runtimeArguments", Kind::Objects(INPUT)),
-    Member::optional("packageArguments", Kind::Objects(INPUT)),
-    Member::optional("environmentVariables", Kind::Objects(INPUT)),
+    Member::required("registryType", Expected::Text),
+    Member::required("identifier", Expected::Text),
+    Member::optional("version", Expected::Text),
+    Member::optional("registryBaseUrl", Expected::Text),
+    Member::optional("fileSha256", Expected::Text),
+    Member::optional("runtimeHint", Expected::Text),
+    Member::optional("transport", Expected::Object(TRANSPORT)),
+    Member::optional("runtimeArguments", Expected::Objects(INPUT)),
+    Member::optional("packageArguments", Expected::Objects(INPUT)),
+    Member::optional("environmentVariables", Expected::Objects(INPUT)),
 ];
 
 const TRANSPORT: &[Member] = &[
-    Member::optional("type", Kind::Text),
-    Member::optional("url", Kind::Text),
-    Member::optional("headers", Kind::Objects(INPUT)),
-    Member::optional("variables", Kind::Named(INPUT)),
+    Member::optional("type", Expected::Text),
+    Member::optional("url", Expected::Text),
+    Member::optional("headers", Expected::Objects(INPUT)),
+    Member::optional("variables", Expected::Named(INPUT)),
 ];
 
 const INPUT: &[Member] = &[
-    Member::optional("name", Kind::Text),
-    Member::optional("type", Kind::Text),
-    Member::optional("description", Kind::Text),
-    Member::optional("isRequired", Kind::Flag),
-    Member::optional("isSecret", Kind::Flag),
-    Member::optional("isRepeated", Kind::Flag),
-    Member::optional("value", Kind::Text),
-    Member::optional("valueHint", Kind::Text),
-    Member::optional("default", Kind::Text),
-    Member::optional("choices", Kind::Texts),
-    Member::optional("format", Kind::Text),
-    Member::optional("placeholder", Kind::Text),
-    Member::optional("variables", Kind::Named(VARIABLE)),
+    Member::optional("name", Expected::Text),
+    Member::optional("type", Expected::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("isRequired", Expected::Flag),
+    Member::optional("isSecret", Expected::Flag),
+    Member::optional("isRepeated", Expected::Flag),
+    Member::optional("value", Expected::Text),
+    Member::optional("valueHint", Expected::Text),
+    Member::optional("default", Expected::Text),
+    Member::optional("choices", Expected::Texts),
+    Member::optional("format", Expected::Text),
+    Member::optional("placeholder", Expected::Text),
+    Member::optional("variables", Expected::Named(VARIABLE)),
 ];
 
 /// What stands for a part of the value of an input.
 const VARIABLE: &[Member] = &[
-    Member::optional("description", Kind::Text),
-    Member::optional("isRequired", Kind::Flag),
-    Member::optional("isSecret", Kind::Flag),
-    Member::optional("value", Kind::Text),
-    Member::optional("default", Kind::Text),
-    Member::optional("choices", Kind::Texts),
-    Member::optional("format", Kind::Text),
-    Member::optional("placeholder", Kind::Text),
+    Member::optional("description", Expected::Text),
+    Member::optional("isRequired", Expected::Flag),
+    Member::optional("isSecret", Expected::Flag),
+    Member::optional("value", Expected::Text),
+    Member::optional("default", Expected::Text),
+    Member::optional("choices", Expected::Texts),
+    Member::optional("format", Expected::Text),
+    Member::optional("placeholder", Expected::Text),
 ];

@@ -48,7 +48,7 @@ const MOST_POINTER_BYTES: usize = 256 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::convert) enum Mark {
     /// Nothing.
-    Unmarked,
+    None,
     /// It is a secret.
     Secret,
     /// It is a prompt, which isn't shown.

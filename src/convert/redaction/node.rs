@@ -42,6 +42,11 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// Whether this is `true` in the text that it was read from.
+    pub(in crate::convert) fn is_true(&self, json: &str) -> bool {
+        json.get(self.span.clone()) == Some("true")
+    }
+
     /// A member of an object; of repeated ones the last.
     pub(in crate::convert) fn get(&self, name: &str) -> Option<&Node<'t>> {
         self.members().rev().find(|(known, _)| *known == name).map(|(_, value)| value)

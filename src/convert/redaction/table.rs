@@ -12,7 +12,7 @@ struct NoMarks;
 
 impl Marks for NoMarks {
     fn mark(&self, _: &Place<'_, '_>) -> Mark {
-        Mark::Unmarked
+        Mark::None
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     change::{Change, Position, Seq, Timestamp},
+    convert::Format,
     search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Snapshot},
     store::{Record, Store},
 };
@@ -220,5 +221,10 @@ impl Follower for SearchFollower {
 }
 
 fn put(writer: &mut IndexWriter, record: &Record) -> Result<()> {
-    writer.put(Entry { id: &record.id, text: &record.text, format: record.format.as_deref() })
+    writer.put(Entry {
+        id: &record.id,
+        text: &record.text,
+        format: record.format.as_deref(),
+        terms: Format::search_terms(),
+    })
 }

@@ -1,26 +1,26 @@
-//! Places: what of a URL says where something is, and not how somebody asked for it.
+//! URLs in one spelling, with what says where something is, and not how somebody asked for it.
 
 use std::{borrow::Cow, net::Ipv6Addr};
 
 use fluent_uri::Iri;
 
-/// The URL without what doesn't name a place.
-pub(super) fn place(url: &str) -> Cow<'_, str> {
+/// The URL with scheme, host, port and path alone, in one spelling.
+pub(super) fn canonical_url(url: &str) -> Cow<'_, str> {
     let bare = &url[..url.find(['?', '#']).unwrap_or(url.len())];
     let Ok(iri) = Iri::parse(bare) else { return bare.into() };
     let Some(authority) = iri.authority() else { return bare.into() };
     let scheme = iri.scheme();
-    let mut place = format!("{}://{}", scheme.as_str().to_ascii_lowercase(), host(authority.host()));
+    let mut canonical = format!("{}://{}", scheme.as_str().to_ascii_lowercase(), host(authority.host()));
     let port = authority.port().map(|port| port.as_str()).filter(|port| !port.is_empty());
     let is_default = |port: &str| scheme.default_port().is_some_and(|default| port.parse() == Ok(default));
     if let Some(port) = port.filter(|port| !is_default(port)) {
-        place.push(':');
-        place.push_str(port);
+        canonical.push(':');
+        canonical.push_str(port);
     }
     if iri.path().as_str() != "/" {
-        place.push_str(iri.path().as_str());
+        canonical.push_str(iri.path().as_str());
     }
-    place.into()
+    canonical.into()
 }
 
 /// The host in one of its spellings: an IPv6 address has many.
@@ -34,16 +34,16 @@ fn host(written: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::canonical_url;
 
     #[test]
     fn what_does_not_name_the_place_is_left_out() {
         for url in ["https://a.example/x", "HTTPS://u:p@A.example:443/x?q=1#f", "https://a.example:/x#f?q"] {
-            assert_eq!(place(url), "https://a.example/x", "{url}");
+            assert_eq!(canonical_url(url), "https://a.example/x", "{url}");
         }
-        assert_eq!(place("https://a.example/"), place("https://a.example"));
-        assert_ne!(place("https://a.example/X"), place("https://a.example/x"));
-        assert_ne!(place("https://a.example:8443"), place("https://a.example"));
-        assert_eq!(place("http://[0:0::1]:80"), place("http://[::1]/"));
+        assert_eq!(canonical_url("https://a.example/"), canonical_url("https://a.example"));
+        assert_ne!(canonical_url("https://a.example/X"), canonical_url("https://a.example/x"));
+        assert_ne!(canonical_url("https://a.example:8443"), canonical_url("https://a.example"));
+        assert_eq!(canonical_url("http://[0:0::1]:80"), canonical_url("http://[::1]/"));
     }
 }
