@@ -117,6 +117,17 @@ pub struct Export {
     pub(super) from_thing: fn(&Value, Option<&str>) -> Result<Rendition>,
     /// The original in another version; none where it is of that version already.
     pub(super) in_version: fn(&[u8], &str) -> Result<Option<Rendition>>,
+    /// What an original leaves out, which whoever uses it has to supply, and how; where documents of the format may.
+    pub(super) supply: Option<fn(&[u8], Syntax) -> Result<Supply>>,
+}
+
+/// What a document leaves out on purpose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Supply {
+    /// The names of the values.
+    pub names: Vec<String>,
+    /// How they are supplied.
+    pub example: String,
 }
 
 /// What is converted.
@@ -170,6 +181,15 @@ impl Export {
     /// Those of its parser.
     pub fn in_version(&self, original: &[u8], version: &str) -> Result<Option<Rendition>> {
         (self.in_version)(original, version)
+    }
+
+    /// What a document leaves out, which whoever uses it has to supply.
+    ///
+    /// # Errors
+    /// Those of its parser.
+    pub fn supply(&self, document: &[u8], media_type: &str) -> Result<Supply> {
+        let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+        self.supply.map_or_else(|| Ok(Supply::default()), |supply| supply(document, syntax))
     }
 
     /// The name of the version that is meant, such as 1.0 by 1.0.1.

@@ -10,6 +10,7 @@ mod detect;
 mod format;
 mod import_options;
 mod json_text;
+mod keywords;
 pub mod lmos_capabilities;
 mod looks;
 pub mod mcp_server;
@@ -26,7 +27,7 @@ mod yaml;
 #[cfg(feature = "cli")]
 pub(crate) use self::json_text::JsonText;
 pub use self::{
-    descriptor::{Descriptor, Export, Import, Input, Tracking},
+    descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},
     detect::detect,
     format::Format,
     import_options::{ImportOptions, InvalidOption, Parameter, ParameterKind},

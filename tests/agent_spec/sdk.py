@@ -1,6 +1,7 @@
 """Configurations built with the SDK of the language, and whether what comes back is equal to them.
 
-`build` prints one a line: {"key": what it is found by, "capability": ..., "document": ...};
+`build` prints one a line: {"capability": what it is found by, "document": ...};
+`linear` prints a flow of the SDK's builder;
 `compare` reads {"sent": ..., "exported": ...} a line and prints what differs.
 """
 import json
@@ -130,6 +131,11 @@ def build():
         print(json.dumps({"capability": capability, "document": document}))
 
 
+def linear():
+    nodes = [LlmNode(name=name, llm_config=llm(), prompt_template=text) for name, text in [("ask", "Say {{city}}"), ("answer", "Answer {{generated_text}}")]]
+    print(AgentSpecSerializer().to_json(FlowBuilder.build_linear_flow(nodes)))
+
+
 def compare():
     for line in sys.stdin:
         pair = json.loads(line)
@@ -138,4 +144,4 @@ def compare():
             print(f"{sent.name} differs")
 
 
-{"build": build, "compare": compare}[sys.argv[1]]()
+{"build": build, "linear": linear, "compare": compare}[sys.argv[1]]()

@@ -29,3 +29,24 @@ fn configurations_of_the_sdk_are_found_and_come_back_equal() {
     assert_eq!(count, 20);
     assert_eq!(run_agent_spec(program, "compare", &pairs).as_deref(), Some(""));
 }
+
+#[test]
+fn linear_flow_of_the_sdk_is_refused_by_the_text_alone_with_the_way_out() {
+    let Some(flow) = run_agent_spec(include_str!("sdk.py"), "linear", "") else { return };
+    let document: Value = serde_json::from_str(&flow).unwrap();
+    assert_eq!(document["data_flow_connections"], json!([]), "{document}");
+    let registry = TestRegistry::start();
+    let import = |query: &str| {
+        let call = registry.call("POST", &format!("/import/agent-spec{query}"));
+        call.body("application/json", flow.clone()).send()
+    };
+    let problem = import("").problem(400, "invalid-document");
+    let errors = problem["validationErrors"].as_array().unwrap();
+    assert!(errors.iter().any(|error| error["rule"] == "input-without-source"), "{problem}");
+    let first = errors[0]["description"].as_str().unwrap();
+    assert!(
+        first.contains("only the text of the language demands this") && first.contains("`--profile sdk`"),
+        "{first}"
+    );
+    import("?profile=sdk").expect(201);
+}

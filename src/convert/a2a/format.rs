@@ -48,6 +48,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, generation(version)),
         in_version,
+        supply: None,
     }),
 };
 

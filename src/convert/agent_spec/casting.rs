@@ -1,6 +1,6 @@
 //! Which types go into which others by the language's rules.
 //!
-//! An output goes into an input if its type is a subtype. Besides, everything goes into a string, and
+//! An output goes into an input if its type is a subtype. Everything also goes into a string, and
 //! integers, numbers and booleans go into each other; the same holds for the items of arrays and for the
 //! members of objects, of which the target's have to be there.
 

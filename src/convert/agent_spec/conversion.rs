@@ -1,4 +1,4 @@
-//! From a configuration to Things, with what is kept of it.
+//! From a configuration to Things, with what is stored of it.
 
 use std::{
     cell::RefCell,
@@ -96,7 +96,7 @@ impl Configuration {
         if !from_thing(description.value()).is_ok_and(|exported| exported == self.main.value) {
             return Ok(None);
         }
-        Ok(Some(ConvertedThing { id, description, source: stored::document(&self.main, secrets) }))
+        Ok(Some(ConvertedThing { id, description, source: stored::document(&self.main, secrets)? }))
     }
 
     /// Makes Things of a configuration that is valid and has no secrets any more.
@@ -152,17 +152,16 @@ impl Configuration {
             let id = mapper.thing_id(key)?;
             let description = mapper.describe(key, kind, findings)?;
             let source = match index {
-                0 => stored::document(&self.main, secrets),
-                _ => stored::excerpt(mapper.graph, &documents, key, &self.main),
+                0 => stored::document(&self.main, secrets)?,
+                _ => stored::excerpt(mapper.graph, &documents, key, &self.main)?,
             };
             if index > 0 {
-                bytes += description.len() + source.bytes.len();
+                bytes += description.text().len() + source.bytes.len();
             }
             if bytes > MAX_SOURCE_BYTES {
                 let what = "length in bytes of the Things of the configuration's parts with their sources";
                 return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
             }
-            let description = Document::parse(description.as_bytes())?;
             things.push(ConvertedThing { id, description, source });
         }
         Ok(things)

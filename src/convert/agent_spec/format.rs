@@ -1,6 +1,6 @@
 //! What Agent Spec configurations are, for the table of formats.
 
-use super::{Configuration, Options, Profile, Protocol, from_thing};
+use super::{Configuration, Options, Profile, Protocol, from_thing, supply::supply};
 use crate::{
     Result,
     convert::{
@@ -81,7 +81,9 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
         path: "agent-spec",
         summary: "Read a Thing as an Open Agent Spec configuration",
         description: "What it was imported from, without secrets; of other descriptions a configuration that is made \
-            of them.",
+            of them. `Agentdex-Warnings` counts the values that were left out, which references such as \
+            `{\"$component_ref\": \"gpt.api_key\"}` stand for: whoever loads it supplies them \
+            (`components_registry={\"gpt.api_key\": …}` in the SDK).",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,
@@ -91,6 +93,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
             Ok(Rendition { bytes: format!("{configuration:#}\n").into_bytes(), warnings: Vec::new() })
         },
         in_version: as_it_is,
+        supply: Some(supply),
     }),
 };
 

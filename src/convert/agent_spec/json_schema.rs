@@ -1,13 +1,16 @@
 //! Whether a value is a JSON Schema by the meta-schema of draft 2020-12.
 //!
-//! The meta-schema only says which shape the value of each keyword has, so it is a table here: a walk
-//! over it costs a fraction of a general validator's, is linear, and follows no reference.
+//! The meta-schema only says which shape the value of each keyword has, which is a table: a walk over it costs a
+//! fraction of a general validator's, is linear, and follows no reference.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::td::push_token;
+use crate::{
+    convert::keywords::{Keyword, Shape, TYPES},
+    td::push_token,
+};
 
 use super::pattern;
 
@@ -22,58 +25,6 @@ pub(super) struct Flaw {
 
 /// More flaws than this of one schema help nobody.
 const MAX_FLAWS: usize = 20;
-const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
-
-/// What the meta-schema says of a keyword's value.
-#[derive(Debug, Clone, Copy)]
-enum Shape {
-    Schema,
-    Schemas,
-    NamedSchemas,
-    Types,
-    Count,
-    Number,
-    Positive,
-    Text,
-    Pattern,
-    PatternSchemas,
-    Identifier,
-    Anchor,
-    Flag,
-    Values,
-    Names,
-    NamedNames,
-    Dependencies,
-    Vocabulary,
-}
-
-/// The shape of a keyword; names that aren't keywords say nothing, whatever they hold.
-fn shape_of(keyword: &str) -> Option<Shape> {
-    Some(match keyword {
-        "type" => Shape::Types,
-        "title" | "description" | "format" | "contentEncoding" | "contentMediaType" => Shape::Text,
-        "$comment" | "$schema" | "$ref" | "$dynamicRef" | "$recursiveRef" => Shape::Text,
-        "$id" => Shape::Identifier,
-        "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" => Shape::Anchor,
-        "$vocabulary" => Shape::Vocabulary,
-        "properties" | "$defs" | "definitions" | "dependentSchemas" => Shape::NamedSchemas,
-        "patternProperties" => Shape::PatternSchemas,
-        "items" | "contains" | "additionalProperties" | "propertyNames" | "not" => Shape::Schema,
-        "if" | "then" | "else" | "unevaluatedItems" | "unevaluatedProperties" | "contentSchema" => Shape::Schema,
-        "anyOf" | "oneOf" | "allOf" | "prefixItems" => Shape::Schemas,
-        "enum" | "examples" => Shape::Values,
-        "minLength" | "maxLength" | "minItems" | "maxItems" => Shape::Count,
-        "minProperties" | "maxProperties" | "minContains" | "maxContains" => Shape::Count,
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => Shape::Number,
-        "multipleOf" => Shape::Positive,
-        "pattern" => Shape::Pattern,
-        "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => Shape::Flag,
-        "required" => Shape::Names,
-        "dependentRequired" => Shape::NamedNames,
-        "dependencies" => Shape::Dependencies,
-        _ => return None,
-    })
-}
 
 /// What is wrong with `schema`; nothing if it is a JSON Schema.
 pub(super) fn find_flaws(schema: &Value) -> Vec<Flaw> {
@@ -98,7 +49,7 @@ impl<'v> Walk<'v> {
         match schema {
             Value::Object(members) => {
                 for (name, value) in members {
-                    let Some(shape) = shape_of(name) else { continue };
+                    let Some(Keyword { shape, .. }) = Keyword::find(name) else { continue };
                     self.at(Token::Name(name), |walk| walk.keyword(shape, value));
                 }
             }
@@ -117,38 +68,19 @@ impl<'v> Walk<'v> {
                 self.each_member(value, Walk::schema);
             }
             Shape::Types => self.types(value),
-            Shape::Count => self.expect(is_count(value), "expected an integer of at least 0"),
-            Shape::Number => self.expect(value.is_number(), "expected a number"),
-            Shape::Positive => {
-                self.expect(value.as_f64().is_some_and(|number| number > 0.0), "expected a number greater than 0");
-            }
-            Shape::Text => self.expect(value.is_string(), "expected a string"),
-            Shape::Pattern => match value.as_str() {
-                Some(pattern) => self.pattern(pattern),
-                None => self.flaw("expected a string"),
-            },
-            Shape::Identifier => {
-                let without_fragment = |id: &str| id.find('#').is_none_or(|at| at + 1 == id.len());
-                self.expect(value.as_str().is_some_and(without_fragment), "expected a URI without a fragment");
-            }
-            Shape::Anchor => {
-                let message = "expected a name of letters, digits, `-`, `.` and `_` that starts with a letter or `_`";
-                self.expect(value.as_str().is_some_and(is_anchor), message);
-            }
-            Shape::Flag => self.expect(value.is_boolean(), "expected true or false"),
-            Shape::Values => self.expect(value.is_array(), "expected a list"),
-            Shape::Names => self.expect(are_names(value), "expected a list of different strings"),
-            Shape::NamedNames => self.each_member(value, |walk, names| {
-                walk.expect(are_names(names), "expected a list of different strings");
-            }),
+            Shape::Pattern if value.is_string() => self.pattern(value.as_str().unwrap_or_default()),
+            Shape::NamedNames => self.each_member(value, Walk::names),
             Shape::Dependencies => self.each_member(value, |walk, dependency| match dependency {
-                Value::Array(_) => walk.expect(are_names(dependency), "expected a list of different strings"),
+                Value::Array(_) => walk.names(dependency),
                 schema => walk.schema(schema),
             }),
-            Shape::Vocabulary => self.each_member(value, |walk, needed| {
-                walk.expect(needed.is_boolean(), "expected true or false");
-            }),
+            Shape::Vocabulary => self.each_member(value, |walk, needed| walk.keyword(Shape::Flag, needed)),
+            simple => simple.flaw(value).into_iter().for_each(|message| self.flaw(message)),
         }
+    }
+
+    fn names(&mut self, value: &'v Value) {
+        self.keyword(Shape::Names, value);
     }
 
     fn types(&mut self, value: &'v Value) {
@@ -219,20 +151,4 @@ impl<'v> Walk<'v> {
         }
         self.flaws.push(Flaw { pointer, message: message() });
     }
-}
-
-fn is_count(value: &Value) -> bool {
-    value.as_u64().is_some() || value.as_f64().is_some_and(|number| number >= 0.0 && number.fract() == 0.0)
-}
-
-fn is_anchor(text: &str) -> bool {
-    let mut characters = text.chars();
-    characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && characters.all(|character| character.is_ascii_alphanumeric() || "-._".contains(character))
-}
-
-fn are_names(value: &Value) -> bool {
-    let Some(names) = value.as_array() else { return false };
-    let distinct: HashSet<_> = names.iter().filter_map(Value::as_str).collect();
-    distinct.len() == names.len()
 }

@@ -3,7 +3,11 @@
 //! In the place of such a value comes the reference `{"$component_ref": "<id>.<field>"}`, as the language
 //! has it for values that aren't exported: whoever runs the configuration supplies them.
 
-use std::{borrow::Cow, cell::RefCell, collections::HashMap};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
 
 use serde_json::json;
 use uuid::Uuid;
@@ -30,6 +34,24 @@ pub(super) struct SpecMarks {
     hidden: HashMap<String, Rule>,
     /// Names that were made of places, by the values there: they may be long, and much may be hidden within.
     names: RefCell<HashMap<usize, String>>,
+    /// The object whose member was marked last, and what it is: its members come one after another.
+    last: Cell<Option<(usize, Around)>>,
+}
+
+/// What an object is to its members.
+#[derive(Debug, Clone, Copy)]
+enum Around {
+    Plain,
+    /// A component of this type, if that is known.
+    Component(Option<&'static ComponentType>),
+}
+
+impl Around {
+    fn of(object: &Node<'_>) -> Around {
+        let Some(class) = object.get("component_type") else { return Around::Plain };
+        let known = class.text().and_then(ComponentType::find);
+        Around::Component(known.filter(|_| object.get("component_plugin_name").is_none()))
+    }
 }
 
 impl SpecMarks {
@@ -97,6 +119,18 @@ impl SpecMarks {
         name
     }
 
+    fn around(&self, object: &Node<'_>) -> Around {
+        let address = std::ptr::from_ref(object) as usize;
+        match self.last.get() {
+            Some((last, around)) if last == address => around,
+            _ => {
+                let around = Around::of(object);
+                self.last.set(Some((address, around)));
+                around
+            }
+        }
+    }
+
     fn refers_to_hidden(&self, value: &Node<'_>) -> bool {
         !self.hidden.is_empty() && reference(value).is_some_and(|id| self.hidden.contains_key(id))
     }
@@ -108,10 +142,10 @@ impl Marks for SpecMarks {
         if member.outer.is_some_and(|outer| outer.name == Some(DEFINITIONS)) && !is_component(member.value) {
             return self.hidden.get(name).map_or(Mark::None, |rule| Mark::Removed(*rule));
         }
-        if !around.members().any(|(name, _)| name == "component_type") {
+        let Around::Component(known) = self.around(around) else {
             return if self.refers_to_hidden(member.value) { Mark::RefersToHidden } else { Mark::None };
-        }
-        let field = field_of(around, name);
+        };
+        let field = known.and_then(|known| known.field(name));
         match field.map_or_else(|| secrecy_of(name), |field| field.secrecy) {
             Secrecy::Secret if field.is_some() || !is_component(member.value) => return Mark::Secret,
             Secrecy::Prompt if self.publish_prompts => {}
@@ -188,9 +222,10 @@ fn shortened(text: Cow<'_, str>, longest: usize) -> Cow<'_, str> {
 
 /// What the table says of a member of an object.
 fn field_of(around: &Node<'_>, name: &str) -> Option<&'static Field> {
-    let class = around.get("component_type")?.text()?;
-    let known = ComponentType::find(class).filter(|_| around.get("component_plugin_name").is_none())?;
-    known.field(name)
+    match Around::of(around) {
+        Around::Component(known) => known?.field(name),
+        Around::Plain => None,
+    }
 }
 
 fn is_component(value: &Node<'_>) -> bool {

@@ -16,20 +16,23 @@ use super::{
     source::Source,
     yaml_text,
 };
-use crate::convert::{self, Format, Syntax};
+use crate::{
+    Result,
+    convert::{self, Format, Syntax},
+};
 
 /// The whole of a document.
-pub(super) fn document(source: &Source, secrets: &Secrets) -> convert::Source {
+pub(super) fn document(source: &Source, secrets: &Secrets) -> Result<convert::Source> {
     match secrets.stored_text(source) {
-        Some(json) => in_syntax(&json, source.syntax),
-        None if source.has_byte_order_mark => in_syntax(&format!("\u{feff}{}", source.json), source.syntax),
-        None => in_syntax(&source.json, source.syntax),
+        Some(json) => in_syntax(json, source.syntax),
+        None if source.has_byte_order_mark => in_syntax(format!("\u{feff}{}", source.json), source.syntax),
+        None => in_syntax(source.json.clone(), source.syntax),
     }
 }
 
 /// A component as a document of its own: with what it refers to, and the version that it is written for.
 /// `documents` are those of the configuration, as they may be stored.
-pub(super) fn excerpt(graph: &Graph<'_>, documents: &[Value], key: Key, source: &Source) -> convert::Source {
+pub(super) fn excerpt(graph: &Graph<'_>, documents: &[Value], key: Key, source: &Source) -> Result<convert::Source> {
     let found = |spot: &Spot| documents.get(spot.document)?.pointer(&spot.pointer);
     let mut members = found(&graph.at(key)).and_then(Value::as_object).cloned().unwrap_or_default();
     let mut known = HashSet::new();
@@ -58,15 +61,16 @@ pub(super) fn excerpt(graph: &Graph<'_>, documents: &[Value], key: Key, source: 
     if let Some(version) = source.version() {
         members.insert("agentspec_version".to_owned(), version.into());
     }
-    in_syntax(&Value::Object(members).to_string(), source.syntax)
+    in_syntax(Value::Object(members).to_string(), source.syntax)
 }
 
-fn in_syntax(json: &str, syntax: Syntax) -> convert::Source {
-    let (media_type, text) = match syntax {
-        Syntax::Json => ("application/json", json.to_owned()),
-        Syntax::Yaml => ("application/yaml", yaml_text::from_json(json)),
+fn in_syntax(json: String, syntax: Syntax) -> Result<convert::Source> {
+    let text = match syntax {
+        Syntax::Json => json,
+        Syntax::Yaml => yaml_text::from_json(&json)?,
     };
-    convert::Source { format: Format::AgentSpec, media_type: media_type.to_owned(), bytes: text.into_bytes() }
+    let media_type = syntax.media_type().to_owned();
+    Ok(convert::Source { format: Format::AgentSpec, media_type, bytes: text.into_bytes() })
 }
 
 /// Finds the ids that are defined within an object, and those that are referred to.

@@ -36,7 +36,7 @@ use super::{
 use crate::{
     Error, Result,
     convert::{a2a::A2A_NAMESPACE, redaction::Hidden},
-    td::{CONTEXT_1_1, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES, MAX_NESTING},
+    td::{CONTEXT_1_1, Document, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES},
 };
 
 /// The namespace of the terms for what a Thing Description has no words for.
@@ -89,11 +89,20 @@ impl<'d> Mapper<'_, 'd> {
     /// # Errors
     /// [`Error::LimitExceeded`] where it would be larger or deeper than the registry takes, or takes too
     /// much to be made.
-    pub(super) fn describe(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<String> {
+    pub(super) fn describe(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<Document> {
         let description = self.written(key, kind, findings)?;
         self.check_effort()?;
-        check_limits(&description)?;
-        Ok(description)
+        if description.len() > MAX_DOCUMENT_BYTES {
+            let what = "length in bytes of the Thing Description made of the configuration";
+            return Err(Error::LimitExceeded { what, maximum: MAX_DOCUMENT_BYTES as u64 });
+        }
+        Document::parse(description.as_bytes()).map_err(|error| match error {
+            Error::LimitExceeded { what: "JSON nesting depth", maximum } => {
+                let what = "nesting depth of the Thing Description made of the configuration";
+                Error::LimitExceeded { what, maximum }
+            }
+            error => error,
+        })
     }
 
     /// # Errors
@@ -224,8 +233,10 @@ impl<'d> Mapper<'_, 'd> {
 
     fn write_links(&self, writer: &mut Writer, key: Key) {
         let mut known = HashSet::new();
-        let parts = self.thing_parts(key).into_iter().filter(|part| self.registered.contains(&part.key));
+        // Nothing but the document itself may be registered.
+        let parts = if self.registered.len() > 1 { self.registered_parts(key) } else { Vec::new() };
         let links: Vec<_> = parts
+            .into_iter()
             .filter_map(|part| Some((part.role, self.thing_id(part.key).ok()?)))
             .filter(|(_, id)| known.insert(id.clone()))
             .collect();
@@ -242,36 +253,4 @@ impl<'d> Mapper<'_, 'd> {
             }
         });
     }
-}
-
-/// Refuses a description that the registry wouldn't take.
-fn check_limits(description: &str) -> Result<()> {
-    if description.len() > MAX_DOCUMENT_BYTES {
-        let what = "length in bytes of the Thing Description made of the configuration";
-        return Err(Error::LimitExceeded { what, maximum: MAX_DOCUMENT_BYTES as u64 });
-    }
-    if nesting(description) > MAX_NESTING {
-        let what = "nesting depth of the Thing Description made of the configuration";
-        return Err(Error::LimitExceeded { what, maximum: MAX_NESTING as u64 });
-    }
-    Ok(())
-}
-
-fn nesting(json: &str) -> usize {
-    let (mut depth, mut deepest, mut is_text, mut is_escaped) = (0usize, 0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if std::mem::take(&mut is_escaped) => {}
-            b'\\' => is_escaped = is_text,
-            b'"' => is_text = !is_text,
-            _ if is_text => {}
-            b'{' | b'[' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-    }
-    deepest
 }

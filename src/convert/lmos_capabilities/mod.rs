@@ -68,6 +68,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
             from_thing(thing).map(|file| Rendition { bytes: file.into_bytes(), warnings: Vec::new() })
         },
         in_version: as_it_is,
+        supply: None,
     }),
 };
 

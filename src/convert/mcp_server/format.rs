@@ -47,6 +47,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, kind(version)),
         in_version: |original, version| in_kind(original, kind(Some(version))),
+        supply: None,
     }),
 };
 

@@ -3,31 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{input::objects, remote::Remote};
+use crate::convert::keywords::{Keyword, TYPES};
 
 type Object = Map<String, Value>;
 
-/// The keywords of JSON Schema that the data schemas of a Thing Description have.
-const KEYWORDS: [&str; 18] = [
-    "title",
-    "description",
-    "const",
-    "default",
-    "format",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "contentEncoding",
-    "contentMediaType",
-    "minItems",
-    "maxItems",
-    "readOnly",
-];
-const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 /// How deep schemas are read.
 const DEEPEST: usize = 24;
 
@@ -94,12 +73,8 @@ fn data_schema(schema: &Value, depth: usize) -> Value {
     let Some(schema) = schema.as_object().filter(|_| depth < DEEPEST) else { return json!({}) };
     let mut data = Object::new();
     for (name, value) in schema {
-        let is_text = ["title", "description", "format", "pattern", "contentEncoding", "contentMediaType"]
-            .contains(&name.as_str());
-        let is_number =
-            name.starts_with("min") || name.starts_with("max") || name.starts_with("excl") || name == "multipleOf";
-        let fits = (!is_text || value.is_string()) && (!is_number || value.is_number());
-        if KEYWORDS.contains(&name.as_str()) && fits && (name != "readOnly" || value.is_boolean()) {
+        let keyword = Keyword::find(name).filter(Keyword::is_same);
+        if keyword.is_some_and(|keyword| keyword.shape.is_data(value)) {
             data.insert(name.clone(), value.clone());
         }
     }
@@ -112,15 +87,9 @@ fn data_schema(schema: &Value, depth: usize) -> Value {
         }
         _ => {}
     }
-    if let Some(Value::Array(values)) = schema.get("enum").filter(|values| **values != json!([])) {
-        data.insert("enum".to_owned(), values.iter().cloned().collect());
-    }
     if let Some(Value::Object(properties)) = schema.get("properties") {
         let inner = properties.iter().map(|(name, schema)| (name.clone(), data_schema(schema, depth + 1)));
         data.insert("properties".to_owned(), inner.collect::<Object>().into());
-    }
-    if let Some(Value::Array(names)) = schema.get("required") {
-        data.insert("required".to_owned(), names.iter().filter(|name| name.is_string()).cloned().collect());
     }
     if let Some(items @ Value::Object(_)) = schema.get("items") {
         data.insert("items".to_owned(), data_schema(items, depth + 1));

@@ -7,7 +7,7 @@
 //! | `user-info` | `user:password@` in a URL |
 //! | `secret-parameter` | `name=value` in a text, where both look like a secret |
 //! | `secret-name` | a value that looks like a secret under a name that says so |
-//! | `hidden-prompt` | what an agent is told, unless its publisher shows it |
+//! | `hidden-prompt` | the instructions of an agent, unless its publisher shows them |
 //!
 //! JSON Schemas of inputs and outputs, and whatever else a format marks as described by itself, are
 //! changed by `secret-value` and `user-info` alone. Everything that is hidden is a warning. What isn't
@@ -37,6 +37,7 @@ pub(in crate::convert) use self::{
     text::without_credentials,
     words::is_template,
 };
+use super::keywords::TYPES;
 use crate::td::{Violation, push_string, push_token};
 
 /// The most warnings about one document.
@@ -79,7 +80,7 @@ pub(in crate::convert) trait Marks {
     }
 }
 
-/// What stands for a value of which nothing is said, as JSON.
+/// What stands for a value that no format marks, as JSON.
 pub(in crate::convert) fn stand_in() -> String {
     format!("\"{REDACTED}\"")
 }
@@ -244,7 +245,7 @@ impl<M: Marks> Redactor<'_, M> {
                 }
                 self.remove(list, &removed);
             }
-            Kind::Number | Kind::Other => {}
+            Kind::Number(_) | Kind::Other(_) => {}
         }
     }
 
@@ -286,15 +287,15 @@ impl<M: Marks> Redactor<'_, M> {
                     }
                 }
             }
-            Kind::Number | Kind::Other => {}
+            Kind::Number(_) | Kind::Other(_) => {}
         }
     }
 
     /// Whether there is no secret in the place of one.
     fn is_harmless(&self, value: &Node<'_>) -> bool {
         match &value.kind {
-            Kind::Other => true,
-            Kind::Number => false,
+            Kind::Other(_) => true,
+            Kind::Number(_) => false,
             Kind::Text(text) => is_template(text) || is_stand_in(text),
             _ if self.marks.is_harmless(value) => true,
             Kind::Array(elements) => elements.iter().all(|element| self.is_harmless(element)),
@@ -342,7 +343,6 @@ impl<M: Marks> Redactor<'_, M> {
 
 /// Whether an object is a JSON Schema: it only describes values.
 fn is_schema(value: &Node<'_>) -> bool {
-    const TYPES: [&str; 7] = ["string", "object", "array", "number", "integer", "boolean", "null"];
     let is_type = |value: &Node<'_>| value.text().is_some_and(|name| TYPES.contains(&name));
     let of_type = |value: &Node<'_>| is_type(value) || value.elements().first().is_some_and(is_type);
     value.get("type").is_some_and(of_type)
@@ -353,6 +353,6 @@ fn may_be_secret(value: &Node<'_>) -> bool {
     match &value.kind {
         Kind::Text(text) => text.len() >= 8 && !text.contains(' '),
         Kind::Array(_) | Kind::Object(_) => true,
-        Kind::Number | Kind::Other => false,
+        Kind::Number(_) | Kind::Other(_) => false,
     }
 }

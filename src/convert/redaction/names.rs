@@ -141,8 +141,26 @@ const HARMLESS: [&str; 46] = [
     "thumbnail",
 ];
 
+/// How the last words end that say something: most names are done with by that.
+const ENDS: [&[u8; 3]; 30] = [
+    b"ord", b"swd", b"ase", b"ode", b"pwd", b"ret", b"ets", b"rds", b"key", b"eys", b"ken", b"ens", b"ing", b"ion",
+    b"uth", b"rer", b"kie", b"ies", b"jwt", b"pat", b"pin", b"ial", b"als", b"ass", b"dsn", b"sas", b"sig", b"ure",
+    b"sid", b"mac",
+];
+
+/// Whether the last word of a name may be one that says something.
+fn may_say_something(name: &str) -> bool {
+    let name = name.trim_end_matches(|character: char| !character.is_alphabetic()).as_bytes();
+    let Some(end) = name.last_chunk::<3>() else { return false };
+    // What isn't plain letters is read as a whole.
+    !end.iter().all(u8::is_ascii_alphabetic) || ENDS.contains(&&end.map(|byte| byte.to_ascii_lowercase()))
+}
+
 /// What a name says of its value.
 pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
+    if !may_say_something(name) {
+        return None;
+    }
     let (before, last) = last_words(name);
     let last = last.as_str();
     if STRONG.contains(&last)
@@ -161,8 +179,8 @@ pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
 
 /// What the name of a parameter in a text says of its value.
 pub(super) fn secrecy_of_parameter(name: &str) -> Option<Secrecy> {
-    let of_parameter = || OF_PARAMETERS.contains(&last_words(name).1.as_str()).then_some(Secrecy::Weak);
-    secrecy_of(name).or_else(of_parameter)
+    let is_of_parameter = || may_say_something(name) && OF_PARAMETERS.contains(&last_words(name).1.as_str());
+    secrecy_of(name).or_else(|| is_of_parameter().then_some(Secrecy::Weak))
 }
 
 /// The last word of a name and the one before it, in lower case.
@@ -217,6 +235,14 @@ pub(in crate::convert) fn is_secret_word(word: &str, secrecy: Secrecy) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_word_that_says_something_ends_as_one_of_them() {
+        let words = STRONG.iter().chain(&WEAK).chain(&OF_PARAMETERS).chain(&["string"]);
+        assert!(words.copied().all(may_say_something));
+        assert!(may_say_something("API_KEY_2") && may_say_something("Schlüssel-key") && may_say_something("k_1ey"));
+        assert!(!may_say_something("system_prompt") && !may_say_something("url") && !may_say_something(""));
+    }
 
     #[test]
     fn names_are_known_by_their_last_words() {

@@ -2,6 +2,9 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::Value;
+
 /// A value of a document, and where it is.
 #[derive(Debug)]
 pub(in crate::convert) struct Node<'t> {
@@ -15,9 +18,10 @@ pub(super) enum Kind<'t> {
     Object(Vec<Member<'t>>),
     Array(Vec<Node<'t>>),
     Text(Cow<'t, str>),
-    Number,
+    /// As it is written.
+    Number(&'t str),
     /// `true`, `false` or `null`.
-    Other,
+    Other(&'t str),
 }
 
 #[derive(Debug)]
@@ -70,6 +74,20 @@ impl<'t> Node<'t> {
     }
 }
 
+/// The same data, in the order of the text.
+impl Serialize for Node<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.kind {
+            Kind::Text(text) => serializer.serialize_str(text),
+            Kind::Array(elements) => serializer.collect_seq(elements),
+            Kind::Object(members) => serializer.collect_map(members.iter().map(|member| (&member.name, &member.value))),
+            Kind::Number(token) | Kind::Other(token) => {
+                serde_json::from_str::<Value>(token).map_err(S::Error::custom)?.serialize(serializer)
+            }
+        }
+    }
+}
+
 struct Reader<'t> {
     json: &'t str,
     position: usize,
@@ -94,7 +112,8 @@ impl<'t> Reader<'t> {
                 let rest = self.json.as_bytes().get(start..).unwrap_or_default();
                 let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace();
                 self.position += rest.iter().position(ends).unwrap_or(rest.len());
-                if matches!(first, b'-' | b'0'..=b'9') { Kind::Number } else { Kind::Other }
+                let token = self.json.get(start..self.position).unwrap_or_default();
+                if matches!(first, b'-' | b'0'..=b'9') { Kind::Number(token) } else { Kind::Other(token) }
             }
         };
         Node { span: start..self.position, kind }
@@ -126,21 +145,20 @@ impl<'t> Reader<'t> {
     fn string(&mut self) -> Cow<'t, str> {
         let bytes = self.json.as_bytes();
         let start = self.position;
-        let mut end = start + 1;
+        let (mut end, mut is_plain) = (start + 1, true);
         while let Some(byte) = bytes.get(end) {
             match byte {
                 b'"' => break,
-                b'\\' => end += 2,
+                b'\\' => (end, is_plain) = (end + 2, false),
                 _ => end += 1,
             }
         }
         self.position = (end + 1).min(bytes.len());
-        let plain = self.json.get(start + 1..end).unwrap_or_default();
-        if plain.contains('\\') {
-            let token = self.json.get(start..self.position).unwrap_or_default();
-            return serde_json::from_str::<String>(token).unwrap_or_default().into();
+        if is_plain {
+            return self.json.get(start + 1..end).unwrap_or_default().into();
         }
-        plain.into()
+        let token = self.json.get(start..self.position).unwrap_or_default();
+        serde_json::from_str::<String>(token).unwrap_or_default().into()
     }
 }
 

@@ -32,6 +32,24 @@ static BY_FIRST: LazyLock<Vec<Vec<&'static Provider>>> = LazyLock::new(|| {
     table
 });
 
+/// The first two bytes of the words that are worth a search among the providers: one bit for each pair.
+static BEGINNINGS: [u64; 1024] = {
+    let mut bits = [0; 1024];
+    let mut index = 0;
+    while index < PROVIDERS.len() {
+        let prefix = PROVIDERS[index].prefix.as_bytes();
+        let pair = prefix[0] as usize * 256 + prefix[1] as usize;
+        bits[pair / 64] |= 1 << (pair % 64);
+        index += 1;
+    }
+    bits
+};
+
+fn may_be_key(first: u8, second: u8) -> bool {
+    let pair = usize::from(first) * 256 + usize::from(second);
+    BEGINNINGS[pair / 64] >> (pair % 64) & 1 == 1
+}
+
 /// A text without its credentials.
 pub(in crate::convert) fn without_credentials(text: &str) -> Cow<'_, str> {
     let found = credentials(text);
@@ -59,6 +77,9 @@ pub(super) fn credentials(text: &str) -> Vec<Found> {
     let mut finder = Finder { text, found: Vec::new(), end_of_keys: 0, runs: [0; Charset::COUNT], end_of_value: 0 };
     finder.scan();
     let mut found = finder.found;
+    if found.is_empty() {
+        return found;
+    }
     found.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end)));
     let mut end = 0;
     found.retain(|found| {
@@ -88,11 +109,12 @@ struct Finder<'t> {
 impl Finder<'_> {
     fn scan(&mut self) {
         let bytes = self.text.as_bytes();
-        let mut was_word = false;
+        let (mut was_word, mut has_colon) = (false, false);
         for (position, byte) in bytes.iter().copied().enumerate() {
             if !was_word {
                 self.word(position, byte);
             }
+            has_colon |= byte == b':';
             match byte {
                 b'=' => self.assignment(position),
                 b':' if bytes[position..].starts_with(b"://") => self.user_info(position + 3),
@@ -103,13 +125,17 @@ impl Finder<'_> {
             }
             was_word = byte.is_ascii_alphanumeric() || byte == b'_' || (byte == b'-' && was_word);
         }
-        self.oracle_login();
+        if has_colon {
+            self.oracle_login();
+        }
     }
 
     /// What a word that begins here is: a key of a provider, a JSON Web Token, what follows the name of a scheme.
     fn word(&mut self, position: usize, first: u8) {
         let rest = &self.text.as_bytes()[position..];
-        for provider in &BY_FIRST[usize::from(first)] {
+        let second = rest.get(1).copied().unwrap_or_default();
+        let providers = may_be_key(first, second).then(|| BY_FIRST[usize::from(first)].iter());
+        for provider in providers.into_iter().flatten() {
             if !rest.starts_with(provider.prefix.as_bytes()) {
                 continue;
             }

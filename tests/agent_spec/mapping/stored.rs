@@ -47,7 +47,7 @@ name: |
   two
   lines
 agentspec_version: \"25.4.2\"
-agent_url: \"https://h/a\"
+agent_url: https://h/a
 connection_config:
   component_type: A2AConnectionConfig
   id: c

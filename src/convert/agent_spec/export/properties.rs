@@ -4,35 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::convert::agent_spec::{
-    Profile,
-    effort::Effort,
-    faults::{Role, find_faults},
+use crate::convert::{
+    agent_spec::{
+        Profile,
+        effort::Effort,
+        faults::{Role, find_faults},
+    },
+    keywords::Keyword,
 };
 
-/// Keywords that mean the same in both languages.
-const KEYWORDS: [&str; 18] = [
-    "const",
-    "default",
-    "description",
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "maxItems",
-    "maxLength",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minimum",
-    "multipleOf",
-    "pattern",
-    "required",
-    "title",
-    "type",
-];
-
-/// So much of a schema is a step, since all of it is looked at several times.
+/// So much of a schema is a step, since all of it is read several times.
 const BYTES_OF_A_STEP: usize = 8;
 
 /// An input or output.
@@ -193,8 +174,8 @@ fn json_schema(schema: &Value) -> Map<String, Value> {
                 Some(Value::Object(schemas.collect()))
             }
             ("items", Value::Object(_)) => Some(json_schema(value).into()),
-            _ if KEYWORDS.contains(&name.as_str()) => Some(value.clone()),
-            _ => None,
+            ("type", _) => Some(value.clone()),
+            _ => Keyword::find(name).filter(Keyword::is_same).map(|_| value.clone()),
         };
         members.extend(translated.map(|value| (name.clone(), value)));
     }

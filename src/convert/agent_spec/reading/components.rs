@@ -51,7 +51,7 @@ impl<'d> Reader<'d, '_> {
         self.read_as(class, members, at)
     }
 
-    /// Reads a component whose type is told by where it is.
+    /// Reads a component whose type follows from where it is.
     fn read_as(&mut self, class: Class, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Option<Key> {
         if self.depth >= MAX_DEPTH {
             self.error(at, "nested-too-deep", || {

@@ -1,4 +1,4 @@
-//! The first look at a document: which ids it defines, and whether every reference leads somewhere.
+//! The first reading of a document: which ids it defines, and whether every reference leads somewhere.
 
 use serde_json::{Map, Value};
 

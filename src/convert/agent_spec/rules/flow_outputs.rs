@@ -1,4 +1,4 @@
-//! What flows give back: outputs of their end nodes, or defaults.
+//! What flows return: outputs of their end nodes, or defaults.
 
 use std::collections::HashMap;
 
@@ -78,7 +78,7 @@ impl<'d> Rules<'_, 'd> {
             });
         }
         for end in given {
-            // The SDK looks at the types of those without a default only, and takes no conversion.
+            // The SDK compares the types of those without a default only, and takes no conversion.
             let fits = match is_text {
                 true => self.casts(end, output, spot),
                 false => output.has_default() || self.is_same_type(end, output, spot),

@@ -119,7 +119,7 @@ impl<'r, 'd> Rules<'r, 'd> {
     fn listed_twice(&mut self, flow: &FlowGraph<'_, '_>) {
         let mut known = HashSet::with_capacity(flow.nodes.len());
         for (n, node) in flow.nodes.iter().enumerate() {
-            // Of a StartNode that is listed twice it is said already.
+            // Of a StartNode that is listed twice that is reported already.
             if !known.insert(*node) && !self.graph.is_a(*node, "StartNode") {
                 let spot = || self.graph.at_part(flow.flow, "nodes", n);
                 self.report(Demand::Nobody, "flow-node-repeated", spot, || "the node is listed twice; once is enough");

@@ -189,7 +189,7 @@ impl Rules<'_, '_> {
         }
     }
 
-    /// The SDK looks some titles up without a look whether they are there.
+    /// The SDK reads some titles without asking whether they are there.
     pub(super) fn titles_needed(&mut self, key: Key, side: Side, of: &str) {
         let port = self.inference.port(key, side);
         if !self.affords(port.properties().len()) {

@@ -171,7 +171,7 @@ impl<'d> Mapper<'_, 'd> {
         schemas.writer.close('}');
     }
 
-    /// What goes into the URL. A variable is no object or array (TD 1.1, section 5.3.1.2).
+    /// What goes into the URL. A variable can't be an object or array (TD 1.1, section 5.3.1.2).
     fn write_variables(&self, schemas: &mut DataSchemas<'_>, key: Key, variables: &[String]) {
         schemas.writer.name("uriVariables").open('{');
         for variable in variables {

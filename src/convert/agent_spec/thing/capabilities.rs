@@ -87,7 +87,7 @@ impl<'d> Mapper<'_, 'd> {
         }
     }
 
-    /// The tools that a toolbox is said to have.
+    /// The tools that a toolbox lists.
     fn collect_filtered(&self, toolbox: Key, via: Option<Key>, found: &mut Vec<Capability<'d>>) {
         found.extend(self.filtered_tools(toolbox).into_iter().map(|(key, what)| Capability { key, what, via }));
     }

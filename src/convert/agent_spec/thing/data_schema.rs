@@ -16,11 +16,14 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{layers::Layers, writer::Writer};
-use crate::td::MAX_DOCUMENT_BYTES;
+use crate::{
+    convert::keywords::{Data, Keyword, TYPES},
+    td::MAX_DOCUMENT_BYTES,
+};
 
-/// The types of data, in both languages.
-const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
-/// How deep schemas are followed. In JSON it is twice as deep, which has 64 levels in all.
+/// What comes before the type.
+const HEADING: [&str; 2] = ["title", "description"];
+/// How deep schemas are read. In JSON it is twice as deep, which has 64 levels in all.
 const DEEPEST: usize = 20;
 /// The deepest schema that is kept as it is.
 const DEEPEST_KEPT: usize = 48;
@@ -35,7 +38,7 @@ pub(super) struct DataSchemas<'w> {
 /// A property: the schema that references lead into, and whether all of it was said so far.
 struct Property<'s> {
     root: &'s Value,
-    /// What the references lead to that are followed right now.
+    /// What the references lead to that are being resolved.
     followed: Vec<&'s Map<String, Value>>,
     is_exact: bool,
 }
@@ -80,8 +83,8 @@ impl DataSchemas<'_> {
     }
 
     fn keywords<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
-        for name in ["title", "description"] {
-            self.keyword(layers, name, Form::Text, property);
+        for name in HEADING {
+            layers.get(name).into_iter().for_each(|value| self.keyword(name, value, property));
         }
         match layers.get("type") {
             Some(Value::String(name)) if TYPES.contains(&name.as_str()) => {
@@ -96,19 +99,8 @@ impl DataSchemas<'_> {
                 self.alternatives(layers, property, depth);
             }
         }
-        let values: [(&str, Form); 8] = [
-            ("enum", Form::Choices),
-            ("const", Form::Any),
-            ("default", Form::Any),
-            ("format", Form::Text),
-            ("unit", Form::Text),
-            ("readOnly", Form::Flag),
-            ("writeOnly", Form::Flag),
-            ("additionalProperties", Form::AnythingGoes),
-        ];
-        for (name, form) in values {
-            self.keyword(layers, name, form, property);
-        }
+        self.same(layers, property, |name, of| of.is_empty() && !HEADING.contains(&name));
+        property.is_exact &= layers.get("additionalProperties").is_none_or(|others| *others == Value::Bool(true));
     }
 
     /// Several types: a schema for each.
@@ -165,29 +157,25 @@ impl DataSchemas<'_> {
 
     /// The keywords for values of one type, or those of all types where it is empty.
     fn keywords_of_type<'s>(&mut self, type_: &str, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
-        if matches!(type_, "" | "number" | "integer") {
-            for name in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] {
-                self.keyword(layers, name, Form::Number, property);
-            }
-            self.keyword(layers, "multipleOf", Form::PositiveNumber, property);
-        }
-        if matches!(type_, "" | "string") {
-            for (name, form) in [("minLength", Form::Count), ("maxLength", Form::Count), ("pattern", Form::Text)] {
-                self.keyword(layers, name, form, property);
-            }
-            for name in ["contentEncoding", "contentMediaType"] {
-                self.keyword(layers, name, Form::Text, property);
-            }
-        }
+        let kind = if type_ == "integer" { "number" } else { type_ };
+        self.same(layers, property, |_, of| !of.is_empty() && (kind.is_empty() || of == kind));
         if matches!(type_, "" | "array") {
             self.items(layers, property, depth);
-            for name in ["minItems", "maxItems"] {
-                self.keyword(layers, name, Form::Count, property);
-            }
         }
         if matches!(type_, "" | "object") {
             self.properties(layers, property, depth);
-            self.keyword(layers, "required", Form::Names, property);
+        }
+    }
+
+    /// The keywords that mean the same in both languages, of those that are wanted by their names and by the types
+    /// that they are for.
+    fn same(&mut self, layers: &Layers<'_>, property: &mut Property<'_>, is_wanted: impl Fn(&str, &str) -> bool) {
+        for (name, value) in layers.members() {
+            if let Some(Keyword { data: Data::Same(of), .. }) = Keyword::find(name)
+                && is_wanted(name, of)
+            {
+                self.keyword(name, value, property);
+            }
         }
     }
 
@@ -224,59 +212,16 @@ impl DataSchemas<'_> {
         }
     }
 
-    /// A keyword whose value is no schema, if it has the right form.
-    fn keyword(&mut self, layers: &Layers<'_>, name: &str, form: Form, property: &mut Property<'_>) {
-        let Some(value) = layers.get(name) else { return };
+    /// A keyword whose value has no schemas in it, if that is what a data schema takes.
+    fn keyword(&mut self, name: &str, value: &Value, property: &mut Property<'_>) {
         if is_reference(value) {
             return;
         }
-        match form.holds(value) {
+        match Keyword::find(name).is_some_and(|keyword| keyword.shape.is_data(value)) {
             false => property.is_exact = false,
-            true if matches!(form, Form::AnythingGoes) => {}
             true => self.writer.name(name).data(value),
         }
     }
-}
-
-/// What the value of a keyword has to be in a Thing Description.
-#[derive(Clone, Copy)]
-enum Form {
-    Any,
-    Text,
-    Flag,
-    Number,
-    PositiveNumber,
-    Count,
-    Names,
-    Choices,
-    /// `true`, which goes without saying.
-    AnythingGoes,
-}
-
-impl Form {
-    fn holds(self, value: &Value) -> bool {
-        match self {
-            Form::Any => true,
-            Form::Text => value.is_string(),
-            Form::Flag => value.is_boolean(),
-            Form::Number => value.is_number(),
-            Form::PositiveNumber => value.as_f64().is_some_and(|number| number > 0.0),
-            Form::Count => value.as_f64().is_some_and(|number| number >= 0.0 && number.fract() == 0.0),
-            Form::Names => value.as_array().is_some_and(|names| names.iter().all(Value::is_string)),
-            Form::Choices => value.as_array().is_some_and(|choices| are_different(choices)),
-            Form::AnythingGoes => *value == Value::Bool(true),
-        }
-    }
-}
-
-/// Whether there are choices and no two are equal: `1` and `1.0` are.
-fn are_different(choices: &[Value]) -> bool {
-    let mut known = HashSet::new();
-    !choices.is_empty()
-        && choices.iter().all(|choice| match choice.as_f64() {
-            Some(number) => known.insert(number.to_string()),
-            None => known.insert(choice.to_string()),
-        })
 }
 
 /// Whether it is plain from their types that no value fits two of the schemas.

@@ -69,7 +69,7 @@ impl Variables {
 }
 
 impl Endpoint {
-    /// A URL in which `{{x}}` stands for an input; none if it is no absolute URL.
+    /// A URL in which `{{x}}` stands for an input; none if it isn't an absolute URL.
     pub(super) fn of_template(url: &str) -> Option<Endpoint> {
         let mut endpoint = Endpoint::default();
         let clean = endpoint.without_credentials(url);
@@ -82,7 +82,7 @@ impl Endpoint {
         endpoint.is_absolute().then_some(endpoint)
     }
 
-    /// A URL as it is; none if it is no absolute URL.
+    /// A URL as it is; none if it isn't an absolute URL.
     pub(super) fn of_url(url: &str) -> Option<Endpoint> {
         let mut endpoint = Endpoint::default();
         let clean = endpoint.without_credentials(url);
@@ -218,7 +218,8 @@ impl Base {
     /// What is wrong with it; nothing of it is quoted, since it may hold a secret.
     pub(in super::super) fn parse(base: &str) -> Result<Base, &'static str> {
         let filled = filled(base, "a", "a");
-        let endpoint = Endpoint::of_url(&filled).ok_or("it is no absolute URL, such as https://host/agents/weather")?;
+        let endpoint =
+            Endpoint::of_url(&filled).ok_or("it isn't an absolute URL, such as https://host/agents/weather")?;
         let is_http = ["http://", "https://"]
             .iter()
             .any(|scheme| endpoint.href.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));

@@ -2,47 +2,12 @@
 
 use serde_json::{Map, Value};
 
+use crate::convert::keywords::{Data, Keyword};
+
 /// The most schemas that apply together.
 const MOST: usize = 4;
 /// Keywords that only describe, so that those of a schema go before those of one that it refers to.
 const ANNOTATIONS: [&str; 3] = ["title", "description", "default"];
-/// Keywords that data schemas have, or that say nothing once references are followed.
-const KNOWN: [&str; 34] = [
-    "$comment",
-    "$defs",
-    "$ref",
-    "$schema",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "contentEncoding",
-    "contentMediaType",
-    "default",
-    "definitions",
-    "description",
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minimum",
-    "multipleOf",
-    "oneOf",
-    "pattern",
-    "properties",
-    "readOnly",
-    "required",
-    "title",
-    "type",
-    "unit",
-    "writeOnly",
-];
 
 /// A schema, and what applies to the same value by `$ref` or by an `allOf` with one entry.
 pub(super) struct Layers<'s> {
@@ -52,7 +17,7 @@ pub(super) struct Layers<'s> {
 }
 
 impl<'s> Layers<'s> {
-    /// Follows the references of a schema. What is followed is added to `followed`, so that what contains
+    /// Follows the references of a schema. Each is added to `followed`, so that what contains
     /// itself ends.
     pub(super) fn of(
         schema: &'s Map<String, Value>,
@@ -83,6 +48,17 @@ impl<'s> Layers<'s> {
         self.layers.iter().flatten().find_map(|layer| layer.get(keyword))
     }
 
+    /// The keywords of all schemas, each from the nearest that has it.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'s str, &'s Value)> {
+        self.layers.iter().enumerate().filter_map(|(index, layer)| Some((index, (*layer)?))).flat_map(
+            move |(index, layer)| {
+                let nearer = &self.layers[..index];
+                let is_new = move |name: &str| !nearer.iter().flatten().any(|layer| layer.contains_key(name));
+                layer.iter().map(|(name, value)| (name.as_str(), value)).filter(move |(name, _)| is_new(name))
+            },
+        )
+    }
+
     /// Whether another schema says more about something that these speak of.
     fn contradict(&self, next: &Map<String, Value>) -> bool {
         let is_said = |keyword: &String| {
@@ -111,16 +87,7 @@ fn next_of<'s>(schema: &'s Map<String, Value>, root: &'s Value) -> Option<Option
     }
 }
 
+/// Whether a data schema says all of it.
 fn is_known(schema: &Map<String, Value>) -> bool {
-    schema.keys().all(|keyword| KNOWN.binary_search(&keyword.as_str()).is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn known_keywords_are_sorted() {
-        assert!(KNOWN.is_sorted());
-    }
+    schema.keys().all(|name| Keyword::find(name).is_some_and(|keyword| keyword.data != Data::Lost))
 }

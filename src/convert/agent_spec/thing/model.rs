@@ -9,7 +9,7 @@ use crate::convert::agent_spec::{
     types::{ComponentType, Kind},
 };
 
-/// What is told of a language model. Where it runs and how it is paid for is its user's business.
+/// What a description says of a language model. Where it runs and how it is paid for is its user's business.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Model<'d> {
     members: Vec<(&'static str, Fact<'d>)>,
@@ -51,7 +51,7 @@ impl<'d> Mapper<'_, 'd> {
 }
 
 impl Model<'_> {
-    /// Whether nothing is told.
+    /// Whether there is nothing to say.
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

@@ -67,6 +67,21 @@ impl Mapper<'_, '_> {
         self.graph.role(key).is_thing()
     }
 
+    /// The parts of a component that are registered: behind one that isn't, those that it has.
+    pub(super) fn registered_parts(&self, key: Key) -> Vec<ThingPart> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::from([key]));
+        let mut rest = vec![key];
+        while let Some(next) = rest.pop() {
+            for part in self.thing_parts(next).into_iter().filter(|part| seen.insert(part.key)).collect::<Vec<_>>() {
+                match self.registered.contains(&part.key) {
+                    true => found.push(part),
+                    false => rest.push(part.key),
+                }
+            }
+        }
+        found
+    }
+
     /// The parts of `root`, at any depth, that become Things by the options; without `root`.
     pub(in super::super) fn nested_things(&self, root: Key) -> Vec<(Key, LmosKind)> {
         let mut things = Vec::new();

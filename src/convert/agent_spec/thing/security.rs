@@ -134,7 +134,7 @@ impl<'d> Mapper<'_, 'd> {
             schemes.add(Scheme::ApiKey("query", name));
         }
         if let Some(connection) = self.connection(key) {
-            // Of hidden ones too: only their names and ways of access are told.
+            // Of hidden ones too: only their names and ways of access are shown.
             schemes.add_headers(self.sent_field(connection, "headers"), false);
             schemes.add_headers(self.sent_field(connection, "sensitive_headers"), true);
             let has = |field| {

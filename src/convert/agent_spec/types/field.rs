@@ -15,7 +15,7 @@ pub(in super::super) struct Field {
     required: Required,
     /// Whether `null` may stand for the value.
     pub(in super::super) null: Null,
-    /// Whether the value may be handed out.
+    /// Whether the value may be exported.
     pub(in super::super) secrecy: Secrecy,
     /// Whether `{{x}}` in it makes an input of the component.
     pub(in super::super) has_placeholders: bool,
@@ -131,19 +131,19 @@ enum Required {
     BySpec,
 }
 
-/// Whether a value may be handed out.
+/// Whether a value may be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Secrecy {
     /// Nothing speaks against it.
     Public,
     /// The language lists it as sensitive, or the classes of its SDK mark it, or it is a credential by its
-    /// meaning: never handed out.
+    /// meaning: never exported.
     Secret,
     /// An address, which may carry credentials.
     Address,
     /// Parts of it may be secrets: headers, parameters, environments.
     MayHoldSecrets,
-    /// What an agent is told: handed out only if its publisher wants that.
+    /// Instructions of an agent: exported only if its publisher wants that.
     Prompt,
 }
 
@@ -160,7 +160,7 @@ pub(in super::super) enum Trigger {
     OtherThan(&'static str),
     /// It is this text.
     Is(&'static str),
-    /// It is no object.
+    /// It isn't an object.
     NoObject,
 }
 
