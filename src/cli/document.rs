@@ -49,7 +49,7 @@ impl FileDocument {
     /// Reads one document from a file, or from standard input where the path is `-`.
     pub(super) fn read(path: &Path) -> Result<FileDocument, ReadError> {
         let mut bytes = Vec::new();
-        if path == Path::new(STANDARD_INPUT) {
+        if is_standard_input(path) {
             take(io::stdin().lock(), &mut bytes)
         } else {
             fs::File::open(path).and_then(|file| take(file, &mut bytes))
@@ -110,6 +110,11 @@ impl FileDocument {
         };
         Ok(Source { format, media_type: syntax.media_type().to_owned(), bytes })
     }
+}
+
+/// Whether a path stands for standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
 }
 
 /// Reads to the end, or a little beyond what is taken at most.

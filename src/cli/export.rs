@@ -10,8 +10,11 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::remote::{self, Remote};
-use crate::convert::Format;
+use super::{
+    output::visible,
+    remote::{self, Remote},
+};
+use crate::convert::{Format, Supply};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -44,6 +47,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Some(document) = found else {
         bail!("there is no agent {:?} at {}\n  `agentdex list` shows what there is", arguments.id, client.url());
     };
+    if let Some(export) = arguments.format.export() {
+        print_supply(&export.supply(&document.bytes, &document.media_type)?)?;
+    }
     if let Some(path) = &arguments.out {
         fs::write(path, document.bytes).with_context(|| format!("writing {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);
@@ -55,6 +61,22 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says on standard error which values aren't in the document, and how to supply them.
+fn print_supply(supply: &Supply) -> io::Result<()> {
+    if supply.names.is_empty() {
+        return Ok(());
+    }
+    let mut err = io::stderr().lock();
+    let count = if let [_] = supply.names.as_slice() {
+        "1 value is".into()
+    } else {
+        format!("{} values are", supply.names.len())
+    };
+    writeln!(err, "note: {count} not in the document; supply what stands for:")?;
+    supply.names.iter().try_for_each(|name| writeln!(err, "  {}", visible(name)))?;
+    writeln!(err, "as in {}", visible(&supply.example))
 }
 
 fn help_of_version() -> String {

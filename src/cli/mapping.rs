@@ -175,6 +175,11 @@ impl Mapping {
         self.components.iter().map(read).collect()
     }
 
+    /// The address of agents that `--base` gives, as the converters take it.
+    pub(super) fn base(&self) -> Option<&str> {
+        self.values.iter().find(|(name, _)| *name == "base").map(|(_, value)| value.as_str())
+    }
+
     fn id(&self) -> Option<&str> {
         self.values.iter().find(|(name, _)| *name == "id").map(|(_, value)| value.as_str())
     }

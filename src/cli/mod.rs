@@ -20,6 +20,7 @@ mod search;
 mod serve;
 mod stop;
 mod td;
+mod together;
 mod untrack;
 mod validate;
 mod watch;

@@ -24,6 +24,7 @@ use super::{
     mapping::{Mapping, help_of_format},
     output::{causes, red_on_stderr, visible, warn},
     remote::{self, Remote},
+    together,
 };
 use crate::{
     client::{self, Imported, RegistryClient},
@@ -105,15 +106,15 @@ struct Registration<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let components = arguments.mapping.read_components()?.into_iter().map(FileDocument::into_component);
+    let components = arguments.mapping.read_components()?;
+    let places = places(arguments, &components)?;
     let registration = Registration {
         client: arguments.remote.client()?,
         arguments,
-        components: components.collect(),
+        components: components.into_iter().map(FileDocument::into_component).collect(),
         fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
-    let places = places(arguments)?;
     remote::block_on(async {
         let (registered, failed) = registration.register_all(&places).await?;
         if arguments.keep_alive && !registered.is_empty() {
@@ -123,15 +124,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn places(arguments: &Arguments) -> anyhow::Result<Vec<Place>> {
+fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<Vec<Place>> {
     let files = match arguments.files.as_slice() {
         [] => Vec::new(),
         files => document::files(not_urls(files)?)?,
     };
+    arguments.mapping.check_number(files.len() + arguments.urls_of_agents.len())?;
+    together::check(&files, arguments.format, &arguments.mapping, components)?;
     let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
-    let places: Vec<Place> = files.into_iter().map(Place::File).chain(agents).collect();
-    arguments.mapping.check_number(places.len())?;
-    Ok(places)
+    Ok(files.into_iter().map(Place::File).chain(agents).collect())
 }
 
 /// Refuses URLs among the files, which would be reported as missing files.
@@ -156,7 +157,7 @@ fn refusal(error: client::Error) -> anyhow::Error {
 }
 
 impl Registration<'_> {
-    /// Registers one description after the other: of those with the same id the last one stays.
+    /// Registers one description after the other.
     async fn register_all(&self, places: &[Place]) -> anyhow::Result<(Vec<Registered>, usize)> {
         let as_json = self.arguments.json;
         let bar = progress_bar(places.len());

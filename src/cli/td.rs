@@ -19,6 +19,7 @@ use super::{
     document::{self, FileDocument},
     mapping::{Mapping, help_of_format},
     output::{causes, indented, red_on_stderr, visible, warn},
+    together,
 };
 use crate::{
     Error,
@@ -50,6 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let files = document::files(&arguments.files)?;
     arguments.mapping.check_number(files.len())?;
+    together::check(&files, arguments.format, &arguments.mapping, &components)?;
     let mut failed = false;
     for path in files {
         let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {

@@ -23,6 +23,9 @@ pub struct Imported {
     /// Those whose description is what it was, while the document that they were imported from was replaced.
     #[serde(rename = "originalUpdated")]
     pub original_updated: Vec<String>,
+    /// Those of parts that an earlier version of the document had, which are removed.
+    #[serde(default)]
+    pub removed: Vec<String>,
     /// What is odd about the document, or didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
 }

@@ -69,7 +69,9 @@ impl ExportPath {
             Some(original) => {
                 let converted = version.map(|version| self.export.in_version(&original.bytes, version)).transpose()?;
                 let Some(converted) = converted.flatten() else {
-                    return Ok(Exported { media_type: original.media_type, bytes: original.bytes, warnings: None });
+                    let supply = self.export.supply(&original.bytes, &original.media_type)?;
+                    let warnings = (!supply.names.is_empty()).then_some(supply.names.len());
+                    return Ok(Exported { media_type: original.media_type, bytes: original.bytes, warnings });
                 };
                 (original.media_type, converted)
             }
@@ -89,7 +91,7 @@ impl ExportPath {
 struct Exported {
     media_type: String,
     bytes: Vec<u8>,
-    /// How much could not be said, where it was converted.
+    /// How much could not be said where it was converted, or was left out of the original.
     warnings: Option<usize>,
 }
 

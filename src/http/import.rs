@@ -25,7 +25,7 @@ use super::{
 use crate::{
     convert::{Conversion, Format, ImportOptions, Input, Syntax},
     fetch,
-    registry::{Effect, IfExists, Import, Imported, tracked_sources::TrackRequest},
+    registry::{Effect, IfExists, Import, Imported, Written, tracked_sources::TrackRequest},
     signature::Verification,
     td,
 };
@@ -184,19 +184,20 @@ async fn track(context: &Context, url: &str, track: TrackRequest) -> Result<Impo
 /// The response to an import; `path` is that of the format.
 fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Imported, terms: Terms) -> HttpResponse {
     let of = |effect| imported.ids_with(effect).collect::<Vec<_>>();
-    let ids: Vec<&str> = imported.things.iter().map(|thing| thing.id.as_str()).collect();
+    let stays = |thing: &&Written| thing.effect != Effect::Removed;
+    let ids: Vec<&str> = imported.things.iter().filter(stays).map(|thing| thing.id.as_str()).collect();
     let warnings: Vec<_> =
         imported.warnings.iter().chain(imported.things.iter().flat_map(|thing| &thing.warnings)).collect();
     let mut body = json!({
         "ids": ids, "created": of(Effect::Created), "updated": of(Effect::Updated),
-        "originalUpdated": of(Effect::OriginalUpdated), "warnings": warnings,
+        "originalUpdated": of(Effect::OriginalUpdated), "removed": of(Effect::Removed), "warnings": warnings,
     });
     let is_new = !terms.dry_run && !of(Effect::Created).is_empty();
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     response.insert_header((WARNINGS, warnings.len()));
     if terms.dry_run {
         body["dryRun"] = true.into();
-    } else if let [thing] = imported.things.as_slice() {
+    } else if let (1, Some(thing)) = (ids.len(), imported.things.first()) {
         let base = base_path(request, &context.options, path);
         response.insert_header((LOCATION, thing_path(base, &thing.id)));
         response.insert_header((ETAG, format!("\"{}\"", thing.seq)));

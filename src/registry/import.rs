@@ -10,7 +10,7 @@ use super::{
 use crate::signature::Verification;
 use crate::{
     Error, Result,
-    change::Precondition,
+    change::{DeletionReason, Precondition},
     convert::{Conversion, ConvertedThing, Format},
     store::{self, Expiry, Operation, Original},
     td::{self, Admission, Document, Identity, Report, Violation},
@@ -91,7 +91,8 @@ impl Import {
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// The result for each Thing; that of the document itself comes first.
+    /// The result for each Thing; that of the document itself comes first, and last those that an earlier version of
+    /// the document had and this one doesn't, which are removed.
     pub things: Vec<Written>,
     /// What is odd about the document, or didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
@@ -106,7 +107,8 @@ impl Imported {
 
 impl Registry {
     /// Registers all Things of a converted document with their originals, or none of them, and is done
-    /// when that is durable. What is the same as before makes no change.
+    /// when that is durable. What is the same as before makes no change. Things of parts that an earlier version of the
+    /// document had are removed with it.
     ///
     /// ```
     /// use agentdex::{
@@ -154,6 +156,8 @@ impl Registry {
         let claims = leave_out_own_members(&mut things)?;
         #[cfg(feature = "signature")]
         self.add_signature(&mut things, verification.as_ref())?;
+        let surplus = self.surplus_parts(&things)?;
+        name_owner(&mut things)?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl, None)?;
@@ -162,6 +166,11 @@ impl Registry {
             #[cfg(feature = "signature")]
             warnings.extend(self.signature_lost(&write)?);
             prepared.push((write.id.clone(), warnings, self.is_tracked(&write.id)?));
+            writes.push(write);
+        }
+        for mut write in surplus {
+            write.actor = actor.clone();
+            prepared.push((write.id.clone(), Vec::new(), false));
             writes.push(write);
         }
         if let Some((id, _, was_tracked)) = prepared.first_mut()
@@ -174,7 +183,7 @@ impl Registry {
             self.0.has_tracked_sources.store(true, Ordering::Relaxed);
         }
         let effects = self.commit_all(writes, dry_run).await.map_err(|error| match error {
-            Error::PreconditionFailed { id, .. } => Error::AlreadyExists { id },
+            Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
             error => error,
         })?;
         let written = |((id, mut warnings, was_tracked), (effect, seq)): ((_, Vec<_>, _), _)| {
@@ -182,6 +191,32 @@ impl Registry {
             Written { id, effect, seq, warnings }
         };
         Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
+    }
+
+    /// Removes the Things of parts that the document had when it was last imported, and has no more: what its Thing
+    /// links to, directly or by others of its parts. What was registered in another way since is no part of it.
+    fn surplus_parts(&self, things: &[ConvertedThing]) -> Result<Vec<store::Write>> {
+        let Some(first) = things.first() else { return Ok(Vec::new()) };
+        let owner = td::normalize_id(&first.id)?;
+        let Some(before) = self.0.store.find(&owner)? else { return Ok(Vec::new()) };
+        let ids = things.iter().map(|thing| td::normalize_id(&thing.id)).collect::<Result<HashSet<_>>>()?;
+        let (mut surplus, mut known) = (Vec::new(), HashSet::new());
+        let mut linked = own_members::linked_things(&before.text);
+        while let Some(id) = linked.pop() {
+            if !known.insert(id.clone()) {
+                continue;
+            }
+            let Some(part) = self.0.store.find(&id)?.filter(|part| own_members::is_part_of(&part.text, &owner)) else {
+                continue;
+            };
+            linked.extend(own_members::linked_things(&part.text));
+            if !ids.contains(id.as_str()) {
+                let operation = Operation::Remove(DeletionReason::Removed);
+                surplus.push(store::Write { id, precondition: Precondition::Seq(part.seq), operation, actor: None });
+            }
+        }
+        surplus.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(surplus)
     }
 
     /// Adds the result of the check of the card to the first Thing, which is that of the card.
@@ -236,6 +271,17 @@ pub(super) fn leave_out_own_members(things: &mut [ConvertedThing]) -> Result<Vec
         Ok(Some(warning))
     };
     things.iter_mut().map(leave_out).collect()
+}
+
+/// Says of the Things of parts of a document which Thing is that of the document.
+fn name_owner(things: &mut [ConvertedThing]) -> Result<()> {
+    let [first, parts @ ..] = things else { return Ok(()) };
+    let owner = td::normalize_id(&first.id)?;
+    for part in parts {
+        let description = own_members::with_owner(part.description.text(), &owner)?;
+        part.description = Document::parse(description.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Of two Things with one id, the second would silently replace the first.

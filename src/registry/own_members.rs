@@ -1,6 +1,7 @@
 //! The members of a Thing Description that only the registry sets: `agentdex:signature`, the result of the check of
-//! a card, and `agentdex:status`, that its source is stale. No context declares the prefix, so that to JSON-LD the
-//! names are IRIs as they stand. In documents that are registered they are left out.
+//! a card, `agentdex:status`, that its source is stale, and `agentdex:partOf`, the Thing of the document that a Thing
+//! is a part of. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
+//! documents that are registered they are left out.
 
 use serde_json::{Map, Value};
 
@@ -19,22 +20,57 @@ pub(super) const SIGNATURE: &str = "agentdex:signature";
 /// The member that says that the source is stale.
 pub(super) const STATUS: &str = "agentdex:status";
 
+/// The member of the Thing of a part of a document with the id of that of the document.
+const PART_OF: &str = "agentdex:partOf";
+
+/// The media type of links to Things.
+const THING_TYPE: &str = "application/td+json";
+
+const ALL: [&str; 3] = [SIGNATURE, STATUS, PART_OF];
+
 /// Whether a description has one of them.
 pub(super) fn are_in(thing: &Value) -> bool {
-    [SIGNATURE, STATUS].iter().any(|member| thing.get(member).is_some())
+    ALL.iter().any(|member| thing.get(member).is_some())
 }
 
 /// Whether a description that the registry wrote may have one of them: it escapes no letters.
 pub(super) fn may_be_in(description: &str) -> bool {
-    [SIGNATURE, STATUS].iter().any(|member| description.contains(member))
+    ALL.iter().any(|member| description.contains(member))
 }
 
 /// The description without them, and the warning that they are left out.
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
-    let nothing = patch([SIGNATURE, STATUS].map(|member| (member.to_owned(), Value::Null)));
-    let message =
-        format!("`{SIGNATURE}` and `{STATUS}` are set by the registry alone, on Things that it imported: left out");
+    let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
+    let message = format!("`{}` are set by the registry alone, on Things that it imported: left out", ALL.join("`, `"));
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
+}
+
+/// The description of a Thing that is a part of the document of another.
+pub(super) fn with_owner(description: &str, owner: &str) -> Result<String> {
+    merge_patch::apply(description, &patch([(PART_OF.to_owned(), owner.into())]))
+}
+
+/// The Things that a description links to.
+pub(super) fn linked_things(description: &str) -> Vec<String> {
+    if !description.contains(THING_TYPE) {
+        return Vec::new();
+    }
+    let is_thing = |link: &&Value| link.get("type").is_some_and(|media_type| media_type == THING_TYPE);
+    let links = member(description, "links");
+    let links = links.iter().filter_map(Value::as_array).flatten().filter(is_thing);
+    links.filter_map(|link| link.get("href")?.as_str().map(str::to_owned)).collect()
+}
+
+/// Whether a Thing was made of a part of the document of another.
+pub(super) fn is_part_of(description: &str, owner: &str) -> bool {
+    member(description, PART_OF).is_some_and(|found| found == owner)
+}
+
+fn member(description: &str, name: &str) -> Option<Value> {
+    if !description.contains(name) {
+        return None;
+    }
+    serde_json::from_str::<Map<String, Value>>(description).ok()?.remove(name)
 }
 
 /// A description with the result of the check of its card. Where the description before has the same result, that
@@ -76,11 +112,7 @@ pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
 /// The result of the check of its card in a description.
 #[cfg(feature = "signature")]
 fn signature(description: &str) -> Option<Verification> {
-    if !description.contains(SIGNATURE) {
-        return None;
-    }
-    let mut members: Map<String, Value> = serde_json::from_str(description).ok()?;
-    serde_json::from_value(members.remove(SIGNATURE)?).ok()
+    serde_json::from_value(member(description, SIGNATURE)?).ok()
 }
 
 /// Whether two checks have the same result, possibly at different times.

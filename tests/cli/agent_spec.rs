@@ -341,3 +341,40 @@ fn hostile_files_are_refused_quickly() {
     }
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
 }
+
+#[test]
+fn files_of_one_call_describe_different_agents_at_different_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (
+        write(folder.path(), "a.json", configuration("a", "A")),
+        write(folder.path(), "b.json", configuration("b", "B")),
+    );
+    let again = write(folder.path(), "c.json", configuration("a", "C"));
+    let (_data, server) = server();
+    let register = |arguments: &[&str]| {
+        let output = run(&[&["register", "--url", server.url()], arguments].concat());
+        (output.status.success(), stderr(&output))
+    };
+    let (succeeded, message) = register(&[&a, &b, &again]);
+    assert!(!succeeded && message.contains("both describe urn:agentspec:local:a"), "{message}");
+    let (succeeded, message) = register(&[&a, &b, "--base", "https://agents.example/x"]);
+    assert!(!succeeded && message.contains("put {id} or {name} into it"), "{message}");
+    assert_eq!(stdout(&run(&["list", "--json", "--url", server.url()])).trim(), "[]");
+    let (succeeded, message) = register(&[&a, &b, "--base", "https://agents.example/{id}"]);
+    assert!(succeeded, "{message}");
+    assert!(register(&[&a, "--base", "https://agents.example/x"]).0);
+    assert_eq!(run(&["td", &a, &again]).status.code(), Some(1));
+}
+
+#[test]
+fn export_says_which_values_have_to_be_supplied() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "a.json", configuration("a", "A"));
+    let (_data, server) = server();
+    assert!(run(&["register", &file, "--url", server.url()]).status.success());
+    let output = run(&["export", "urn:agentspec:local:a", "--format", "agent-spec", "--url", server.url()]);
+    let note = stderr(&output);
+    assert!(note.contains("1 value is not in the document") && note.contains("\n  a.system_prompt\n"), "{note}");
+    assert!(note.contains("components_registry={\"a.system_prompt\": …}"), "{note}");
+    assert!(serde_json::from_str::<Value>(&stdout(&output)).is_ok());
+}

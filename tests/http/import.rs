@@ -258,6 +258,44 @@ fn nested_agents_come_with_the_document_or_not_at_all() {
 }
 
 #[test]
+fn parts_that_a_later_version_lacks_are_removed_with_it() {
+    let registry = TestRegistry::start();
+    let path = |id: &str| format!("/things/urn:agentspec:local:{id}");
+    import(&registry, "?nested=true", swarm()).expect(201);
+    assert_eq!(registry.get(&path("second")).json()["agentdex:partOf"], "urn:agentspec:local:swarm");
+    // What is registered in another way since belongs to nobody.
+    import(&registry, "", agent("first", "First")).expect(200);
+    let before = changes(&registry);
+    let foreseen = import(&registry, "?dry_run=true", swarm()).expect(200).json();
+    assert_eq!(foreseen["removed"], json!(["urn:agentspec:local:second"]));
+    assert_eq!(changes(&registry), before);
+    let body = import(&registry, "", swarm()).expect(200).json();
+    assert_eq!(
+        (&body["ids"], &body["removed"]),
+        (&json!(["urn:agentspec:local:swarm"]), &json!(["urn:agentspec:local:second"]))
+    );
+    registry.get(&path("second")).problem(404, "not-found");
+    registry.get(&path("first")).expect(200);
+    assert_eq!(import(&registry, "", swarm()).expect(200).json()["removed"], json!([]));
+}
+
+#[test]
+fn values_that_an_export_leaves_out_are_counted() {
+    let registry = TestRegistry::start();
+    let mut document = agent("a", "A");
+    import(&registry, "", &document).expect(201);
+    let exported = original(&registry, "urn:agentspec:local:a");
+    assert!(exported.text().contains("$component_ref"), "the prompt is hidden");
+    assert_eq!(exported.header("agentdex-warnings"), "1");
+    document["llm_config"]["api_key"] = json!("a key that nobody may see");
+    document["agentspec_version"] = json!("25.4.2");
+    import(&registry, "", &document).expect(200);
+    assert_eq!(original(&registry, "urn:agentspec:local:a").header("agentdex-warnings"), "2");
+    import(&registry, "?publish_prompts=true", agent("b", "B")).expect(201);
+    assert_eq!(original(&registry, "urn:agentspec:local:b").header("agentdex-warnings"), "");
+}
+
+#[test]
 fn dry_run_tells_what_would_be() {
     let registry = TestRegistry::start();
     let foreseen = import(&registry, "?dry_run=true", agent("a", "A")).expect(200);

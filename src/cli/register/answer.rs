@@ -33,9 +33,9 @@ impl Answer {
             Answer::Written(Written { id, created, warnings }) => {
                 json!({"id": id, "created": created, "warnings": warnings})
             }
-            Answer::Imported(Imported { ids, created, updated, original_updated, warnings }) => json!({
+            Answer::Imported(Imported { ids, created, updated, original_updated, removed, warnings }) => json!({
                 "ids": ids, "created": created, "updated": updated, "originalUpdated": original_updated,
-                "warnings": warnings,
+                "removed": removed, "warnings": warnings,
             }),
         }
     }
@@ -47,14 +47,16 @@ impl Answer {
                 let verb = if *created { "created" } else { "replaced" };
                 format!("{verb} {id}{}", hint(file, *warnings))
             }
-            Answer::Imported(Imported { ids, created, updated, original_updated, .. }) => {
+            Answer::Imported(Imported { ids, created, updated, original_updated, removed, .. }) => {
                 let verb = |id: &String| match id {
                     id if created.contains(id) => "created",
                     id if updated.contains(id) => "replaced",
                     id if original_updated.contains(id) => "original updated",
                     _ => "unchanged",
                 };
-                ids.iter().map(|id| format!("{} {id}", verb(id))).collect::<Vec<_>>().join("\n")
+                let present = ids.iter().map(|id| format!("{} {id}", verb(id)));
+                let removed = removed.iter().map(|id| format!("removed {id}, which the document no longer has"));
+                present.chain(removed).collect::<Vec<_>>().join("\n")
             }
         }
     }

@@ -103,6 +103,8 @@ pub(in crate::http) struct Imported {
     /// was replaced. There is no event of that.
     #[schema(rename = "originalUpdated")]
     original_updated: Vec<String>,
+    /// Those of parts that an earlier version of the document had, and this one hasn't. They are removed.
+    removed: Vec<String>,
     /// What is odd about the document, or didn't survive.
     warnings: Vec<Violation>,
     /// `true` in a dry run.

@@ -1,0 +1,71 @@
+//! What several files of one call must not have in common: the id of an agent, and the address that `--base` gives.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+use serde_json::{Map, Value};
+
+use super::{
+    document::{self, FileDocument},
+    mapping::Mapping,
+};
+use crate::{convert::Format, td};
+
+/// Refuses files that describe one agent twice, of which the last would silently stay, and agents that would have one
+/// address. What is wrong with a file by itself is reported when it is its turn.
+pub(super) fn check(
+    files: &[PathBuf],
+    format: Option<Format>,
+    mapping: &Mapping,
+    components: &[FileDocument],
+) -> anyhow::Result<()> {
+    if files.len() < 2 {
+        return Ok(());
+    }
+    let mut described: HashMap<String, &Path> = HashMap::new();
+    let mut called: Option<&Path> = None;
+    // Standard input can be read once only.
+    for path in files.iter().filter(|path| !document::is_standard_input(path)) {
+        let Some(things) = things(path, format, mapping, components) else { continue };
+        for thing in &things {
+            let Some(id) = thing.get("id").and_then(Value::as_str).and_then(|id| td::normalize_id(id).ok()) else {
+                continue;
+            };
+            if let Some(first) = described.insert(id.clone().into_owned(), path) {
+                bail!("{} and {} both describe {id}; another Thing needs another id", first.display(), path.display());
+            }
+        }
+        if mapping.base().is_some_and(|base| things.iter().any(|thing| is_called_at(thing, base)))
+            && let Some(first) = called.replace(path)
+        {
+            bail!(
+                "--base is the address of the agents of {} and {}; put {{id}} or {{name}} into it, which stand for those of \
+                 each agent: https://host/agents/{{id}}",
+                first.display(),
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The Things that a file describes.
+fn things(path: &Path, format: Option<Format>, mapping: &Mapping, components: &[FileDocument]) -> Option<Vec<Value>> {
+    let document = FileDocument::read(path).ok()?;
+    let format = document.format(format).ok()?;
+    let Some(import) = format.import() else {
+        return Some(vec![document.thing_description().ok()?.value().clone()]);
+    };
+    let components = document::component_inputs(components);
+    let conversion = import.to_things(&document.input(&components), &mapping.options(format).ok()?).ok()?;
+    Some(conversion.things.into_iter().map(|thing| thing.description.value().clone()).collect())
+}
+
+fn is_called_at(thing: &Value, address: &str) -> bool {
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let mut forms = actions.filter_map(|action| action.get("forms")?.as_array()).flatten();
+    forms.any(|form| form.get("href").is_some_and(|href| href == address))
+}
