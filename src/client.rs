@@ -296,6 +296,15 @@ impl RegistryClient {
         Ok(SearchAnswer { text, ..answer })
     }
 
+    /// What a JSONPath finds in the list of all descriptions; see [`crate::search::jsonpath`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn search_by_path(&self, path: &str) -> Result<Vec<Box<serde_json::value::RawValue>>> {
+        let request = self.request(Method::GET, "search/jsonpath", &[("query", path)]);
+        read(&text(self.send(request).await?).await?, "what a JSONPath finds")
+    }
+
     /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
     /// registry waits for some, up to `wait`.
     ///

@@ -142,6 +142,12 @@ pub enum Error {
         /// What is wrong, where, and what would be right.
         message: String,
     },
+    /// A query would take too long, or find too much.
+    #[error("the query costs too much: {message}")]
+    QueryTooCostly {
+        /// Which bound it exceeds, and what would be less.
+        message: String,
+    },
     /// The search index is being built.
     #[error("the search index is being rebuilt: {done} of {total}")]
     IndexRebuilding {

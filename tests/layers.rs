@@ -29,13 +29,14 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 25] = [
+const CRATES: [(&str, &[&str]); 26] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
     ("multer", &["http"]),
     ("sled", &["store"]),
     ("tantivy", &["search"]),
+    ("serde_json_path", &["search"]),
     ("oxigraph", &["search"]),
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),

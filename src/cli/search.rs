@@ -30,6 +30,10 @@ pub(super) struct Arguments {
     /// signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
+    /// Search by the structure of descriptions (RFC 9535) instead, such as "$[?@.title=='Weather'].actions";
+    /// prints what is found as JSON, one result a line
+    #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "json"])]
+    jsonpath: Option<String>,
     /// Wait until everything written so far can be found
     #[arg(long)]
     consistent: bool,
@@ -100,6 +104,12 @@ impl Filters {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let client = arguments.remote.client()?;
+    if let Some(path) = &arguments.jsonpath {
+        let found = remote::block_on(async { client.search_by_path(path).await.map_err(remote::explain) })?;
+        let mut out = io::stdout().lock();
+        found.iter().try_for_each(|result| writeln!(out, "{}", result.get()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (query, facets) = (arguments.words.join(" "), arguments.facets.join(","));
     let (limit, offset) = (arguments.limit.to_string(), arguments.offset.to_string());
     let mut parameters = arguments.filters.parameters();

@@ -24,6 +24,7 @@ mod home;
 mod host;
 mod import;
 mod imports;
+mod jsonpath;
 mod limits;
 mod lines;
 mod listing;

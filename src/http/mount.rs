@@ -15,7 +15,7 @@ use super::{
     context::Context,
     events, exposition,
     formats::{EXPORTS, IMPORTS},
-    health, history, home, imports,
+    health, history, home, imports, jsonpath,
     observe::Observe,
     openapi, own_description,
     problem::Problem,
@@ -85,8 +85,9 @@ impl Mount<'_> {
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
+        self.resource(config, "/search/jsonpath", "/search/jsonpath", vec![read(jsonpath::descriptions)]);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
-        self.resource(config, "/search/{language}", "/search/{language:jsonpath|xpath|sparql}", unoffered());
+        self.resource(config, "/search/{language}", "/search/{language:xpath|sparql}", unoffered());
         self.formats(config);
     }
 

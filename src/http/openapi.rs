@@ -11,7 +11,7 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config;
 
 use super::{
-    batch, changes, events, exposition, formats, health, history, home, imports, own_description,
+    batch, changes, events, exposition, formats, health, history, home, imports, jsonpath, own_description,
     parameters::Parameters, problem::Problem, query_languages, schemas::Constraints, search, thing, things, validate,
 };
 use crate::Error;
@@ -27,7 +27,7 @@ use crate::Error;
     ),
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
-        batch::write, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, query_languages::not_offered, changes::after, events::all,
+        batch::write, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, jsonpath::descriptions, query_languages::not_offered, changes::after, events::all,
         events::of_type, health::live, health::ready, exposition::metrics, own_description::page, home::page, document,
     ),
     components(schemas(super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),

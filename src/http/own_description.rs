@@ -135,6 +135,10 @@ fn actions() -> Value {
             }))
             .output(object(json!({"total": {"type": "integer"}, "hits": {"type": "array", "items": {"type": "object"}}})), JSON)
             .safe(),
+        "searchJSONPath": Action::new("Find Things by JSONPath", "GET", "search/jsonpath{?query}", JSON)
+            .uri_variables(&json!({"query": {"type": "string"}}))
+            .output(json!({"type": "array"}), JSON)
+            .safe(),
     })
 }
 

@@ -34,7 +34,8 @@ impl Parameters {
         Parameters::parse(request, &[known, &FILTERS].concat())
     }
 
-    fn parse_query(query: &str, known: &[&str]) -> Result<Parameters, Problem> {
+    /// Reads a query that has these parameters.
+    pub(super) fn parse_query(query: &str, known: &[&str]) -> Result<Parameters, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

@@ -204,6 +204,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::PreconditionFailed { .. } => (S::PRECONDITION_FAILED, "precondition-failed"),
         Error::Contended { .. } => (S::SERVICE_UNAVAILABLE, "contended"),
         Error::InvalidQuery { .. } => (S::BAD_REQUEST, "invalid-query"),
+        Error::QueryTooCostly { .. } => (S::SERVICE_UNAVAILABLE, "query-too-costly"),
         Error::IndexRebuilding { .. } => (S::SERVICE_UNAVAILABLE, "index-rebuilding"),
         Error::ConsistencyTimeout { .. } => (S::SERVICE_UNAVAILABLE, "consistency-timeout"),
         Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed"),

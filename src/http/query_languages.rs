@@ -1,4 +1,4 @@
-//! `/search/jsonpath`, `/search/xpath`, `/search/sparql`: query languages of WoT Discovery that are not offered.
+//! `/search/xpath`, `/search/sparql`: query languages of WoT Discovery that are not offered.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 
@@ -11,7 +11,7 @@ use super::problem::Problem;
     tag = "search",
     summary = "Query languages of WoT Discovery that are not offered",
     params(
-        ("language" = String, Path, description = "`jsonpath`, `xpath` or `sparql`"),
+        ("language" = String, Path, description = "`xpath` or `sparql`"),
     ),
     responses(
         (status = 404, description = "Not a query language of WoT Discovery", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -20,6 +20,9 @@ use super::problem::Problem;
 )]
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let language = request.match_info().get("language").unwrap_or_default();
-    let detail = format!("this registry does not offer {language} queries; GET /search?q= finds Things by words");
+    let detail = format!(
+        "this registry does not offer {language} queries; GET /search?q= finds Things by words, GET /search/jsonpath?query= by \
+         their structure"
+    );
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", detail))
 }

@@ -9,6 +9,7 @@ mod followers;
 mod import;
 mod own_members;
 mod searches;
+mod structure;
 mod thing;
 mod thread;
 #[cfg(feature = "fetch")]

@@ -30,6 +30,7 @@ mod files;
 mod forms;
 mod hidden;
 mod index;
+pub mod jsonpath;
 #[doc(hidden)]
 pub mod measure;
 mod node;

@@ -119,6 +119,8 @@ fn search_and_list_show_tables_and_json() {
     assert!(stdout(&found).contains("urn:test:a") && !stdout(&found).contains("urn:test:b"), "{}", stdout(&found));
     let by_filter = run(&["search", "--capability", "greet", "--json", "--url", server.url()]);
     assert_eq!(json_lines(&by_filter)[0]["total"], 2);
+    let by_path = run(&["search", "--jsonpath", "$[?search(@.title, '^A')].id", "--url", server.url()]);
+    assert_eq!(stdout(&by_path), "\"urn:test:a\"\n", "{}", stderr(&by_path));
     let none = run(&["search", "zzzzzz", "--url", server.url()]);
     assert!(stdout(&none).contains("No agent matches"), "{}", stdout(&none));
 

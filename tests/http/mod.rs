@@ -10,6 +10,7 @@ mod events;
 mod hostile;
 mod import;
 mod imports;
+mod jsonpath;
 mod list;
 mod mcp_servers;
 mod node_wot;

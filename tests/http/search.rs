@@ -55,7 +55,7 @@ fn what_search_cannot_do_is_said() {
     }
     registry.get("/search?offset=9999&limit=10").problem(400, "limit-exceeded");
     registry.get(&format!("/search?q={}", "x".repeat(1025))).problem(400, "limit-exceeded");
-    registry.get("/search/jsonpath?query=$[?(@.tag=='x')]").problem(501, "query-language-not-offered");
+    registry.get("/search/xpath?query=//title").problem(501, "query-language-not-offered");
     registry.get("/search/sparql?query=ASK%7B%7D").problem(501, "query-language-not-offered");
     registry.get("/search/cobol").problem(404, "unknown-path");
 }

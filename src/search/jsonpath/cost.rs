@@ -1,0 +1,41 @@
+//! What a query costs in one description: an upper bound of the nodes that it visits.
+//!
+//! Each `..` visits every node below each node that it starts from, that is a node once for each of its ancestors;
+//! each further selector in a pair of brackets visits as many again.
+
+use serde_json::Value;
+
+use super::guard::Outline;
+use crate::{Error, Result};
+
+/// The most nodes that a query may visit in one description.
+const MAX_VISITS: usize = 4_000_000;
+
+/// Refuses a description in which the query would visit too many nodes.
+pub(super) fn check(description: &Value, outline: &Outline) -> Result<()> {
+    let (nodes, depth) = measure(description);
+    let repeats = depth.saturating_pow(outline.descents.saturating_sub(1));
+    let visits = nodes.saturating_mul(repeats).saturating_mul(outline.selectors);
+    if visits <= MAX_VISITS {
+        return Ok(());
+    }
+    let message = format!(
+        "in a description of {nodes} values the query may visit {visits}, more than {MAX_VISITS}: use fewer `..`, or \
+         fewer selectors in one pair of brackets"
+    );
+    Err(Error::QueryTooCostly { message })
+}
+
+/// How many values there are, and how deep they are nested.
+fn measure(value: &Value) -> (usize, usize) {
+    let sum = |(nodes, depth): (usize, usize), value: &Value| {
+        let (more, below) = measure(value);
+        (nodes + more, depth.max(below))
+    };
+    let (nodes, depth) = match value {
+        Value::Array(values) => values.iter().fold((0, 0), sum),
+        Value::Object(members) => members.values().fold((0, 0), sum),
+        _ => (0, 0),
+    };
+    (nodes + 1, depth + 1)
+}

@@ -1,0 +1,263 @@
+//! What is checked in the text of a query before it is parsed.
+//!
+//! The time of the parser doubles with each filter in a filter, and its stack overflows at some hundred
+//! parentheses: both are bounded here, and so is what evaluation can multiply.
+
+use super::functions;
+use crate::{Error, Result};
+
+/// The longest query in bytes.
+const MAX_BYTES: usize = 1024;
+/// The deepest nesting of brackets and parentheses.
+const MAX_NESTING: usize = 32;
+/// The deepest nesting of filters.
+const MAX_FILTERS: usize = 6;
+/// The most `..`.
+const MAX_DESCENTS: u32 = 2;
+/// The most selectors, those in one pair of brackets multiplied with those in all others.
+const MAX_SELECTORS: usize = 16;
+
+/// What a query is made of, as far as its costs depend on it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// How many `..` there are.
+    pub descents: u32,
+    /// How many times as many nodes several selectors in one pair of brackets give.
+    pub selectors: usize,
+    /// Texts that a description must have for the query to find anything in it.
+    pub required: Vec<String>,
+}
+
+/// Whether the text of a description has letters as escape sequences, so that what it says can't be found in it.
+pub(super) fn has_escaped_letters(description: &str) -> bool {
+    ["\\u", "\\/"].iter().any(|escape| memchr::memmem::find(description.as_bytes(), escape.as_bytes()).is_some())
+}
+
+/// Checks a query.
+pub(super) fn check(text: &str) -> Result<Outline> {
+    if text.len() > MAX_BYTES {
+        return Err(limit("length of a JSONPath in bytes", MAX_BYTES));
+    }
+    let tokens = tokens(text)?;
+    let Some(Token { kind: Kind::Symbol('$'), .. }) = tokens.first() else {
+        return Err(invalid("a JSONPath starts with `$`, which stands for the list of all descriptions".to_owned()));
+    };
+    check_root(&tokens)?;
+    let mut outline = nesting(&tokens)?;
+    outline.required = required(&tokens);
+    Ok(outline)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Token<'a> {
+    kind: Kind<'a>,
+    /// Its first character, counted from 1.
+    at: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind<'a> {
+    /// What is between quotes.
+    Text(&'a str),
+    /// A name, a keyword or a number.
+    Word(&'a str),
+    /// `..`, `==`, `!=`, `&&`, `||`.
+    Pair(&'a str),
+    Symbol(char),
+}
+
+fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    let position = |rest: &str| text.len() - rest.len();
+    let character = |rest: &str| text.get(..position(rest)).map_or(0, |before| before.chars().count()) + 1;
+    while let Some(first) = rest.chars().next() {
+        let at = character(rest);
+        let length = match first {
+            '\'' | '"' => {
+                let Some(end) = end_of_text(rest, first) else {
+                    return Err(invalid(format!("the text that starts at character {at} has no end")));
+                };
+                end
+            }
+            _ if is_in_word(first) => rest.find(|next| !is_in_word(next)).unwrap_or(rest.len()),
+            _ if ["..", "==", "!=", "&&", "||"].iter().any(|pair| rest.starts_with(pair)) => 2,
+            _ => first.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        let kind = match first {
+            '\'' | '"' => Kind::Text(token.get(1..length - 1).unwrap_or_default()),
+            _ if is_in_word(first) => Kind::Word(token),
+            _ if length == 2 && first.is_ascii() => Kind::Pair(token),
+            _ => Kind::Symbol(first),
+        };
+        if !first.is_whitespace() {
+            tokens.push(Token { kind, at });
+        }
+        rest = after;
+    }
+    Ok(tokens)
+}
+
+fn is_in_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-')
+}
+
+/// The length of a text with its quotes.
+fn end_of_text(rest: &str, quote: char) -> Option<usize> {
+    let mut is_escaped = false;
+    for (index, character) in rest.char_indices().skip(1) {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            _ if character == quote => return Some(index + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The first segment may not select by position, and nothing else may start from the root.
+fn check_root(tokens: &[Token<'_>]) -> Result<()> {
+    if let Some(other) = tokens.iter().skip(1).find(|token| token.kind == Kind::Symbol('$')) {
+        let message = format!(
+            "the `$` at character {} stands for all descriptions, each of which is searched alone: compare with `@`",
+            other.at
+        );
+        return Err(invalid(message));
+    }
+    if tokens.len() == 1 {
+        return Err(invalid("`$` alone is the list of all descriptions: GET /things has it".to_owned()));
+    }
+    let descent = usize::from(tokens.get(1).is_some_and(|token| token.kind == Kind::Pair("..")));
+    if tokens.get(1 + descent).is_none_or(|token| token.kind != Kind::Symbol('[')) {
+        return Ok(());
+    }
+    let mut depth = 0_usize;
+    for (before, token) in tokens.iter().skip(1 + descent).zip(tokens.iter().skip(2 + descent)) {
+        match before.kind {
+            Kind::Symbol('[' | '(') => depth += 1,
+            Kind::Symbol(']' | ')') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let starts_selector = depth == 1 && matches!(before.kind, Kind::Symbol('[' | ','));
+        let is_position = matches!(token.kind, Kind::Symbol(':'))
+            || matches!(token.kind, Kind::Word(word) if word.starts_with(|first: char| first == '-' || first.is_ascii_digit()));
+        if starts_selector && is_position {
+            let message = format!(
+                "descriptions have no position, as character {} asks for: select them by a filter, such as \
+                 $[?@.title=='Weather'], or all by $[*]",
+                token.at
+            );
+            return Err(invalid(message));
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Something that is open.
+struct Open {
+    symbol: char,
+    at: usize,
+    /// Whether it is a pair of brackets with a filter.
+    is_filter: bool,
+    /// Whether it holds the arguments of `match` or `search`.
+    is_pattern: bool,
+    selectors: usize,
+}
+
+fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut outline = Outline { descents: 0, selectors: 1, required: Vec::new() };
+    for (index, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Symbol(symbol @ ('[' | '(')) => {
+                let before = index.checked_sub(1).and_then(|before| tokens.get(before)).map(|token| &token.kind);
+                let is_pattern = matches!(before, Some(Kind::Word("match" | "search")));
+                open.push(Open { symbol, at: token.at, is_filter: false, is_pattern, selectors: 1 });
+                if open.len() > MAX_NESTING {
+                    return Err(limit("nesting of brackets and parentheses in a JSONPath", MAX_NESTING));
+                }
+            }
+            Kind::Symbol(symbol @ (']' | ')')) => {
+                let opening = if symbol == ']' { '[' } else { '(' };
+                let Some(closed) = open.pop().filter(|closed| closed.symbol == opening) else {
+                    return Err(invalid(format!("the `{symbol}` at character {} closes nothing", token.at)));
+                };
+                outline.selectors = outline.selectors.saturating_mul(closed.selectors);
+            }
+            Kind::Symbol('?') => {
+                if let Some(last) = open.last_mut() {
+                    last.is_filter = true;
+                }
+                if open.iter().filter(|open| open.is_filter).count() > MAX_FILTERS {
+                    return Err(limit("nesting of filters in a JSONPath", MAX_FILTERS));
+                }
+            }
+            Kind::Symbol(',') => match open.last_mut() {
+                Some(last) if last.is_pattern => check_pattern(tokens.get(index + 1), token.at)?,
+                Some(last) if last.symbol == '[' => last.selectors += 1,
+                _ => {}
+            },
+            Kind::Pair("..") => outline.descents += 1,
+            _ => {}
+        }
+    }
+    if let Some(open) = open.last() {
+        return Err(invalid(format!("the `{}` at character {} is never closed", open.symbol, open.at)));
+    }
+    if outline.descents > MAX_DESCENTS {
+        return Err(limit("number of `..` in a JSONPath", MAX_DESCENTS as usize));
+    }
+    if outline.selectors > MAX_SELECTORS {
+        return Err(limit("number of selectors in a JSONPath, multiplied", MAX_SELECTORS));
+    }
+    Ok(outline)
+}
+
+/// A pattern is given in the query: one from a description could be made to take long.
+fn check_pattern(pattern: Option<&Token<'_>>, comma: usize) -> Result<()> {
+    let Some(Token { kind: Kind::Text(pattern), at }) = pattern else {
+        return Err(invalid(format!("a pattern in quotes is expected after character {comma}")));
+    };
+    functions::compile(pattern).map(drop).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        invalid(format!("the pattern at character {at} is no regular expression (RFC 9485): {reason}"))
+    })
+}
+
+/// The texts that are compared by `==` where all of the query must hold: no alternatives, no negation, and nothing
+/// that counts what isn't there.
+fn required(tokens: &[Token<'_>]) -> Vec<String> {
+    let has_alternatives = tokens.iter().any(|token| {
+        matches!(
+            token.kind,
+            Kind::Pair("||" | "!=") | Kind::Symbol('!' | ',') | Kind::Word("count" | "length" | "value")
+        )
+    });
+    if has_alternatives {
+        return Vec::new();
+    }
+    let is_equality = |index: Option<usize>| {
+        index.and_then(|index| tokens.get(index)).is_some_and(|token| token.kind == Kind::Pair("=="))
+    };
+    let compared = tokens.iter().enumerate().filter_map(|(index, token)| match token.kind {
+        Kind::Text(text) if is_equality(index.checked_sub(1)) || is_equality(Some(index + 1)) => Some(text),
+        _ => None,
+    });
+    // What has to be escaped in JSON isn't found as it is.
+    let is_plain = |text: &&str| !text.contains(['\\', '"']) && !text.chars().any(char::is_control);
+    compared.filter(is_plain).map(str::to_owned).collect()
+}
+
+fn invalid(message: String) -> Error {
+    Error::InvalidQuery { message }
+}
+
+fn limit(what: &'static str, maximum: usize) -> Error {
+    Error::LimitExceeded { what, maximum: maximum as u64 }
+}

@@ -1,0 +1,184 @@
+//! JSONPath (RFC 9535) over descriptions, as WoT Discovery has it: the root is the array of all of them.
+//!
+//! Each description is evaluated alone, as the only element of that array, so that nothing is held in memory but
+//! what is found. Two things would need all of them at once and are refused: elements of the root by their position,
+//! and `$` inside a filter. What a query may cost is bounded before it is parsed and again for each description:
+//! see [`guard`] and [`cost`].
+
+mod cost;
+mod functions;
+mod guard;
+
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use self::guard::Outline;
+use crate::{Error, Result};
+
+/// A query that can be asked.
+#[derive(Debug)]
+pub struct Query {
+    path: JsonPath,
+    outline: Outline,
+}
+
+/// What a query finds in a description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// The description itself.
+    Description,
+    /// A part of it, as JSON.
+    Part(String),
+}
+
+impl Query {
+    /// Reads a query.
+    ///
+    /// ```
+    /// use agentdex::search::jsonpath::{Found, Query};
+    ///
+    /// let query = Query::parse("$[?@.title == 'Weather'].actions.*.title")?;
+    /// let found = query.evaluate(r#"{"title": "Weather", "actions": {"ask": {"title": "Ask"}}}"#)?;
+    /// assert_eq!(found, [Found::Part("\"Ask\"".into())]);
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] with the position, [`Error::LimitExceeded`].
+    pub fn parse(text: &str) -> Result<Query> {
+        let outline = guard::check(text)?;
+        let path = JsonPath::parse(text).map_err(|error| Error::InvalidQuery {
+            message: format!("no JSONPath at character {}: {}", error.position(), error.message()),
+        })?;
+        Ok(Query { path, outline })
+    }
+
+    /// Whether a description may have what the query asks for, by its text alone: false where a value that every
+    /// result needs isn't in it.
+    pub fn may_match(&self, description: &str) -> bool {
+        let is_missing = |value: &String| memchr::memmem::find(description.as_bytes(), value.as_bytes()).is_none();
+        !self.outline.required.iter().any(is_missing) || guard::has_escaped_letters(description)
+    }
+
+    /// What the query finds in a description, in document order.
+    ///
+    /// # Errors
+    /// [`Error::MalformedJson`], [`Error::QueryTooCostly`].
+    pub fn evaluate(&self, description: &str) -> Result<Vec<Found>> {
+        let description: Value = serde_json::from_str(description)
+            .map_err(|error| Error::Store { doing: "reading a description", source: error.into() })?;
+        cost::check(&description, &self.outline)?;
+        let root = Value::Array(vec![description]);
+        let is_description = |node: &Value| root.get(0).is_some_and(|description| std::ptr::eq(node, description));
+        let found = |node: &Value| match is_description(node) {
+            true => Found::Description,
+            false => Found::Part(node.to_string()),
+        };
+        Ok(self.path.query(&root).iter().map(|node| found(node)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(query: &str, description: &str) -> Vec<String> {
+        let found = Query::parse(query).unwrap().evaluate(description).unwrap();
+        let text = |found| match found {
+            Found::Description => "*".to_owned(),
+            Found::Part(text) => text,
+        };
+        found.into_iter().map(text).collect()
+    }
+
+    const TD: &str = r#"{"title":"Weather","tags":["a","b"],"actions":{"ask":{"title":"Ask","n":1.5},"tell":{"n":2}}}"#;
+
+    #[test]
+    fn descriptions_and_their_parts_are_found() {
+        for (query, expected) in [
+            ("$[?@.title=='Weather']", &["*"][..]),
+            ("$[?(@.title=='Weather')]", &["*"]),
+            ("$[?@.title=='Other']", &[]),
+            ("$[*].title", &["\"Weather\""]),
+            ("$[*].tags[-1]", &["\"b\""]),
+            ("$[*]['tags'][0:1]", &["\"a\""]),
+            ("$..n", &["1.5", "2"]),
+            ("$[?@.actions.ask.n > 1 && @.tags[?@ == 'a']].tags", &[r#"["a","b"]"#]),
+            ("$[?match(@.title, 'W.*r')]", &["*"]),
+            ("$[?match(@.title, 'eath')]", &[]),
+            ("$[?search(@.title, 'eath')]", &["*"]),
+            ("$[?length(@.tags) == 2 && count(@.actions.*) == 2]", &["*"]),
+            ("$[?!@.nothing].actions[?@.title].title", &["\"Ask\""]),
+            ("$.title", &[]),
+        ] {
+            assert_eq!(found(query, TD), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn values_that_all_results_need_are_looked_for_in_the_text() {
+        let may = |query: &str, text: &str| Query::parse(query).unwrap().may_match(text);
+        for query in ["$[?@.t=='x']", "$[?'x' == @.t]", "$[?@.t == \"x\" && @.u == 'y']..z", "$[?@.a[?@.t=='x']]"] {
+            assert!(!may(query, r#"{"t":"other"}"#), "{query}");
+            assert!(may(query, r#"{"t":"x","u":"y"}"#), "{query}");
+            assert!(may(query, r#"{"t":"\u0078"}"#), "{query}");
+        }
+        for query in [
+            "$[?@.t=='x' || @.u]",
+            "$[?!(@.t=='x')]",
+            "$[?@.t!='x']",
+            "$[?count(@.a[?@.t=='x'])==0]",
+            "$[?@.t=='x', ?@.u]",
+            "$[?@.t<'x']",
+        ] {
+            assert!(may(query, r#"{"t":"other"}"#), "{query}");
+        }
+    }
+
+    #[test]
+    fn queries_over_all_descriptions_at_once_are_refused() {
+        for query in ["$", "$[0]", "$[-1].title", "$[1:2]", "$[?@.a == $[0].a]", "$..[0]", "$[*, 0]"] {
+            let error = Query::parse(query).unwrap_err();
+            assert!(matches!(error, Error::InvalidQuery { .. }), "{query}: {error}");
+        }
+        assert_eq!(found("$[?@.title == '$[0]']", r#"{"title":"$[0]"}"#), ["*"]);
+    }
+
+    #[test]
+    fn errors_say_where() {
+        for (query, part) in [
+            ("", "starts with `$`"),
+            ("title", "starts with `$`"),
+            ("$[?@.title ==]", "character"),
+            ("$[?@.title == 'x]", "the text that starts at character 15 has no end"),
+            ("$[?@.title == 'x'", "`[` at character 2"),
+            ("$[?match(@.a, @.b)]", "pattern"),
+            ("$[?match(@.a, '(')]", "pattern"),
+            ("$[*])", "`)` at character 5"),
+        ] {
+            let error = Query::parse(query).unwrap_err().to_string();
+            assert!(error.contains(part), "{query}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_would_take_long_is_refused_before_it_is_parsed() {
+        let nested_filters = format!("$[?@.a{}{}]", "[?@.a".repeat(200), "]".repeat(200));
+        let parentheses = format!("$[?{}@.a{}]", "(".repeat(400), ")".repeat(400));
+        let doubling = format!("$[*]{}", "[*,*]".repeat(100));
+        let descending = format!("$..a{}", "..a".repeat(5));
+        let long = format!("$[?@.a=='{}']", "x".repeat(2000));
+        for query in [&nested_filters, &parentheses, &doubling, &descending, &long] {
+            assert!(matches!(Query::parse(query), Err(Error::LimitExceeded { .. })), "{query}");
+        }
+    }
+
+    #[test]
+    fn what_would_take_long_in_one_description_is_refused() {
+        let deep = format!("{}1{}", "{\"a\":[".repeat(30), "]}".repeat(30));
+        let wide = format!("[{}]", vec![deep.as_str(); 5000].join(","));
+        let query = Query::parse("$[*]..*..*").unwrap();
+        assert!(query.evaluate(&deep).is_ok());
+        assert!(matches!(query.evaluate(&wide), Err(Error::QueryTooCostly { .. })));
+    }
+}
