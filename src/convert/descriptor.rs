@@ -117,8 +117,8 @@ pub struct Export {
     pub(super) from_thing: fn(&Value, Option<&str>) -> Result<Rendition>,
     /// The original in another version; none where it is of that version already.
     pub(super) in_version: fn(&[u8], &str) -> Result<Option<Rendition>>,
-    /// What an original leaves out, which whoever uses it has to supply, and how; where documents of the format may.
-    pub(super) supply: Option<fn(&[u8], Syntax) -> Result<Supply>>,
+    /// What an original leaves out, which whoever uses it has to supply, and how.
+    pub(super) supply: fn(&[u8], Syntax) -> Result<Supply>,
 }
 
 /// What a document leaves out on purpose.
@@ -189,7 +189,7 @@ impl Export {
     /// Those of its parser.
     pub fn supply(&self, document: &[u8], media_type: &str) -> Result<Supply> {
         let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
-        self.supply.map_or_else(|| Ok(Supply::default()), |supply| supply(document, syntax))
+        (self.supply)(document, syntax)
     }
 
     /// The name of the version that is meant, such as 1.0 by 1.0.1.
@@ -212,6 +212,11 @@ pub(super) fn no_version(_: &str) -> Option<&'static str> {
 /// The original of what has one version only.
 pub(super) fn as_it_is(_: &[u8], _: &str) -> Result<Option<Rendition>> {
     Ok(None)
+}
+
+/// What originals of a format that leaves nothing out on purpose lack.
+pub(super) fn nothing_to_supply(_: &[u8], _: Syntax) -> Result<Supply> {
+    Ok(Supply::default())
 }
 
 /// What a conversion that succeeds says of a document.

@@ -8,7 +8,7 @@ use crate::{
     Result,
     convert::{
         Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, Rendition, Syntax, Tracking,
-        descriptor::{Sign, report_on},
+        descriptor::{Sign, nothing_to_supply, report_on},
     },
     td::Report,
 };
@@ -48,7 +48,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, generation(version)),
         in_version,
-        supply: None,
+        supply: nothing_to_supply,
     }),
 };
 

@@ -93,7 +93,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
             Ok(Rendition { bytes: format!("{configuration:#}\n").into_bytes(), warnings: Vec::new() })
         },
         in_version: as_it_is,
-        supply: Some(supply),
+        supply,
     }),
 };
 

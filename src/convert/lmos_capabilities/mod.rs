@@ -12,7 +12,7 @@ use super::{
     Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Source, Syntax,
     Tracking,
     canonical_url::canonical_url,
-    descriptor::{Sign, as_it_is, no_version, report_on},
+    descriptor::{Sign, as_it_is, no_version, nothing_to_supply, report_on},
     looks::look_of,
     redacted_json::RedactedJson,
     redaction::{Mark, Marks, Place},
@@ -68,7 +68,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
             from_thing(thing).map(|file| Rendition { bytes: file.into_bytes(), warnings: Vec::new() })
         },
         in_version: as_it_is,
-        supply: None,
+        supply: nothing_to_supply,
     }),
 };
 

@@ -7,7 +7,7 @@ use crate::{
     Result,
     convert::{
         Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, Rendition, Syntax, Tracking,
-        descriptor::{Sign, report_on},
+        descriptor::{Sign, nothing_to_supply, report_on},
     },
 };
 
@@ -47,7 +47,7 @@ pub(in crate::convert) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, kind(version)),
         in_version: |original, version| in_kind(original, kind(Some(version))),
-        supply: None,
+        supply: nothing_to_supply,
     }),
 };
 
