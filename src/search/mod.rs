@@ -31,6 +31,7 @@ mod forms;
 mod hidden;
 mod index;
 pub mod jsonpath;
+mod known_ids;
 #[doc(hidden)]
 pub mod measure;
 mod node;

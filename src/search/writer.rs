@@ -16,6 +16,7 @@ use super::{
     Entry, directory, entry,
     failure::index_error,
     files::Files,
+    known_ids::KnownIds,
     queue::{Queue, Queued},
     schema::Fields,
     snapshot::Snapshot,
@@ -23,7 +24,7 @@ use super::{
 use crate::{Result, change::Position};
 
 /// What is gathered in memory before a segment is written.
-const MEMORY_BYTES: usize = 48 * 1024 * 1024;
+const MEMORY_BYTES: usize = 96 * 1024 * 1024;
 
 /// Where a commit becomes visible.
 pub(super) struct Publisher {
@@ -57,6 +58,7 @@ pub struct IndexWriter {
     is_current: bool,
     /// Whether anything was written since the last commit.
     is_changed: bool,
+    known_ids: KnownIds,
     syncing: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -87,6 +89,7 @@ impl IndexWriter {
             directory: directory.into(),
             is_current,
             is_changed: false,
+            known_ids: KnownIds::default(),
             syncing: None,
         })
     }
@@ -102,7 +105,11 @@ impl IndexWriter {
     /// [`crate::Error::Index`]
     pub fn put(&mut self, entry: Entry<'_>) -> Result<()> {
         let (document, bytes) = entry::document(&self.fields, &entry)?;
-        self.delete(entry.id)?;
+        self.is_changed = true;
+        let searcher = || self.publisher.reader.searcher();
+        if self.known_ids.add(entry.id, searcher, self.fields.id).map_err(index_error("reading ids"))? {
+            self.writer.delete_term(Term::from_field_text(self.fields.id, entry.id));
+        }
         self.writer.add_document(self.queue.admit(document, bytes)).map_err(index_error("adding a Thing"))?;
         Ok(())
     }
@@ -113,7 +120,10 @@ impl IndexWriter {
     /// [`crate::Error::Index`]
     pub fn delete(&mut self, id: &str) -> Result<()> {
         self.is_changed = true;
-        self.writer.delete_term(Term::from_field_text(self.fields.id, id));
+        let searcher = || self.publisher.reader.searcher();
+        if self.known_ids.has(id, searcher, self.fields.id).map_err(index_error("reading ids"))? {
+            self.writer.delete_term(Term::from_field_text(self.fields.id, id));
+        }
         Ok(())
     }
 
@@ -137,7 +147,9 @@ impl IndexWriter {
                 .map_err(index_error("putting a new index in place"))?;
             self.is_current = true;
         }
-        self.publisher.publish(position).map_err(index_error("loading a commit"))
+        self.publisher.publish(position).map_err(index_error("loading a commit"))?;
+        self.known_ids.forget_deleted(&self.publisher.reader.searcher());
+        Ok(())
     }
 
     /// Makes what was committed durable, and waits for it.
@@ -173,11 +185,11 @@ impl IndexWriter {
     }
 }
 
-/// Small commits come ten times a second: they are merged early among themselves, so that neither
-/// many segments slow down searches nor large segments are written again for a few Things.
+/// Commits come about once a second. They are merged among themselves, eight at a time, so that neither
+/// many segments slow down searches nor Things are written again often.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(4);
+    policy.set_min_num_segments(8);
     policy.set_min_layer_size(1_000);
     policy.set_del_docs_ratio_before_merge(0.3);
     policy
