@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use tantivy::{TantivyDocument, schema::Field, tokenizer::TextAnalyzer};
+use tantivy::{TantivyDocument, schema::Field};
 
 use super::{
     Entry, FacetField,
@@ -14,7 +14,7 @@ use super::{
     query::{ExactTerm, lower_case},
     schema::{ExactField, Fields},
     summary::Summary,
-    text::{self, Encoded, Words},
+    text::{Encoded, WordTokenizer, Words},
     versions,
 };
 use crate::{
@@ -56,8 +56,8 @@ struct EntryWriter<'a> {
     terms: &'a [SearchTerm],
     document: TantivyDocument,
     bytes: usize,
-    prose: TextAnalyzer,
-    names: TextAnalyzer,
+    prose: WordTokenizer,
+    names: WordTokenizer,
     /// The words of the current text.
     words: Words,
     text: Encoded,
@@ -72,8 +72,8 @@ impl<'a> EntryWriter<'a> {
             terms,
             document: TantivyDocument::default(),
             bytes: 0,
-            prose: text::prose(),
-            names: text::names(),
+            prose: WordTokenizer::prose(),
+            names: WordTokenizer::names(),
             words: Words::default(),
             text: Encoded::default(),
             title: Encoded::default(),

@@ -5,7 +5,7 @@
 //! as a character, the word, a line feed, which no word has. What reads it ([`EncodedTokenizer`]) only takes
 //! it apart again.
 
-use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 /// Ends a record.
 const END: char = '\n';
@@ -27,10 +27,10 @@ pub(in crate::search) struct Words {
 
 impl Words {
     /// Takes the words from a text.
-    pub fn read(&mut self, analyzer: &mut TextAnalyzer, text: &str) {
+    pub fn read(&mut self, tokenizer: &mut impl Tokenizer, text: &str) {
         self.records.clear();
         (self.last, self.end) = (0, 0);
-        let mut stream = analyzer.token_stream(text);
+        let mut stream = tokenizer.token_stream(text);
         while stream.advance() {
             let token = stream.token();
             if self.records.is_empty() {
@@ -128,7 +128,7 @@ impl TokenStream for EncodedStream<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::text::prose;
+    use crate::search::text::{WordTokenizer, prose};
 
     /// The words of the texts with their positions, as tantivy adds texts of one field.
     fn expected(texts: &[(&str, usize)]) -> Vec<(String, usize)> {
@@ -154,9 +154,9 @@ mod tests {
             ("天気 API_v2", 2),
             ("of the of the of the end\nof a line", 1),
         ];
-        let (mut analyzer, mut words, mut encoded) = (prose(), Words::default(), Encoded::default());
+        let (mut tokenizer, mut words, mut encoded) = (WordTokenizer::prose(), Words::default(), Encoded::default());
         for (text, times) in texts {
-            words.read(&mut analyzer, text);
+            words.read(&mut tokenizer, text);
             encoded.add(&words, times);
         }
         let mut found = Vec::new();

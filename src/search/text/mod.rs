@@ -35,12 +35,12 @@ pub(super) fn analyzers() -> TokenizerManager {
 
 /// The analyzer of prose.
 pub(super) fn prose() -> TextAnalyzer {
-    TextAnalyzer::from(WordTokenizer::default())
+    TextAnalyzer::from(WordTokenizer::prose())
 }
 
 /// The analyzer of names and titles: stop words count ("The Who", "IT").
 pub(super) fn names() -> TextAnalyzer {
-    TextAnalyzer::from(WordTokenizer { keeps_stop_words: true, ..WordTokenizer::default() })
+    TextAnalyzer::from(WordTokenizer::names())
 }
 
 /// The analyzer of prose for whoever looks for few words: leaves out, before it costs more, what begins
@@ -62,6 +62,18 @@ pub(super) struct WordTokenizer {
     parts: Vec<Range<usize>>,
     /// The current word, normalized.
     word: String,
+}
+
+impl WordTokenizer {
+    /// What [`prose`] reads by.
+    pub fn prose() -> WordTokenizer {
+        WordTokenizer::default()
+    }
+
+    /// What [`names`] reads by.
+    pub fn names() -> WordTokenizer {
+        WordTokenizer { keeps_stop_words: true, ..WordTokenizer::default() }
+    }
 }
 
 impl Tokenizer for WordTokenizer {

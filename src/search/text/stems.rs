@@ -3,14 +3,18 @@
 //! Stemming costs more than the rest of indexing, and words repeat: each thread remembers the stems
 //! of those it met.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
 };
 
-/// How many words a thread remembers; it then starts afresh.
-const MOST_REMEMBERED: usize = 16 * 1024;
+/// How many words a thread remembers at first...
+const FEWEST_REMEMBERED: usize = 1024;
+/// ...and how many at most: 64 bytes each.
+const MOST_REMEMBERED: usize = 64 * 1024;
+/// Longer words are stemmed each time.
+const LONGEST_REMEMBERED: usize = 30;
 
 /// A text in lower case and ASCII, not taken apart.
 pub(in crate::search) fn normalized(text: &str) -> String {
@@ -37,57 +41,128 @@ pub(super) fn normalize_into(text: &str, normalized: &mut String) {
     }
 }
 
-/// Hands the stem of a normalized word on, and whether it is a stop word.
+/// Calls with the stem of a normalized word, and whether it is a stop word.
 pub(super) fn with_stem<R>(word: &str, then: impl FnOnce(&str, bool) -> R) -> R {
     thread_local!(static STEMS: RefCell<Stems> = RefCell::new(Stems::new()));
-    STEMS.with_borrow_mut(|stems| {
-        let stem = stems.stem(word);
-        then(&stem.text, stem.is_stop_word)
-    })
+    STEMS.with_borrow_mut(|stems| stems.with_stem(word, then))
 }
 
-/// Stems by word. What is found is found with one look into the map.
+/// Stems of the words that were met last. A word has one place by its hash: what is there gives way.
 struct Stems {
-    places: HashMap<Box<str>, usize>,
-    stems: Vec<Stem>,
+    places: Vec<Stemmed>,
+    /// How many words took the place of others since the table grew.
+    replaced: usize,
     stop_words: TextAnalyzer,
     stemmer: TextAnalyzer,
 }
 
-struct Stem {
-    text: Box<str>,
+/// A word with its stem, side by side in memory.
+#[derive(Clone, Copy, Default)]
+struct Stemmed {
+    word: Short,
+    stem: Short,
     is_stop_word: bool,
+}
+
+/// A text of at most [`LONGEST_REMEMBERED`] bytes.
+#[derive(Clone, Copy, Default)]
+struct Short {
+    bytes: [u8; LONGEST_REMEMBERED],
+    length: u8,
+}
+
+impl Short {
+    fn new(text: &str) -> Option<Short> {
+        let mut short = Short { length: u8::try_from(text.len()).ok()?, ..Short::default() };
+        short.bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        Some(short)
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
 }
 
 impl Stems {
     fn new() -> Stems {
         let stop_words = StopWordFilter::new(Language::English).unwrap_or_else(|| StopWordFilter::remove([]));
         Stems {
-            places: HashMap::new(),
-            stems: Vec::new(),
+            places: vec![Stemmed::default(); FEWEST_REMEMBERED],
+            replaced: 0,
             stop_words: TextAnalyzer::builder(RawTokenizer::default()).filter(stop_words).build(),
             stemmer: TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build(),
         }
     }
 
-    fn stem(&mut self, word: &str) -> &Stem {
-        let place = match self.places.get(word) {
-            Some(&place) => place,
-            None => self.add(word),
-        };
-        &self.stems[place]
-    }
-
-    fn add(&mut self, word: &str) -> usize {
-        if self.stems.len() >= MOST_REMEMBERED {
-            self.places.clear();
-            self.stems.clear();
+    fn with_stem<R>(&mut self, word: &str, then: impl FnOnce(&str, bool) -> R) -> R {
+        let hash = hash(word.as_bytes());
+        if let Some(known) = self.place(hash)
+            && known.word.as_bytes() == word.as_bytes()
+            && let Ok(stem) = std::str::from_utf8(known.stem.as_bytes())
+        {
+            return then(stem, known.is_stop_word);
         }
         let is_stop_word = !self.stop_words.token_stream(word).advance();
-        let text =
-            self.stemmer.token_stream(word).next().map_or_else(|| word.into(), |token| token.text.as_str().into());
-        self.places.insert(word.into(), self.stems.len());
-        self.stems.push(Stem { text, is_stop_word });
-        self.stems.len() - 1
+        let mut stream = self.stemmer.token_stream(word);
+        let stem = stream.next().map_or(word, |token| token.text.as_str());
+        let stemmed = Short::new(word).zip(Short::new(stem));
+        let outcome = then(stem, is_stop_word);
+        drop(stream);
+        if let Some((word, stem)) = stemmed {
+            self.remember(hash, Stemmed { word, stem, is_stop_word });
+        }
+        outcome
+    }
+
+    fn place(&mut self, hash: usize) -> Option<&mut Stemmed> {
+        let place = hash % self.places.len().max(1);
+        self.places.get_mut(place)
+    }
+
+    /// The table grows with the words that are met: most threads meet only those of a few queries.
+    fn remember(&mut self, hash: usize, stemmed: Stemmed) {
+        let place = self.place(hash);
+        let is_taken = place.as_ref().is_some_and(|known| known.word.length > 0);
+        if let Some(place) = place {
+            *place = stemmed;
+        }
+        self.replaced += usize::from(is_taken);
+        if self.replaced > self.places.len() && self.places.len() < MOST_REMEMBERED {
+            self.places = vec![Stemmed::default(); self.places.len() * 8];
+            self.replaced = 0;
+        }
+    }
+}
+
+/// Spreads words well enough; one that shares its place with others costs no more than its stem.
+fn hash(bytes: &[u8]) -> usize {
+    let mut hash = bytes.len() as u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
+        hash = (hash.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+    (hash >> 40) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembered_stems_are_those_of_the_stemmer() {
+        let mut stems = Stems::new();
+        for _ in 0..2 {
+            for number in 0..10_000 {
+                let word = format!("word{number}ing");
+                let expected = format!("word{number}");
+                assert_eq!(stems.with_stem(&word, |stem, stop| (stem.to_owned(), stop)), (expected, false));
+            }
+            assert_eq!(stems.with_stem("flying", |stem, stop| (stem.to_owned(), stop)), ("fli".to_owned(), false));
+            assert!(stems.with_stem("the", |_, is_stop_word| is_stop_word));
+            let long = "a".repeat(75) + "ing";
+            assert_eq!(stems.with_stem(&long, |stem, _| stem.len()), 75);
+        }
+        assert!(stems.places.len() > FEWEST_REMEMBERED && stems.places.len() <= MOST_REMEMBERED);
     }
 }
