@@ -1,6 +1,6 @@
 //! The order of hits, and what they show.
 
-use agentdex::search::Request;
+use agentdex::search::{Filters, Request};
 use serde_json::json;
 
 use super::{TestIndex, extended, ids, request, thing};
@@ -147,4 +147,24 @@ fn totals_are_exact_with_deletions_and_segments() {
         assert_eq!(index.query("alpha beta").total, left(&[2, 3]));
         assert_eq!(index.query("alpha beta gamma delta").total, left(&[2, 3, 5, 97]));
     }
+}
+
+#[test]
+fn a_request_of_several_sentences_finds_what_answers_one_of_them() {
+    let index = TestIndex::with(&[
+        thing("urn:a-mixed", "Planner", "Hotel, Rome, letter."),
+        thing("urn:b-translator", "Planner", "Translates a letter, Italian."),
+    ]);
+    let order = ["urn:b-translator", "urn:a-mixed"];
+    assert_eq!(
+        index.found("book the hotel in Rome and translate the letter into Italian"),
+        ["urn:a-mixed", "urn:b-translator"]
+    );
+    let query = "Please book the hotel in Rome. Then translate the letter into Italian!";
+    assert_eq!(index.found(query), order);
+    let filters = Filters { format: vec!["td".into()], ..Filters::default() };
+    let (plain, filtered) = (index.query(query), index.search(&Request { filters, ..request(query) }));
+    assert_eq!(ids(&filtered), order);
+    assert_eq!(filtered.hits[0].score, plain.hits[0].score, "filters don't change scores");
+    assert_eq!((plain.total, filtered.total), (2, 2));
 }

@@ -7,13 +7,17 @@ use std::collections::HashSet;
 
 use tantivy::{
     Score, Searcher, Term,
-    query::{AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, Occur as Occurrence, Query, TermQuery, TermSetQuery},
+    query::{
+        AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur as Occurrence,
+        Query, TermQuery, TermSetQuery,
+    },
     schema::{Field, IndexRecordOption},
 };
 
 use super::{
     Clause, ExactTerm, Occur, Pattern, Spelling, Target,
     excluded::Excluded,
+    sentences,
     words::{Part, Words, prefix_query, term_query, union, weigh_common_words},
 };
 use crate::{
@@ -51,7 +55,11 @@ pub(in crate::search) fn compile(
     spelling: Spelling,
 ) -> Result<Compiled> {
     let mut compiler = Compiler::new(searcher, fields, spelling);
-    for clause in clauses {
+    let starts = sentences::starts(clauses);
+    for (at, clause) in clauses.iter().enumerate() {
+        if starts.contains(&at) {
+            compiler.sentences.push(compiler.any.len());
+        }
         compiler.add(clause)?;
     }
     if compiler.says_nothing() {
@@ -76,6 +84,8 @@ struct Compiler<'a> {
     fields: &'a Fields,
     words: Words<'a>,
     any: Vec<Part>,
+    /// Where the sentences of a long request begin in `any`.
+    sentences: Vec<usize>,
     musts: Vec<Box<dyn Query>>,
     nots: Vec<Box<dyn Query>>,
     /// Exact values by field: one of those within a field, of every field.
@@ -92,6 +102,7 @@ impl<'a> Compiler<'a> {
             fields,
             words: Words::new(searcher, fields, spelling),
             any: Vec::new(),
+            sentences: Vec::new(),
             musts: Vec::new(),
             nots: Vec::new(),
             exact: Vec::new(),
@@ -208,11 +219,10 @@ impl<'a> Compiler<'a> {
             && self.musts.is_empty()
             && self.any.iter().all(|part| matches!(part, Part::Term { .. }))
         {
-            let terms = distinct_terms(self.any);
-            let query = union(terms.iter().map(|(term, boost)| term_query(term.clone(), *boost)).collect());
+            let query = scored(&self.any, &self.sentences);
             return Compiled {
                 query: query.unwrap_or_else(|| Box::new(EmptyQuery)),
-                union: Some(terms),
+                union: Some(distinct_terms(&self.any)),
                 is_scored,
                 highlights,
                 corrections,
@@ -225,11 +235,12 @@ impl<'a> Compiler<'a> {
     /// What must be, what restricts, what adds to the score and what must not be.
     fn combine(self, is_restricted: bool) -> Box<dyn Query> {
         let mut parts: Vec<(Occurrence, Box<dyn Query>)> = Vec::new();
+        let any = scored(&self.any, &self.sentences);
         if self.musts.is_empty() && is_restricted {
-            parts.extend(union_of(self.any).map(|any| (Occurrence::Must, any)));
+            parts.extend(any.map(|any| (Occurrence::Must, any)));
         } else {
             parts.extend(self.musts.into_iter().map(|must| (Occurrence::Must, must)));
-            parts.extend(self.any.into_iter().map(|any| (Occurrence::Should, any.into_query())));
+            parts.extend(any.map(|any| (Occurrence::Should, any)));
         }
         for values in self.exact.into_iter().filter_map(|(_, values)| union(values)) {
             parts.push((Occurrence::Must, Box::new(ConstScoreQuery::new(values, 0.0))));
@@ -253,14 +264,39 @@ fn union_of(parts: Vec<Part>) -> Option<Box<dyn Query>> {
     union(parts.into_iter().map(Part::into_query).collect())
 }
 
+/// Any of the parts. In a request of several sentences, which often names several needs, half of the score is
+/// that of the best sentence.
+fn scored(parts: &[Part], sentences: &[usize]) -> Option<Box<dyn Query>> {
+    let whole = any_of(parts)?;
+    let ends = sentences.iter().skip(1).copied().chain([parts.len()]);
+    let sentences = sentences.iter().zip(ends).filter_map(|(&start, end)| any_of(parts.get(start..end)?));
+    let sentences: Vec<Box<dyn Query>> = sentences.collect();
+    if sentences.len() < 2 {
+        return Some(whole);
+    }
+    let best: Box<dyn Query> = Box::new(DisjunctionMaxQuery::new(sentences));
+    let half = |query| -> Box<dyn Query> { Box::new(BoostQuery::new(query, 0.5)) };
+    union(vec![half(whole), half(best)])
+}
+
+/// Any of the parts, each term once.
+fn any_of(parts: &[Part]) -> Option<Box<dyn Query>> {
+    let terms = distinct_terms(parts).into_iter().map(|(term, boost)| term_query(term, boost));
+    let others = parts.iter().filter_map(|part| match part {
+        Part::Other(query) => Some(query.box_clone()),
+        Part::Term { .. } => None,
+    });
+    union(terms.chain(others).collect())
+}
+
 /// Each term once, with the largest of its boosts.
-fn distinct_terms(parts: Vec<Part>) -> Vec<(Term, Score)> {
+fn distinct_terms(parts: &[Part]) -> Vec<(Term, Score)> {
     let mut distinct: Vec<(Term, Score)> = Vec::with_capacity(parts.len());
     for part in parts {
         let Part::Term { term, boost, .. } = part else { continue };
-        match distinct.iter_mut().find(|(other, _)| *other == term) {
-            Some((_, other)) => *other = other.max(boost),
-            None => distinct.push((term, boost)),
+        match distinct.iter_mut().find(|(other, _)| other == term) {
+            Some((_, other)) => *other = other.max(*boost),
+            None => distinct.push((term.clone(), *boost)),
         }
     }
     distinct

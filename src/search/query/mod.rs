@@ -19,6 +19,7 @@ mod compile;
 mod exact;
 mod excluded;
 mod parse;
+mod sentences;
 mod words;
 
 pub(super) use compile::{Compiled, compile};

@@ -1,0 +1,52 @@
+//! The sentences of a request that is written as prose.
+
+use super::{Clause, Occur, Pattern, Target};
+
+/// A sentence has at least so many words; a shorter one goes with the next.
+const FEWEST_WORDS: usize = 3;
+/// What comes after so many belongs to the last.
+const MOST_SENTENCES: usize = 8;
+
+/// Which clauses begin a sentence, where there are at least two; none where something else than words is asked
+/// for.
+pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
+    let mut starts = vec![0];
+    let (mut start, mut is_prose) = (0, true);
+    for (next, clause) in (1..).zip(clauses) {
+        let Clause { occur: Occur::Any, target: Target::Text, pattern } = clause else {
+            is_prose = false;
+            break;
+        };
+        let ends = matches!(pattern, Pattern::Word(word) if ends_sentence(word));
+        let is_long = next - start >= FEWEST_WORDS && clauses.len() - next >= FEWEST_WORDS;
+        if ends && is_long && starts.len() < MOST_SENTENCES {
+            starts.push(next);
+            start = next;
+        }
+    }
+    if is_prose && starts.len() > 1 { starts } else { Vec::new() }
+}
+
+fn ends_sentence(word: &str) -> bool {
+    word.trim_end_matches(['"', '\'', ')', '”', '’']).ends_with(['.', '?', '!', ';', '。', '？', '！'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::query::parse;
+
+    fn starts_of(text: &str) -> Vec<usize> {
+        starts(&parse(text))
+    }
+
+    #[test]
+    fn sentences_of_three_words_and_more_count() {
+        assert_eq!(starts_of("Book me a hotel. Then tell the weather!"), [0, 4]);
+        assert_eq!(starts_of("Hello there. Book me a hotel (in \"Rome\".) Then tell the weather."), [0, 8]);
+        assert!(starts_of("Book me a hotel. Thanks!").is_empty());
+        assert!(starts_of("weather forecast for today").is_empty());
+        assert!(starts_of("Book me a hotel. Then tell -the weather!").is_empty());
+        assert_eq!(starts_of(&"one two three. ".repeat(20)).len(), MOST_SENTENCES);
+    }
+}
