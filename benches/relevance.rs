@@ -1,0 +1,167 @@
+//! How well requests in natural language find the agents that answer them.
+//!
+//! `cargo bench --bench relevance` registers the agents of each labelled set in a registry of its own,
+//! searches for every request, and prints nDCG@10, MRR and recall with the requests that fail worst.
+//! `-- --set NAME` takes one set, `-- --worst N` prints more or fewer failures. The sets lie in
+//! `../shared/corpus/relevance`, or below the directory that `AGENTDEX_SHARED` names; without them there is
+//! nothing to measure.
+
+use std::{collections::HashSet, env, fs, path::Path, path::PathBuf};
+
+use agentdex::{
+    Registry,
+    search::{MAX_QUERY_BYTES, Request},
+};
+use serde_json::{Map, Value, json};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// How many hits count.
+const DEPTH: usize = 10;
+const SETS: [&str; 2] = ["metatool", "seal-tools"];
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = env::args().collect();
+    let value =
+        |name: &str| arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1));
+    let worst = value("--worst").map_or(Ok(10), |number| number.parse())?;
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let folder = env::var_os("AGENTDEX_SHARED").map_or(beside, PathBuf::from).join("corpus/relevance");
+    if !folder.is_dir() {
+        println!("nothing is measured: there is no {}", folder.display());
+        return Ok(());
+    }
+    println!("| set | mode | requests | nDCG@10 | even / odd requests | MRR | recall@5 | recall@10 |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let mut failures = Vec::new();
+    for set in SETS.into_iter().filter(|set| value("--set").is_none_or(|wanted| wanted == set)) {
+        let mut judged = judge(&folder.join(set))?;
+        let halves = [0, 1].map(|half| mean(judged.iter().skip(half).step_by(2), |one| one.gain));
+        println!(
+            "| {set} | lexical | {} | {:.4} | {:.4} / {:.4} | {:.4} | {:.4} | {:.4} |",
+            judged.len(),
+            mean(&judged, |one| one.gain),
+            halves[0],
+            halves[1],
+            mean(&judged, |one| one.reciprocal_rank),
+            mean(&judged, |one| one.recall(5)),
+            mean(&judged, |one| one.recall(DEPTH)),
+        );
+        judged.sort_by(|one, other| one.gain.total_cmp(&other.gain));
+        judged.truncate(worst);
+        failures.push((set, judged));
+    }
+    for (set, judged) in failures {
+        println!("\nworst of {set}:");
+        for one in judged {
+            let found = one.found.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let wanted = one.relevant.into_iter().collect::<Vec<_>>().join(", ");
+            println!("- {:.2} {:?}\n  wanted: {wanted}\n  found:  {found}", one.gain, one.query);
+        }
+    }
+    Ok(())
+}
+
+/// A request and what was found for it.
+struct Judged {
+    query: String,
+    relevant: HashSet<String>,
+    found: Vec<String>,
+    /// nDCG@10, relevant or not.
+    gain: f64,
+    reciprocal_rank: f64,
+}
+
+impl Judged {
+    fn new(query: String, relevant: HashSet<String>, found: Vec<String>) -> Judged {
+        let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
+        let ranks: Vec<usize> =
+            (0..DEPTH).filter(|&rank| found.get(rank).is_some_and(|id| relevant.contains(id))).collect();
+        let ideal: f64 = (0..relevant.len().min(DEPTH)).map(discount).sum();
+        let gain = ranks.iter().copied().map(discount).sum::<f64>() / ideal;
+        let reciprocal_rank = ranks.first().map_or(0.0, |&rank| 1.0 / (rank as f64 + 1.0));
+        Judged { query, relevant, found, gain, reciprocal_rank }
+    }
+
+    fn recall(&self, depth: usize) -> f64 {
+        let found = self.found.iter().take(depth).filter(|id| self.relevant.contains(*id)).count();
+        found as f64 / self.relevant.len() as f64
+    }
+}
+
+fn mean<'j>(judged: impl IntoIterator<Item = &'j Judged>, figure: impl Fn(&Judged) -> f64) -> f64 {
+    let (mut sum, mut number) = (0.0, 0.0);
+    for one in judged {
+        sum += figure(one);
+        number += 1.0;
+    }
+    sum / number
+}
+
+/// Searches for all requests of a set.
+fn judge(folder: &Path) -> Outcome<Vec<Judged>> {
+    let directory = tempfile::tempdir()?;
+    let registry = Registry::builder(directory.path()).open()?;
+    let agents: Vec<String> =
+        lines(&folder.join("agents.jsonl"))?.iter().map(|tool| Ok(agent(tool)?.to_string())).collect::<Outcome<_>>()?;
+    for agent in agents {
+        registry.register(&agent)?;
+    }
+    registry.refresh()?;
+    let mut judged = Vec::new();
+    for labelled in lines(&folder.join("queries.jsonl"))? {
+        let query = text(&labelled, "query")?;
+        let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default().to_owned();
+        let relevant =
+            labelled["relevant"].as_array().into_iter().flatten().filter_map(Value::as_str).map(id).collect();
+        let request = Request { limit: DEPTH, ..Request::words(query.clone()) };
+        let found = registry.search_as_indexed(&request)?.response.hits.into_iter().map(|hit| hit.id).collect();
+        judged.push(Judged::new(query, relevant, found));
+    }
+    registry.close();
+    Ok(judged)
+}
+
+/// A tool as an agent with one action.
+fn agent(tool: &Value) -> Outcome<Value> {
+    let title = text(tool, "title")?;
+    let parameters = tool["parameters"].as_object().into_iter().flatten();
+    let members: Map<String, Value> =
+        parameters.map(|(name, text)| (name.clone(), json!({"type": "string", "description": text}))).collect();
+    Ok(json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1#"}],
+        "@type": "lmos:Agent",
+        "id": id(text(tool, "id")?),
+        "title": title,
+        "description": tool["description"],
+        "tags": tool["tags"],
+        "securityDefinitions": {"none": {"scheme": "nosec"}},
+        "security": "none",
+        "actions": {title: {
+            "description": tool["description"],
+            "input": {"type": "object", "properties": members},
+            "forms": [{"href": "https://tools.example/"}],
+        }},
+    }))
+}
+
+fn id(tool: &str) -> String {
+    format!(
+        "urn:tool:{}",
+        tool.bytes()
+            .map(|byte| match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+                byte => format!("%{byte:02X}"),
+            })
+            .collect::<String>()
+    )
+}
+
+fn text<'v>(value: &'v Value, member: &str) -> Outcome<&'v str> {
+    value[member].as_str().ok_or_else(|| format!("{member} is missing in {value}").into())
+}
+
+fn lines(path: &Path) -> Outcome<Vec<Value>> {
+    let text = fs::read_to_string(path)?;
+    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
