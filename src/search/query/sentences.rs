@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn sentences_of_three_words_and_more_count() {
         assert_eq!(starts_of("Book me a hotel. Then tell the weather!"), [0, 4]);
-        assert_eq!(starts_of("Hello there. Book me a hotel (in \"Rome\".) Then tell the weather."), [0, 8]);
+        assert_eq!(starts_of("Hello there. Book me a hotel (in \"Rome\".) Then tell the weather."), [0, 9]);
         assert!(starts_of("Book me a hotel. Thanks!").is_empty());
         assert!(starts_of("weather forecast for today").is_empty());
         assert!(starts_of("Book me a hotel. Then tell -the weather!").is_empty());
