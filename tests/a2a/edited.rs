@@ -101,3 +101,25 @@ fn without_its_event_it_does_not_stream() {
     assert_eq!(card["capabilities"], json!({"streaming": false, "pushNotifications": true}));
     assert_eq!(card["supportedInterfaces"][0]["x-own"], 1);
 }
+
+#[test]
+fn scopes_of_the_card_stay_where_each_skill_requires_something_else() {
+    let flows = json!({"clientCredentials": {"tokenUrl": "https://l.example/t"}});
+    let mut thing = thing(&card(&json!({
+        "name": "Agent", "description": "d", "version": "1", "capabilities": {}, "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "supportedInterfaces": [{"url": "https://x.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "securitySchemes": {"o": {"oauth2SecurityScheme": {"flows": flows}}},
+        "securityRequirements": [{"schemes": {"o": {"list": ["read"]}}}],
+        "skills": [{
+            "id": "s", "name": "S", "description": "d", "tags": [],
+            "securityRequirements": [{"schemes": {"o": {"list": ["write"]}}}],
+        }],
+    })));
+    let scopes = |card: &Value| {
+        [card, &card["skills"][0]].map(|owner| owner["securityRequirements"][0]["schemes"]["o"]["list"][0].clone())
+    };
+    assert_eq!(scopes(&exported(&thing, Generation::V1)), ["read", "write"]);
+    thing["actions"]["s"]["title"] = "Other".into();
+    assert_eq!(scopes(&exported(&thing, Generation::V1)), ["read", "write"]);
+}

@@ -62,13 +62,17 @@ impl Card {
     fn read(bytes: Vec<u8>, mut members: Map<String, Value>, mut warnings: Vec<Violation>) -> Result<Card> {
         let mut findings = Findings::default();
         // The tables of both generations agree on all names but the one that decides.
-        shape::respell(&mut members, members::of_card(Generation::V1), &Path::ROOT, &mut findings);
+        for table in members::of_card(Generation::V1) {
+            shape::respell(&mut members, table, &Path::ROOT, &mut findings);
+        }
         let violations = diagnosis::diagnose(&members);
         if !violations.is_empty() {
             return Err(invalid(violations, warnings));
         }
         let generation = generation_of(&members);
-        shape::fix(&mut members, members::of_card(generation), &Path::ROOT, &mut findings);
+        for table in members::of_card(generation) {
+            shape::fix(&mut members, table, &Path::ROOT, &mut findings);
+        }
         let mut card = Card { bytes, members, generation, warnings: Vec::new() };
         card.check_version(&mut findings);
         unsafe_urls::remove(&mut card.members, &mut findings);

@@ -165,7 +165,8 @@ impl Definer<'_> {
                 definition.extend(members.remove(member).map(|url| (term.to_owned(), url)));
             }
         }
-        if let Some(Value::Object(described)) = members.get("scopes") {
+        // None means as much as no scopes, which readers of cards want to be said.
+        if let Value::Object(described) = members.entry("scopes").or_insert_with(|| Object::new().into()) {
             definition.insert("scopes".into(), described.keys().map(String::as_str).collect());
         }
         for name in ["scopes", "pkceRequired"] {

@@ -86,7 +86,7 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     }
     add_metadata(members, &mut export.card);
     export.add_skills(stated.as_ref(), reached.reach());
-    export.add_security(security);
+    export.add_security(security, stated.as_ref());
     let Export { card, violations, .. } = export;
     if !violations.is_empty() {
         let report = Report { violations, ..Report::default() };
@@ -318,14 +318,20 @@ impl Export<'_> {
         skills
     }
 
-    fn add_security(&mut self, security: ThingSecurity<'_>) {
+    fn add_security(&mut self, security: ThingSecurity<'_>, stated: Option<&Stated>) {
         let Some(thing) = self.thing.as_object() else { return };
         add_schemes(thing, &security.used(), self.shape, &mut self.card, &mut self.violations);
         let action_of = |skill: &Object| {
             let text = |name: &str| skill.get(name).and_then(Value::as_str);
             Some(self.names.action_of(text("id"), text("name"))?.0.to_owned())
         };
-        self.violations.extend(security.add(action_of, self.shape, &mut self.card));
+        let is_same = |stated: &&Stated| {
+            stated.card.generation() == self.shape
+                && ["security", "securityDefinitions"].iter().all(|name| stated.thing.get(name) == thing.get(*name))
+        };
+        // Only a card says the scopes of what it requires where each of its skills requires something else.
+        let states = stated.filter(is_same).is_some();
+        self.violations.extend(security.add(states, action_of, self.shape, &mut self.card));
     }
 }
 

@@ -111,25 +111,29 @@ impl<'t> ThingSecurity<'t> {
         known.flat_map(|alternatives| alternatives.iter().flatten().copied()).collect()
     }
 
-    /// Writes the requirements into the members of a card.
+    /// Writes the requirements into the members of a card; its own are right already where it `states` them.
     pub(super) fn add(
         mut self,
+        states: bool,
         action_of: impl Fn(&Object) -> Option<String>,
         shape: Generation,
         card: &mut Object,
     ) -> Vec<Violation> {
-        forget(card);
         let needs = self.of_thing.clone();
+        if !states {
+            forget(card);
+        }
         // That nothing is needed goes without saying.
-        if !self.resolver.is_nothing(needs.alternatives) {
+        if !states && !self.resolver.is_nothing(needs.alternatives) {
             self.require(&needs, &Path::ROOT.member("security"), shape, card);
         }
         let skills = card.get_mut("skills").and_then(Value::as_array_mut).into_iter().flatten();
         for skill in skills.filter_map(Value::as_object_mut) {
             let Some(action) = action_of(skill) else { continue };
             let Some(needs) = self.of_actions.get(action.as_str()).cloned() else { continue };
+            let says_more = states && requirements::of(skill, shape).is_some();
             forget(skill);
-            if needs != self.of_thing {
+            if needs != self.of_thing || says_more {
                 let list = Path::ROOT.member("actions");
                 self.require(&needs, &list.member(&action), shape, skill);
             }
@@ -403,7 +407,7 @@ mod tests {
         let skills: Vec<Value> = (0..500).map(|n| json!({"id": format!("a{n}")})).collect();
         let mut card = Object::from_iter([("skills".to_owned(), skills.into())]);
         let id = |skill: &Object| skill.get("id").and_then(Value::as_str).map(str::to_owned);
-        let violations = ThingSecurity::of(&thing, Reach::A2a).add(id, Generation::V1, &mut card);
+        let violations = ThingSecurity::of(&thing, Reach::A2a).add(false, id, Generation::V1, &mut card);
         assert_eq!(violations.len(), 499);
         assert!(Value::Object(card).to_string().len() < 1 << 20);
     }

@@ -48,7 +48,7 @@ fn translate(card: &Card) -> Rendition {
     generation_security::translate(&mut translation.members, target, &mut translation.findings);
     translation.drop_signatures();
     let Translation { mut members, findings, .. } = translation;
-    shape::complete(&mut members, members::of_card(target));
+    members::of_card(target).into_iter().for_each(|table| shape::complete(&mut members, table));
     Rendition { bytes: serde_json::to_vec(&members).unwrap_or_default(), warnings: findings.into_list() }
 }
 

@@ -3,59 +3,41 @@
 use super::Generation;
 use crate::convert::shape::{Expected, Member};
 
-/// The members of a card of this generation.
-pub(super) fn of_card(generation: Generation) -> &'static [Member] {
+/// The members of a card of this generation, those of both first.
+pub(super) fn of_card(generation: Generation) -> [&'static [Member]; 2] {
     match generation {
-        Generation::V0 => CARD_0,
-        Generation::V1 => CARD_1,
+        Generation::V0 => [OF_BOTH, OF_0],
+        Generation::V1 => [OF_BOTH, OF_1],
     }
 }
 
-const CARD_0: &[Member] = &[
+/// What cards of both generations have.
+const OF_BOTH: &[Member] = &[
     Member::required("name", Expected::Text),
     Member::required("description", Expected::Text),
     Member::required("version", Expected::Text),
-    Member::required("url", Expected::Text),
     Member::required("capabilities", Expected::Flags(CAPABILITIES)),
     Member::required("defaultInputModes", Expected::Modes),
     Member::required("defaultOutputModes", Expected::Modes),
     Member::required("skills", Expected::Objects(SKILL)),
-    Member::optional("protocolVersion", Expected::Text),
-    Member::optional("preferredTransport", Expected::Text),
-    Member::optional("additionalInterfaces", Expected::Objects(INTERFACE_0)),
     Member::optional("provider", Expected::Object(PROVIDER)),
     Member::optional("documentationUrl", Expected::Text),
     Member::optional("iconUrl", Expected::Text),
-    Member::optional("securitySchemes", Expected::Named(SCHEME)),
-    Member::optional("security", Expected::Free),
+    Member::optional("securitySchemes", Expected::Named(&SCHEME)),
     Member::optional("securityRequirements", Expected::Free),
-    Member::optional("supportsAuthenticatedExtendedCard", Expected::Flag),
     Member::optional("signatures", Expected::Objects(SIGNATURE)),
+    // Servers of 1.0 add these for clients of 0.3.
+    Member::optional("protocolVersion", Expected::Text),
+    Member::optional("preferredTransport", Expected::Text),
+    Member::optional("additionalInterfaces", Expected::Objects(INTERFACE_0)),
+    Member::optional("security", Expected::Free),
+    Member::optional("supportsAuthenticatedExtendedCard", Expected::Flag),
 ];
 
-const CARD_1: &[Member] = &[
-    Member::required("name", Expected::Text),
-    Member::required("description", Expected::Text),
-    Member::required("version", Expected::Text),
-    Member::required("supportedInterfaces", Expected::Objects(INTERFACE_1)),
-    Member::required("capabilities", Expected::Flags(CAPABILITIES)),
-    Member::required("defaultInputModes", Expected::Modes),
-    Member::required("defaultOutputModes", Expected::Modes),
-    Member::required("skills", Expected::Objects(SKILL)),
-    Member::optional("provider", Expected::Object(PROVIDER)),
-    Member::optional("documentationUrl", Expected::Text),
-    Member::optional("iconUrl", Expected::Text),
-    Member::optional("securitySchemes", Expected::Named(SCHEME)),
-    Member::optional("securityRequirements", Expected::Free),
-    Member::optional("signatures", Expected::Objects(SIGNATURE)),
-    // What servers of the new generation add for clients of the old one.
-    Member::optional("url", Expected::Text),
-    Member::optional("protocolVersion", Expected::Text),
-    Member::optional("preferredTransport", Expected::Text),
-    Member::optional("additionalInterfaces", Expected::Objects(INTERFACE_0)),
-    Member::optional("security", Expected::Free),
-    Member::optional("supportsAuthenticatedExtendedCard", Expected::Flag),
-];
+const OF_0: &[Member] = &[Member::required("url", Expected::Text)];
+
+const OF_1: &[Member] =
+    &[Member::required("supportedInterfaces", Expected::Objects(INTERFACE_1)), Member::optional("url", Expected::Text)];
 
 const INTERFACE_0: &[Member] =
     &[Member::required("url", Expected::Text), Member::required("transport", Expected::Text)];
@@ -103,25 +85,14 @@ const SIGNATURE: &[Member] = &[
     Member::optional("header", Expected::Object(&[])),
 ];
 
-const SCHEME: &[Member] = &[
-    Member::optional("apiKeySecurityScheme", Expected::Object(SCHEME_MEMBERS)),
-    Member::optional("httpAuthSecurityScheme", Expected::Object(SCHEME_MEMBERS)),
-    Member::optional("oauth2SecurityScheme", Expected::Object(SCHEME_MEMBERS)),
-    Member::optional("openIdConnectSecurityScheme", Expected::Object(SCHEME_MEMBERS)),
-    Member::optional("mtlsSecurityScheme", Expected::Object(SCHEME_MEMBERS)),
+/// The members of a scheme, which 1.0 puts into an object under the name of its kind.
+static SCHEME: [Member; 15] = [
+    Member::optional("apiKeySecurityScheme", Expected::Object(&SCHEME)),
+    Member::optional("httpAuthSecurityScheme", Expected::Object(&SCHEME)),
+    Member::optional("oauth2SecurityScheme", Expected::Object(&SCHEME)),
+    Member::optional("openIdConnectSecurityScheme", Expected::Object(&SCHEME)),
+    Member::optional("mtlsSecurityScheme", Expected::Object(&SCHEME)),
     Member::optional("type", Expected::Text),
-    Member::optional("description", Expected::Text),
-    Member::optional("name", Expected::Text),
-    Member::optional("in", Expected::Text),
-    Member::optional("location", Expected::Text),
-    Member::optional("scheme", Expected::Text),
-    Member::optional("bearerFormat", Expected::Text),
-    Member::optional("flows", Expected::Object(FLOWS)),
-    Member::optional("openIdConnectUrl", Expected::Text),
-    Member::optional("oauth2MetadataUrl", Expected::Text),
-];
-
-const SCHEME_MEMBERS: &[Member] = &[
     Member::optional("description", Expected::Text),
     Member::optional("name", Expected::Text),
     Member::optional("in", Expected::Text),

@@ -12,6 +12,8 @@ impl Marks for CardMarks {
         match (names.next(), names.next(), names.next()) {
             (Some("credentials"), Some("authentication"), None) => Mark::Secret,
             (Some("scopes"), ..) | (Some("signatures"), None, _) => Mark::Described,
+            // Schemes by their names, whatever they are called, and scopes.
+            (Some("security" | "securityRequirements"), None | Some(""), _) => Mark::Described,
             _ => Mark::None,
         }
     }
@@ -38,6 +40,8 @@ mod tests {
             r#"{{ "b" : [1.50, "see https://me:{first}@a.example/x?y=1@2 or\thttps:\/\/u:{first}\u0040b.example"],
             "url": "https://a.example/?api_key={second}&q=1", "authentication": {{"schemes": ["x"], "credentials": "c"}},
             "capabilities": {{"extensions": [{{"uri": "urn:x", "params": {{"key": "{first}", "token": "ERC20"}}}}]}},
+            "security": [{{"api_token": ["{first}"]}}],
+            "skills": [{{"securityRequirements": [{{"schemes": {{"key": {{"list": ["{second}"]}}}}}}]}}],
             "securitySchemes": {{"o": {{"flows": {{"password": {{"scopes": {{"secret": "{first}"}}}}}}}}}},
             "signatures": [{{"protected": "eyJhbGciOiJFUzI1NiJ9", "signature": "{second}{first}"}}], "x": "a@b" }}"#
         );
