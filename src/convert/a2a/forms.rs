@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Card, FORMS_BINDING, Generation, Options,
-    interface::{Binding, Interface},
+    interface::{Binding, Interface, Listed},
     reference::Unusable,
     rest::{Operation, Resources},
     security::Security,
@@ -67,6 +67,16 @@ fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
 /// The forms of an operation.
 pub(super) fn forms(callables: &[Callable<'_>], operation: Operation, security: Option<&Security>) -> Vec<Value> {
     callables.iter().map(|callable| secured(callable.form(operation), security)).collect()
+}
+
+/// The form of an agent of which no more than the address is known: a message to it over JSON-RPC.
+pub(in crate::convert) fn message_form(url: &str, generation: Generation) -> Map<String, Value> {
+    let (listed, written_version) = match generation {
+        Generation::V0 => (Listed::Main, None),
+        Generation::V1 => (Listed::Supported(0), Some(generation.name())),
+    };
+    let interface = Interface { url, binding: Binding::JsonRpc, written: None, written_version, tenant: None, listed };
+    Callable { interface, version: interface.version(), url: url.to_owned() }.form(Operation::Send)
 }
 
 /// A form that says what it requires.

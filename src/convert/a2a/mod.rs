@@ -50,8 +50,8 @@ mod unsafe_urls;
 
 use std::{fmt, str::FromStr};
 
-pub(super) use self::format::FORMAT;
 pub use self::{card::Card, export::from_thing};
+pub(super) use self::{format::FORMAT, forms::message_form};
 use crate::{Error, td::Report, td::Violation};
 
 /// The namespace that the prefix `a2a` stands for in descriptions.

@@ -219,7 +219,7 @@ fn remote_agents_and_mcp_servers_have_forms_of_their_protocol() {
     assert_eq!(agent["id"], "urn:uuid:9f8a3a7a-1f97-4e6b-b45f-f3c2e1c84c77");
     let form = json!({
         "op": "invokeaction", "href": "https://agents.example/a2a", "contentType": "application/json", "subprotocol": "a2a",
-        "a2a:binding": "JSONRPC", "a2a:protocolVersion": "0.3.0", "a2a:method": "message/send", "htv:methodName": "POST",
+        "a2a:binding": "JSONRPC", "a2a:protocolVersion": "0.3", "a2a:method": "message/send", "htv:methodName": "POST",
     });
     assert_eq!(agent["actions"]["Remote"]["forms"], json!([form]));
     let tool = thing(&mcp_tool(json!({})), &options());

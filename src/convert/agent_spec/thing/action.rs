@@ -12,6 +12,7 @@ use super::{
     writer::Writer,
 };
 use crate::convert::{
+    a2a::{Generation, message_form},
     agent_spec::{
         Protocol,
         findings::Findings,
@@ -193,31 +194,27 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     fn write_form(&self, writer: &mut Writer, key: Key, tool: Option<&str>, target: &Target) {
-        writer.name("op").word("invokeaction");
-        match target {
-            Target::Base(base) => {
-                writer.name("href").word(base);
-                writer.name("contentType").word("application/json");
-                if self.options.protocol == Protocol::A2a {
-                    write_agent_protocol(writer, "1.0", "SendMessage");
-                }
-                writer.name("htv:methodName").word("POST");
-                if self.options.protocol == Protocol::A2a {
-                    write_headers(writer, std::iter::once(("A2A-Version", "1.0")));
-                }
+        let transport = self.graph.part(key, "client_transport");
+        match (target, self.call(key)) {
+            (Target::Base(base), _) if self.options.protocol == Protocol::A2a => {
+                write_message(writer, base, Generation::V1);
             }
-            Target::Own(endpoint) => {
-                writer.name("href").word(&endpoint.href);
-                match (self.call(key), self.graph.part(key, "client_transport")) {
-                    (Call::Request, _) => self.write_request(writer, key),
-                    (_, Some(transport)) => self.write_tool_call(writer, transport, tool),
-                    (_, None) => {
-                        writer.name("contentType").word("application/json");
-                        // What its clients speak: the SDK is of that age.
-                        write_agent_protocol(writer, "0.3.0", "message/send");
-                        writer.name("htv:methodName").word("POST");
-                    }
-                }
+            (Target::Base(base), _) => {
+                write_target(writer, base);
+                writer.name("contentType").word("application/json");
+                writer.name("htv:methodName").word("POST");
+            }
+            (Target::Own(endpoint), Call::Request) => {
+                write_target(writer, &endpoint.href);
+                self.write_request(writer, key);
+            }
+            (Target::Own(endpoint), Call::Mcp) => {
+                write_target(writer, &endpoint.href);
+                transport.into_iter().for_each(|transport| self.write_tool_call(writer, transport, tool));
+            }
+            // What its clients speak: the SDK is of that age.
+            (Target::Own(endpoint), Call::A2a | Call::Unsaid) => {
+                write_message(writer, &endpoint.href, Generation::V0);
             }
         }
     }
@@ -294,12 +291,18 @@ fn write_any_tool_call(writer: &mut Writer) {
     });
 }
 
-/// What the forms of agent cards have for JSON-RPC.
-fn write_agent_protocol(writer: &mut Writer, version: &str, method: &str) {
-    writer.name("subprotocol").word("a2a");
-    writer.name("a2a:binding").word("JSONRPC");
-    writer.name("a2a:protocolVersion").word(version);
-    writer.name("a2a:method").word(method);
+fn write_target(writer: &mut Writer, href: &str) {
+    writer.name("op").word("invokeaction");
+    writer.name("href").word(href);
+}
+
+/// The form of an A2A agent, as agent cards have it.
+fn write_message(writer: &mut Writer, url: &str, generation: Generation) {
+    let mut form = message_form(url, generation);
+    for name in ["op", "href", "contentType", "subprotocol"] {
+        form.remove(name).iter().for_each(|value| writer.name(name).data(value));
+    }
+    form.iter().for_each(|(name, value)| writer.name(name).data(value));
 }
 
 /// Whether a header grants access, which security schemes say.
