@@ -69,6 +69,37 @@ impl Key {
     }
 }
 
+/// Some of the components of a graph: a bit for each.
+#[derive(Debug, Default)]
+pub(super) struct Keys(Vec<u64>);
+
+impl Keys {
+    /// Adds one. Whether it wasn't among them.
+    pub(super) fn insert(&mut self, key: Key) -> bool {
+        let (word, bit) = (key.index() / 64, 1 << (key.index() % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+
+    pub(super) fn contains(&self, key: Key) -> bool {
+        self.0.get(key.index() / 64).is_some_and(|word| word >> (key.index() % 64) & 1 == 1)
+    }
+}
+
+impl FromIterator<Key> for Keys {
+    fn from_iter<I: IntoIterator<Item = Key>>(keys: I) -> Keys {
+        let mut found = Keys::default();
+        for key in keys {
+            found.insert(key);
+        }
+        found
+    }
+}
+
 /// A component as it is written, its references not resolved.
 #[derive(Debug)]
 pub(super) struct Component<'d> {

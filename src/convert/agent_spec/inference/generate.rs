@@ -1,6 +1,6 @@
 //! What the configuration of each type of component makes of its inputs and outputs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{
     super::{
         Profile,
         effort::{Effort, Refusal},
-        graph::{Graph, Key},
+        graph::{Graph, Key, Keys},
         placeholders::{Collected, Within},
         property::Property,
         types::{Io, Outputs},
@@ -254,7 +254,7 @@ enum Merging {
 
 /// The end nodes that a flow lists, each once.
 pub(in super::super) fn end_nodes(graph: &Graph<'_>, flow: Key) -> Vec<Key> {
-    let mut known = HashSet::new();
+    let mut known = Keys::default();
     let is_end = |node: &Key| graph.is_a(*node, "EndNode");
     graph.parts(flow, "nodes").iter().copied().filter(is_end).filter(|end| known.insert(*end)).collect()
 }

@@ -2,7 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{super::inference::NEXT, Demand, Key, Rules, flows::FlowGraph, listed, quoted};
+use super::{
+    super::{graph::Keys, inference::NEXT},
+    Demand, Key, Rules,
+    flows::FlowGraph,
+    listed, quoted,
+};
 
 impl<'d> Rules<'_, 'd> {
     pub(super) fn control_edges(&mut self, flow: &FlowGraph<'_, '_>) {
@@ -77,7 +82,7 @@ impl<'d> Rules<'_, 'd> {
     }
 
     /// From every branch of a node that can be reached an edge leads on.
-    pub(super) fn connected_branches(&mut self, flow: &FlowGraph<'_, '_>, reachable: &HashSet<Key>) {
+    pub(super) fn connected_branches(&mut self, flow: &FlowGraph<'_, '_>, reachable: &Keys) {
         let edges = self.graph.parts(flow.flow, "control_flow_connections");
         let mut connected: HashSet<(Key, &str)> = HashSet::with_capacity(edges.len());
         for edge in edges {
@@ -85,9 +90,9 @@ impl<'d> Rules<'_, 'd> {
                 connected.insert((from, self.graph.text(*edge, "from_branch").unwrap_or(NEXT)));
             }
         }
-        let mut known = HashSet::new();
+        let mut known = Keys::default();
         for (n, node) in flow.nodes.iter().enumerate() {
-            if !reachable.contains(node) || !known.insert(*node) {
+            if !reachable.contains(*node) || !known.insert(*node) {
                 continue;
             }
             let branches = self.inference.branches(*node).effective().unwrap_or_default();

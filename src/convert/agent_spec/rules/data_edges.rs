@@ -2,7 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{super::casting::describe, Demand, Key, Rules, Side, flows::FlowGraph, listed, quoted};
+use super::{
+    super::{casting::describe, graph::Keys},
+    Demand, Key, Rules, Side,
+    flows::FlowGraph,
+    listed, quoted,
+};
 
 impl Rules<'_, '_> {
     /// A data edge names an output and an input, and the one can be cast to the other.
@@ -85,7 +90,7 @@ impl Rules<'_, '_> {
                 written.extend(port.properties().iter().map(|output| &*output.title));
             }
         }
-        let mut known = HashSet::new();
+        let mut known = Keys::default();
         for (n, node) in flow.nodes.iter().enumerate() {
             // The inputs of the StartNode are those of the flow, which its caller gives.
             if self.graph.is_a(*node, "StartNode") || !known.insert(*node) {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Demand, Key, Profile, Rules, Side, quoted};
+use super::{super::graph::Keys, Demand, Key, Profile, Rules, Side, quoted};
 
 /// A flow with its nodes and control edges, for all that is checked of them.
 pub(super) struct FlowGraph<'r, 'd> {
@@ -12,17 +12,17 @@ pub(super) struct FlowGraph<'r, 'd> {
     pub(super) nodes: &'r [Key],
     /// Ids of the nodes that are listed, which the SDK goes by.
     ids: HashSet<&'d str>,
-    listed: HashSet<Key>,
+    listed: Keys,
     /// Where each node's edges lead.
     pub(super) following: HashMap<Key, Vec<Key>>,
     /// The nodes that an edge leads to.
-    pub(super) entered: HashSet<Key>,
+    pub(super) entered: Keys,
 }
 
 impl FlowGraph<'_, '_> {
     /// Whether a node is among those of the flow.
     pub(super) fn lists(&self, rules: &Rules<'_, '_>, node: Key) -> bool {
-        self.listed.contains(&node)
+        self.listed.contains(node)
             || rules.profile() == Profile::Sdk && rules.graph.id(node).is_some_and(|id| self.ids.contains(id))
     }
 }
@@ -46,10 +46,10 @@ impl<'r, 'd> Rules<'r, 'd> {
         let graph = self.graph;
         let nodes = graph.parts(flow, "nodes");
         let mut following: HashMap<Key, Vec<Key>> = HashMap::new();
-        let mut entered = HashSet::new();
+        let mut entered = Keys::default();
         for edge in graph.parts(flow, "control_flow_connections") {
             let (from, to) = (graph.part(*edge, "from_node"), graph.part(*edge, "to_node"));
-            entered.extend(to);
+            to.map(|to| entered.insert(to));
             if let (Some(from), Some(to)) = (from, to) {
                 following.entry(from).or_default().push(to);
             }
@@ -95,7 +95,7 @@ impl<'r, 'd> Rules<'r, 'd> {
                 continue;
             }
             has_any = true;
-            if !flow.entered.contains(node) {
+            if !flow.entered.contains(*node) {
                 let spot = || self.graph.at_part(flow.flow, "nodes", n);
                 self.report(
                     Demand::Both,
@@ -117,7 +117,7 @@ impl<'r, 'd> Rules<'r, 'd> {
     }
 
     fn listed_twice(&mut self, flow: &FlowGraph<'_, '_>) {
-        let mut known = HashSet::with_capacity(flow.nodes.len());
+        let mut known = Keys::default();
         for (n, node) in flow.nodes.iter().enumerate() {
             // Of a StartNode that is listed twice that is reported already.
             if !known.insert(*node) && !self.graph.is_a(*node, "StartNode") {
@@ -128,18 +128,18 @@ impl<'r, 'd> Rules<'r, 'd> {
     }
 
     /// The nodes that control edges lead to from the start, itself included.
-    fn reachable(&mut self, flow: &FlowGraph<'_, '_>) -> HashSet<Key> {
-        let mut reachable: HashSet<Key> = flow.start.into_iter().collect();
+    fn reachable(&mut self, flow: &FlowGraph<'_, '_>) -> Keys {
+        let mut reachable: Keys = flow.start.into_iter().collect();
         let mut pending: Vec<Key> = flow.start.into_iter().collect();
         while let Some(node) = pending.pop() {
             let next = flow.following.get(&node).map_or(&[][..], Vec::as_slice);
             pending.extend(next.iter().copied().filter(|next| reachable.insert(*next)));
         }
-        let mut known = HashSet::new();
+        let mut known = Keys::default();
         for (n, node) in flow.nodes.iter().enumerate() {
             let is_told = self.graph.is_a(*node, "StartNode")
-                || self.graph.is_a(*node, "EndNode") && !flow.entered.contains(node);
-            if !is_told && !reachable.contains(node) && known.insert(*node) {
+                || self.graph.is_a(*node, "EndNode") && !flow.entered.contains(*node);
+            if !is_told && !reachable.contains(*node) && known.insert(*node) {
                 let spot = || self.graph.at_part(flow.flow, "nodes", n);
                 self.report(Demand::Text, "flow-node-unreachable", spot, || {
                     let name = self.graph.text(*node, "name").unwrap_or_default();

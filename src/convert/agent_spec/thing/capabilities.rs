@@ -6,7 +6,12 @@ use serde_json::Value;
 
 use super::{Mapper, data_schema::DataSchemas, endpoint::Variables};
 use crate::{
-    convert::agent_spec::{findings::Findings, graph::Key, inference::Side, types::Role},
+    convert::agent_spec::{
+        findings::Findings,
+        graph::{Key, Keys},
+        inference::Side,
+        types::Role,
+    },
     td::MAX_AFFORDANCES,
 };
 
@@ -35,20 +40,14 @@ impl<'d> Mapper<'_, 'd> {
     /// What a component can do by its tools, members and steps.
     pub(super) fn capabilities(&self, key: Key) -> Vec<Capability<'d>> {
         let mut found = Vec::new();
-        self.collect_capabilities(key, None, &mut HashSet::from([key]), &mut found);
+        self.collect_capabilities(key, None, &mut Keys::from_iter([key]), &mut found);
         let mut known = HashSet::with_capacity(found.len());
         found.retain(|capability| known.insert(capability.clone()));
         found
     }
 
     /// `via` is the member or step that `key` belongs to.
-    fn collect_capabilities(
-        &self,
-        key: Key,
-        via: Option<Key>,
-        seen: &mut HashSet<Key>,
-        found: &mut Vec<Capability<'d>>,
-    ) {
+    fn collect_capabilities(&self, key: Key, via: Option<Key>, seen: &mut Keys, found: &mut Vec<Capability<'d>>) {
         self.collect_filtered(key, via, found);
         let is_specialized = self.graph.is_a(key, "SpecializedAgent");
         for (_, parts) in self.graph.all_parts(key) {

@@ -1,11 +1,9 @@
 //! Which parts of a configuration are Things of their own, and what they are to each other.
 
-use std::collections::HashSet;
-
 use super::Mapper;
 use crate::{
     convert::agent_spec::{
-        graph::Key,
+        graph::{Key, Keys},
         types::{Call, Role},
     },
     td::LmosKind,
@@ -38,12 +36,12 @@ impl Mapper<'_, '_> {
     /// The agents and tools that a component has, not those that these have; each once.
     pub(super) fn thing_parts(&self, key: Key) -> Vec<ThingPart> {
         let mut found = Vec::new();
-        let mut seen = HashSet::from([key]);
+        let mut seen = Keys::from_iter([key]);
         self.collect_parts(key, &mut seen, &mut found);
         found
     }
 
-    fn collect_parts(&self, key: Key, seen: &mut HashSet<Key>, found: &mut Vec<ThingPart>) {
+    fn collect_parts(&self, key: Key, seen: &mut Keys, found: &mut Vec<ThingPart>) {
         for (field, parts) in self.graph.all_parts(key) {
             if PASSED_BY.contains(&field) {
                 continue;
@@ -69,7 +67,7 @@ impl Mapper<'_, '_> {
 
     /// The parts of a component that are registered: behind one that isn't, those that it has.
     pub(super) fn registered_parts(&self, key: Key) -> Vec<ThingPart> {
-        let (mut found, mut seen) = (Vec::new(), HashSet::from([key]));
+        let (mut found, mut seen) = (Vec::new(), Keys::from_iter([key]));
         let mut rest = vec![key];
         while let Some(next) = rest.pop() {
             for part in self.thing_parts(next).into_iter().filter(|part| seen.insert(part.key)).collect::<Vec<_>>() {
@@ -88,7 +86,7 @@ impl Mapper<'_, '_> {
         if !self.options.nested && !self.options.tools {
             return things;
         }
-        let mut seen = HashSet::from([root]);
+        let mut seen = Keys::from_iter([root]);
         let mut rest = vec![root];
         while let Some(key) = rest.pop() {
             let mut parts: Vec<Key> =

@@ -1,9 +1,10 @@
 //! The prompts of an agent, for those who publish them.
 
-use std::collections::HashSet;
-
 use super::{Mapper, writer::Writer};
-use crate::convert::agent_spec::{graph::Key, types::Secrecy};
+use crate::convert::agent_spec::{
+    graph::{Key, Keys},
+    types::Secrecy,
+};
 
 impl Mapper<'_, '_> {
     /// Writes `agentspec:prompts`: those of a component and of its parts that are no Things of their own.
@@ -12,7 +13,7 @@ impl Mapper<'_, '_> {
             return;
         }
         let mut prompts = Vec::new();
-        self.collect_prompts(key, &mut HashSet::from([key]), &mut prompts);
+        self.collect_prompts(key, &mut Keys::from_iter([key]), &mut prompts);
         if prompts.is_empty() {
             return;
         }
@@ -29,7 +30,7 @@ impl Mapper<'_, '_> {
         });
     }
 
-    fn collect_prompts<'s>(&'s self, key: Key, seen: &mut HashSet<Key>, prompts: &mut Vec<(&'static str, &'s str)>) {
+    fn collect_prompts<'s>(&'s self, key: Key, seen: &mut Keys, prompts: &mut Vec<(&'static str, &'s str)>) {
         if let Some(known) = self.graph.known(key) {
             let fields = known.fields().iter().filter(|field| field.secrecy == Secrecy::Prompt);
             let texts = fields.filter_map(|field| Some((field.name, self.text(key, field.name)?)));
