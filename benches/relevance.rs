@@ -78,7 +78,7 @@ impl Judged {
         let ranks: Vec<usize> =
             (0..DEPTH).filter(|&rank| found.get(rank).is_some_and(|id| relevant.contains(id))).collect();
         let ideal: f64 = (0..relevant.len().min(DEPTH)).map(discount).sum();
-        let gain = ranks.iter().copied().map(discount).sum::<f64>() / ideal;
+        let gain = ranks.iter().copied().map(discount).fold(0.0, |sum, gain| sum + gain) / ideal;
         let reciprocal_rank = ranks.first().map_or(0.0, |&rank| 1.0 / (rank as f64 + 1.0));
         Judged { query, relevant, found, gain, reciprocal_rank }
     }
