@@ -53,11 +53,11 @@ impl Registry {
         };
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let mut portions = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| work.run())).collect();
-            let own = work.run();
-            let mut portions = own?;
-            for other in others {
-                let joined = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // Not on this one: what a thread keeps compiled goes with it.
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.run())).collect();
+            let mut portions = Vec::new();
+            for thread in threads {
+                let joined = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 portions.extend(joined?);
             }
             Ok::<_, Error>(portions)

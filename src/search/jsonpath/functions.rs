@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json_path::functions::{LogicalType, ValueType};
 
 /// The largest compiled pattern in bytes.
-const MAX_COMPILED_BYTES: usize = 64 * 1024;
+const MAX_COMPILED_BYTES: usize = 512 * 1024;
 
 /// The most patterns that a thread keeps compiled.
 const MAX_PATTERNS: usize = 16;

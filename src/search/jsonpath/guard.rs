@@ -218,16 +218,41 @@ fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
     Ok(outline)
 }
 
-/// A pattern is given in the query: one from a description could be made to take long.
+/// A pattern is given in the query: one from a description could be made to take long. A number or keyword there
+/// matches nothing.
 fn check_pattern(pattern: Option<&Token<'_>>, comma: usize) -> Result<()> {
-    let Some(Token { kind: Kind::Text(pattern), at }) = pattern else {
-        return Err(invalid(format!("a pattern in quotes is expected after character {comma}")));
+    let (pattern, at) = match pattern {
+        Some(Token { kind: Kind::Text(pattern), at }) => (pattern, at),
+        Some(Token { kind: Kind::Word(_), .. }) => return Ok(()),
+        _ => return Err(invalid(format!("a pattern in quotes is expected after character {comma}"))),
     };
-    functions::compile(pattern).map(drop).map_err(|error| {
+    // What has escape sequences that don't exist is refused by the parser.
+    let Some(pattern) = unescaped(pattern) else { return Ok(()) };
+    functions::compile(&pattern).map(drop).map_err(|error| {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
         invalid(format!("the pattern at character {at} is no regular expression (RFC 9485): {reason}"))
     })
+}
+
+/// What a text between quotes stands for: its escape sequences are those of JSON and `\'` (RFC 9535, section 2.3.1).
+fn unescaped(text: &str) -> Option<String> {
+    let mut json = String::with_capacity(text.len() + 2);
+    let mut is_escaped = false;
+    json.push('"');
+    for character in text.chars() {
+        match character {
+            '\'' if is_escaped => {
+                json.pop();
+                json.push('\'');
+            }
+            '"' if !is_escaped => json.push_str("\\\""),
+            _ => json.push(character),
+        }
+        is_escaped = character == '\\' && !is_escaped;
+    }
+    json.push('"');
+    serde_json::from_str(&json).ok()
 }
 
 /// The texts that are compared by `==` where all of the query must hold: no alternatives, no negation, and nothing

@@ -107,6 +107,8 @@ mod tests {
             ("$[?match(@.title, 'W.*r')]", &["*"]),
             ("$[?match(@.title, 'eath')]", &[]),
             ("$[?search(@.title, 'eath')]", &["*"]),
+            (r"$[?match(@.title, '\\p{Lu}\\w+')]", &["*"]),
+            (r#"$[?match(@.title, 'W\'|["x]') || match(@.title, 7)]"#, &[]),
             ("$[?length(@.tags) == 2 && count(@.actions.*) == 2]", &["*"]),
             ("$[?!@.nothing].actions[?@.title].title", &["\"Ask\""]),
             ("$.title", &[]),
