@@ -5,14 +5,18 @@
 //! so do the writes. A bad line spoils nothing but itself. A client has to read while it sends: when its
 //! results pile up, no more of its lines are taken.
 
-use std::{future::poll_fn, pin::pin, sync::Arc};
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use actix_web::{
     HttpRequest, HttpResponse,
     error::PayloadError,
     web::{self, Bytes, Data},
 };
-use futures_util::{Stream, StreamExt, future::join_all, stream};
+use futures_util::{
+    Stream, StreamExt,
+    future::{join_all, maybe_done},
+    stream,
+};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -97,13 +101,18 @@ async fn write_group(registry: &Registry, group: Vec<Line>, dry_run: bool, turn:
         };
         result_line(number, result, dry_run)
     });
-    let (mut all, mut turn) = (pin!(join_all(writes)), Some(turn));
-    let results = poll_fn(|context| {
-        let results = all.as_mut().poll(context);
-        turn = None;
-        results
+    let mut writes: Vec<_> = writes.map(|write| Box::pin(maybe_done(write))).collect();
+    // Each is submitted when it is polled first. `join_all` alone doesn't promise to poll all of them at once.
+    let submitted = poll_fn(|context| {
+        for write in &mut writes {
+            let _ = write.as_mut().poll(context);
+        }
+        Poll::Ready(())
     });
-    results.await.concat().into()
+    submitted.await;
+    drop(turn);
+    join_all(writes.iter_mut()).await;
+    writes.iter_mut().filter_map(|write| write.as_mut().take_output()).collect::<String>().into()
 }
 
 /// Creates or replaces what has an id, creates what has none.

@@ -93,3 +93,13 @@ fn other_types_are_refused() {
     let registry = TestRegistry::start();
     registry.post("/things/batch", "{}").problem(415, "unsupported-media-type");
 }
+
+#[test]
+fn lines_about_one_thing_are_written_in_their_order() {
+    let registry = TestRegistry::start();
+    let lines: String = (0..2_000).map(|number| line(&agent("urn:example:a", &format!("A {number}")))).collect();
+    for (result, seq) in results(&post(&registry, "", lines).expect(200)).iter().zip(1..) {
+        assert_eq!(result["etag"], format!("\"{seq}\""));
+    }
+    assert_eq!(registry.get("/things/urn:example:a").expect(200).json()["title"], "A 1999");
+}
