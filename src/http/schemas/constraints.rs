@@ -44,7 +44,7 @@ fn constrain(path: &str, operation: &mut Operation) {
 fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
     Some(match (parameter.name.as_str(), &parameter.parameter_in) {
         ("type", ParameterIn::Path) => one_of(&ChangeKind::ALL.map(ChangeKind::as_str)),
-        ("language", ParameterIn::Path) => one_of(&["jsonpath", "xpath", "sparql"]),
+        ("language", ParameterIn::Path) => one_of(&["xpath", "sparql"]),
         (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
         ("limit", _) => whole_number(1),
         // With a `limit` of 1 or more it is at most 10,000.
