@@ -1,12 +1,13 @@
 //! Counts the values of a field over all matches.
 //!
 //! The columns that are counted are cached in memory in a plain form: for each document of a segment, the
-//! numbers of its values.
+//! numbers of its values. Values have the same number in all segments, so that texts are compared once a
+//! search and not once a segment.
 
 use std::{
     borrow::Cow,
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tantivy::{Searcher, SegmentReader, columnar::StrColumn, index::SegmentId};
@@ -19,6 +20,8 @@ const MOST_VALUES: usize = 100;
 const MOST_BYTES: usize = 96 * 1024 * 1024;
 /// Columns with more different values are cached without their texts.
 const MOST_TEXTS: usize = 4096;
+/// The number of no value.
+const NONE: u32 = u32::MAX;
 
 /// The columns of segments that were counted.
 #[derive(Default)]
@@ -27,6 +30,7 @@ pub(super) struct Columns(Mutex<Cached>);
 #[derive(Default)]
 struct Cached {
     columns: HashMap<(SegmentId, FacetField), Arc<Column>>,
+    values: HashMap<FacetField, Arc<Values>>,
     bytes: usize,
 }
 
@@ -37,12 +41,14 @@ impl Columns {
             return Ok(Some(column.clone()));
         }
         let Some(column) = segment.fast_fields().str(field.column())? else { return Ok(None) };
-        let column = Arc::new(Column::read(field, column, segment.max_doc())?);
+        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner).values.entry(field).or_default().clone();
+        let column = Arc::new(Column::read(field, column, segment.max_doc(), values)?);
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cached.bytes += column.bytes();
         if cached.bytes > MOST_BYTES {
-            // Columns of merged segments go with it; those in use come again.
+            // Columns of merged segments go with it, and values that are no more; those in use come again.
             cached.columns.clear();
+            cached.values.clear();
             cached.bytes = column.bytes();
         }
         cached.columns.insert(key, column.clone());
@@ -54,15 +60,51 @@ impl Columns {
 struct Column {
     column: StrColumn,
     field: FacetField,
-    /// By document, where its values end in `numbers`; they begin where those of the document before end.
-    ends: Vec<u32>,
-    numbers: Vec<u32>,
-    /// The values by number, where they aren't too many.
-    values: Option<Vec<FacetValue>>,
+    numbers: Numbers,
+    /// By its number in the segment, that of each value in [`Column::values`]; none where there are too many.
+    shared: Option<Vec<u32>>,
+    values: Arc<Values>,
+    /// What it adds to them at most.
+    value_bytes: usize,
+}
+
+/// By document, the numbers of its values in the segment.
+enum Numbers {
+    /// At most one a document; [`NONE`] where it has none.
+    One(Vec<u32>),
+    /// Where those of a document end in `numbers`; they begin where those of the document before end.
+    Several { ends: Vec<u32>, numbers: Vec<u32> },
+}
+
+/// The values of a field in all segments.
+#[derive(Default)]
+struct Values(Mutex<Numbered>);
+
+#[derive(Default)]
+struct Numbered {
+    numbers: HashMap<Box<str>, u32>,
+    values: Vec<FacetValue>,
+}
+
+impl Numbered {
+    fn number(&mut self, value: FacetValue) -> u32 {
+        if let Some(&number) = self.numbers.get(&value.written) {
+            return number;
+        }
+        let number = self.values.len() as u32;
+        self.numbers.insert(value.written.clone(), number);
+        self.values.push(value);
+        number
+    }
+}
+
+impl Values {
+    fn lock(&self) -> MutexGuard<'_, Numbered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A value as it is written and as it is compared.
-#[derive(Clone)]
 struct FacetValue {
     written: Box<str>,
     /// None where it is the same.
@@ -85,57 +127,100 @@ impl FacetValue {
 }
 
 impl Column {
-    fn read(field: FacetField, column: StrColumn, max_doc: u32) -> tantivy::Result<Column> {
-        let mut ends = Vec::with_capacity(max_doc as usize);
-        let mut numbers = Vec::with_capacity(max_doc as usize);
-        for doc in 0..max_doc {
-            numbers.extend(column.term_ords(doc).map(|ord| ord as u32));
-            ends.push(numbers.len() as u32);
-        }
-        let mut values = None;
+    fn read(field: FacetField, column: StrColumn, max_doc: u32, values: Arc<Values>) -> tantivy::Result<Column> {
+        let (mut shared, mut value_bytes) = (None, 0);
         if column.num_terms() <= MOST_TEXTS {
             let ords: Vec<u64> = (0..column.num_terms() as u64).collect();
             let mut read: Vec<FacetValue> = Vec::with_capacity(ords.len());
             column.dictionary().sorted_ords_to_term_cb(&ords, |value| read.push(FacetValue::of(field, value)))?;
-            values = Some(read);
+            value_bytes = read.iter().map(|value| 2 * (value.written.len() + size_of::<FacetValue>())).sum();
+            let mut numbered = values.lock();
+            shared = Some(read.into_iter().map(|value| numbered.number(value)).collect());
         }
-        Ok(Column { column, field, ends, numbers, values })
+        let numbers = Numbers::read(&column, max_doc);
+        Ok(Column { column, field, numbers, shared, values, value_bytes })
     }
 
     fn bytes(&self) -> usize {
-        let texts = self.values.iter().flatten().map(|value| 2 * value.written.len() + size_of::<FacetValue>());
-        (self.ends.len() + self.numbers.len()) * size_of::<u32>() + texts.sum::<usize>()
+        let numbers = match &self.numbers {
+            Numbers::One(numbers) => numbers.len(),
+            Numbers::Several { ends, numbers } => ends.len() + numbers.len(),
+        };
+        (numbers + self.shared.as_ref().map_or(0, Vec::len)) * size_of::<u32>() + self.value_bytes
     }
 
-    fn values(&self, doc: u32) -> &[u32] {
-        let doc = doc as usize;
-        let start = doc.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |&end| end as usize);
-        let end = self.ends.get(doc).map_or(start, |&end| end as usize);
-        self.numbers.get(start..end).unwrap_or_default()
-    }
-
-    /// Adds the counts over these documents to the totals.
-    fn count(&self, documents: &Documents, totals: &mut Totals) -> tantivy::Result<()> {
+    /// How often each value occurs in these documents, by its number in the segment.
+    fn counts(&self, documents: &Documents) -> Vec<u32> {
         let mut counts: Vec<u32> = vec![0; self.column.num_terms()];
-        documents.for_each(|doc| {
-            for &number in self.values(doc) {
-                if let Some(count) = counts.get_mut(number as usize) {
-                    *count += 1;
-                }
+        let mut count = |number: u32| {
+            if let Some(count) = counts.get_mut(number as usize) {
+                *count += 1;
             }
-        });
-        if let Some(values) = &self.values {
-            values.iter().zip(counts).filter(|&(_, count)| count > 0).for_each(|(value, count)| {
-                totals.add(value, count);
-            });
-            return Ok(());
+        };
+        match &self.numbers {
+            Numbers::One(numbers) => {
+                documents.for_each(|doc| count(numbers.get(doc as usize).copied().unwrap_or(NONE)));
+            }
+            Numbers::Several { ends, numbers } => documents.for_each(|doc| {
+                let doc = doc as usize;
+                let start = doc.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, |&end| end as usize);
+                let end = ends.get(doc).map_or(start, |&end| end as usize);
+                numbers.get(start..end).unwrap_or_default().iter().for_each(|&number| count(number));
+            }),
         }
+        counts
+    }
+
+    /// Adds counts to the totals, where values have no number in all segments.
+    fn add_texts(&self, counts: Vec<u32>, totals: &mut Totals) -> tantivy::Result<()> {
         let (ords, counts): (Vec<u64>, Vec<u32>) = (0..).zip(counts).filter(|&(_, count)| count > 0).unzip();
         let mut counts = counts.into_iter();
         self.column.dictionary().sorted_ords_to_term_cb(&ords, |value| {
-            totals.add(&FacetValue::of(self.field, value), counts.next().unwrap_or_default());
+            totals.add(&FacetValue::of(self.field, value), counts.next().unwrap_or_default().into());
         })?;
         Ok(())
+    }
+}
+
+impl Numbers {
+    fn read(column: &StrColumn, max_doc: u32) -> Numbers {
+        let mut ends = Vec::with_capacity(max_doc as usize);
+        let mut numbers = Vec::with_capacity(max_doc as usize);
+        let mut is_one = true;
+        for doc in 0..max_doc {
+            let before = numbers.len();
+            numbers.extend(column.term_ords(doc).map(|ord| ord as u32));
+            is_one &= numbers.len() <= before + 1;
+            ends.push(numbers.len() as u32);
+        }
+        if !is_one {
+            return Numbers::Several { ends, numbers };
+        }
+        let mut before = 0;
+        let one = |end: u32| {
+            let has_one = end > before;
+            before = end;
+            if has_one { numbers.get(end as usize - 1).copied().unwrap_or(NONE) } else { NONE }
+        };
+        Numbers::One(ends.into_iter().map(one).collect())
+    }
+}
+
+/// Counts over segments, by the numbers that values have in all of them.
+#[derive(Default)]
+struct Sums(Vec<u64>);
+
+impl Sums {
+    fn add(&mut self, shared: &[u32], counts: &[u32]) {
+        for (&number, &count) in shared.iter().zip(counts) {
+            let number = number as usize;
+            if number >= self.0.len() {
+                self.0.resize(number + 1, 0);
+            }
+            if let Some(sum) = self.0.get_mut(number) {
+                *sum += u64::from(count);
+            }
+        }
     }
 }
 
@@ -151,8 +236,7 @@ struct Total {
 }
 
 impl Totals {
-    fn add(&mut self, value: &FacetValue, count: u32) {
-        let count = u64::from(count);
+    fn add(&mut self, value: &FacetValue, count: u64) {
         let total = match self.0.get_mut(value.compared()) {
             Some(total) => total,
             None => self.0.entry(value.compared().into()).or_default(),
@@ -193,10 +277,21 @@ pub(super) fn count(
     field: FacetField,
 ) -> tantivy::Result<Vec<FacetCount>> {
     let mut totals = Totals::default();
+    let mut numbered: Option<(Arc<Values>, Sums)> = None;
     for (segment, documents) in searcher.segment_readers().iter().zip(documents) {
-        if let Some(column) = columns.get(segment, field)? {
-            column.count(documents, &mut totals)?;
+        let Some(column) = columns.get(segment, field)? else { continue };
+        let counts = column.counts(documents);
+        let (values, sums) = numbered.get_or_insert_with(|| (column.values.clone(), Sums::default()));
+        match &column.shared {
+            Some(shared) if Arc::ptr_eq(values, &column.values) => sums.add(shared, &counts),
+            // The cache was cleared since the first of them was read: numbers are others now.
+            _ => column.add_texts(counts, &mut totals)?,
         }
+    }
+    if let Some((values, sums)) = numbered {
+        let counted = values.lock();
+        let counted = counted.values.iter().zip(sums.0).filter(|(_, sum)| *sum > 0);
+        counted.for_each(|(value, sum)| totals.add(value, sum));
     }
     Ok(totals.most_frequent())
 }
