@@ -213,7 +213,7 @@ pub enum DeletionReason {
     Removed,
     /// Its time to live ran out.
     Expired,
-    /// The source that it was imported from no longer exists.
+    /// The document that it was imported from no longer has it.
     SourceGone,
 }
 

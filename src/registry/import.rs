@@ -211,7 +211,7 @@ impl Registry {
             };
             linked.extend(own_members::linked_things(&part.text));
             if !ids.contains(id.as_str()) {
-                let operation = Operation::Remove(DeletionReason::Removed);
+                let operation = Operation::Remove(DeletionReason::SourceGone);
                 surplus.push(store::Write { id, precondition: Precondition::Seq(part.seq), operation, actor: None });
             }
         }

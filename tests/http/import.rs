@@ -275,6 +275,9 @@ fn parts_that_a_later_version_lacks_are_removed_with_it() {
         (&json!(["urn:agentspec:local:swarm"]), &json!(["urn:agentspec:local:second"]))
     );
     registry.get(&path("second")).problem(404, "not-found");
+    let changes = registry.get("/changes?since=0").expect(200).json();
+    let deleted = changes["changes"].as_array().unwrap().iter().find(|change| change["kind"] == "thing_deleted");
+    assert_eq!(deleted.unwrap()["reason"], "source-gone");
     registry.get(&path("first")).expect(200);
     assert_eq!(import(&registry, "", swarm()).expect(200).json()["removed"], json!([]));
 }
