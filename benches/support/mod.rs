@@ -2,6 +2,10 @@
 
 use std::fs;
 
+/// The one of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// A description of 3 KB, with its id; those of other numbers differ.
