@@ -55,6 +55,7 @@ fn what_a_reader_leaves_unacknowledged_goes_to_another() {
     }
     let taken: Vec<_> = (0..3).map(|_| first.receive()).collect();
     first.acknowledge(taken[1].publish_id());
+    first.ping();
     let (mut second, _) = Client::connect(server.port(), V3, &Hello::default());
     second.subscribe(&filter);
     second.assert_nothing_comes();
@@ -73,6 +74,8 @@ fn group_of_a_session_waits_for_it() {
     server.put("urn:0", "A");
     let message = client.receive();
     client.acknowledge(message.publish_id());
+    // Its answer comes once the acknowledgement was read.
+    client.ping();
     drop(client);
     server.put("urn:1", "A");
     let server = server.restart();
