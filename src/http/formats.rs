@@ -227,8 +227,11 @@ impl ExportPath {
             Some(import) => reference(&import.schema().0),
             None => json!({}),
         };
-        let content: BTreeMap<_, _> =
-            self.export.media_types.iter().map(|(media_type, _)| (*media_type, json!({"schema": schema}))).collect();
+        // An original is given as it was sent.
+        let sent = self.format.import().map_or(&[][..], |import| import.media_types);
+        let media_types =
+            self.export.media_types.iter().map(|(name, _)| *name).chain(sent.iter().map(|(name, _)| *name));
+        let content: BTreeMap<_, _> = media_types.map(|media_type| (media_type, json!({"schema": schema}))).collect();
         let mut responses = json!({
             "200": {"description": self.export.description, "headers": headers, "content": content},
             "304": {"description": "Not modified"},
