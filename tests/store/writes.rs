@@ -167,7 +167,7 @@ fn original_is_kept_replaced_and_dropped() {
 }
 
 #[test]
-fn note_goes_when_the_description_changes() {
+fn metadata_goes_when_the_description_changes() {
     let mut store = TestStore::open();
     let put = |text: &str, bytes: Option<&[u8]>| {
         let (format, media_type) = ("a2a".to_owned(), "application/json".to_owned());

@@ -349,7 +349,7 @@ mod tests {
 
     use super::*;
 
-    /// A Thing whose `security` stands for 64 alternatives of 100 schemes each, with so many forms.
+    /// A Thing whose `security` stands for 64 alternatives of 100 schemes each, with this number of forms.
     fn thing(forms: usize, form: impl Fn(usize) -> Value) -> Object {
         let mut definitions: Object =
             (0..100).map(|n| (format!("k{n}"), json!({"scheme": "apikey", "name": format!("K{n}")}))).collect();

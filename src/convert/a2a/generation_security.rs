@@ -183,7 +183,7 @@ fn with_flow(scheme: &Scheme, flow: &str) -> Scheme {
     one
 }
 
-/// Combinations of parts, so many at most, and whether all are there.
+/// Combinations of parts up to a maximum number, and whether all are there.
 fn expanded(
     alternatives: Vec<Alternative>,
     parts: &HashMap<String, Vec<String>>,

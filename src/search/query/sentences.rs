@@ -2,9 +2,9 @@
 
 use super::{Clause, Occur, Pattern, Target};
 
-/// A sentence has at least so many words; a shorter one goes with the next.
+/// The minimum number of words of a sentence; a shorter one goes with the next.
 const FEWEST_WORDS: usize = 3;
-/// What comes after so many belongs to the last.
+/// The maximum number of sentences; what comes after belongs to the last.
 const MOST_SENTENCES: usize = 8;
 
 /// Which clauses begin a sentence, where there are at least two; none where something else than words is asked

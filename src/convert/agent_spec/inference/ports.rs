@@ -142,7 +142,7 @@ pub(super) struct Ports<'d> {
 }
 
 impl<'d> Ports<'d> {
-    /// None yet, with room for so many.
+    /// Empty, with the capacity for a number of them.
     pub(super) fn with_capacity(length: usize) -> Ports<'d> {
         Ports { inputs: Vec::with_capacity(length), outputs: Vec::with_capacity(length) }
     }
