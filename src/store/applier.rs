@@ -181,9 +181,9 @@ impl<'a> Applier<'a> {
             modified: self.moment.at,
             format: None,
             capabilities: &value::block_of(&capabilities),
-            text: &text,
         };
         self.attach(&particulars, &mut record)?;
+        self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         self.state.records += 1;
         let (id, at, after) = (particulars.id.to_owned(), self.moment.at, capabilities);
@@ -203,16 +203,20 @@ impl<'a> Applier<'a> {
         let Description { text, capabilities, patch } = description;
         let patch = match patch.filter(|patch| patch.since == old.seq) {
             Some(patch) => patch.text,
-            None => merge_patch::diff(old.text, &text),
+            None => {
+                let old = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
+                merge_patch::diff(value::text(&old)?, &text)
+            }
         };
         // Followers index the format: where it alone changes, there is a change with an empty patch.
         let has_other_format = particulars.original.is_some_and(|original| old.format != Some(&original.format));
         let Some(patch) = patch.or_else(|| has_other_format.then(|| "{}".to_owned())) else {
             return self.renew(particulars, live);
         };
-        self.complete_creation(particulars.id, live)?;
+        self.leave_text(particulars.id, old)?;
         if old.has_original {
             self.overwrite(layout::metadata_key(particulars.id), None)?;
+            self.overwrite(layout::original_key(old.seq), None)?;
         }
         let seq = self.state.last.next();
         let mut record = StoredRecord {
@@ -220,14 +224,12 @@ impl<'a> Applier<'a> {
             seq,
             modified: self.moment.at,
             capabilities: &value::block_of(&capabilities),
-            text: &text,
+            has_original: false,
+            format: None,
             ..*old
         };
-        if particulars.original.is_none() && old.has_original {
-            self.overwrite(layout::original_key(particulars.id), None)?;
-            (record.has_original, record.format) = (false, None);
-        }
         self.attach(&particulars, &mut record)?;
+        self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         let (id, at, before, after) = (particulars.id.to_owned(), self.moment.at, old.capability_keys()?, capabilities);
         self.log(Entry {
@@ -253,10 +255,10 @@ impl<'a> Applier<'a> {
     }
 
     fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
-        self.complete_creation(id, found)?;
+        self.leave_text(id, &found.record)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original {
-            self.overwrite(layout::original_key(id), None)?;
+            self.overwrite(layout::original_key(found.record.seq), None)?;
             self.overwrite(layout::metadata_key(id), None)?;
         }
         self.set(layout::record_key(id), None);
@@ -280,7 +282,7 @@ impl<'a> Applier<'a> {
         record.has_expiry = particulars.expiry != Expiry::default();
         let Some(original) = particulars.original else { return Ok(false) };
         (record.has_original, record.format) = (true, Some(original.format.as_str()));
-        self.overwrite(layout::original_key(particulars.id), Some(value::encode_original(original)))
+        self.overwrite(layout::original_key(record.seq), Some(value::encode_original(original)))
     }
 
     fn move_expiry(&mut self, id: &str, has_expiry: bool, expiry: Expiry) -> Result<()> {
@@ -303,35 +305,25 @@ impl<'a> Applier<'a> {
         self.moved.push((key, shall_be_there));
     }
 
-    /// Moves what the log and the history have left to a record that was only created, and that is
-    /// about to change.
-    fn complete_creation(&mut self, id: &str, found: &Found<'_>) -> Result<()> {
-        let record = &found.record;
-        if !record.is_creation {
+    /// Drops the text of a record that is about to change, unless the log still has its creation, which the
+    /// history then lists.
+    fn leave_text(&mut self, id: &str, record: &StoredRecord<'_>) -> Result<()> {
+        // None: retention has dropped it.
+        if record.is_creation && self.overlay.get_open(&layout::log_key(record.seq))?.is_some() {
+            self.set(layout::history_key(id, record.seq), Some(IVec::default()));
             return Ok(());
         }
-        let key = layout::log_key(record.seq);
-        // None: retention has dropped it.
-        if let Some(entry) = self.overlay.get_open(&key)? {
-            let entry = Entry { body: Body::Text(record.text.to_owned()), ..Entry::decode(&entry)? };
-            self.set(key, Some(entry.encode()));
-            self.set(layout::history_key(id, record.seq), Some(IVec::default()));
-        }
-        Ok(())
+        self.overwrite(layout::text_key(record.seq), None).map(drop)
     }
 
     /// Appends to the log.
     fn log(&mut self, entry: Entry) -> Seq {
         let seq = self.state.last.next();
         self.state.last = seq;
-        let stored = match entry.kind {
-            ChangeKind::Created => entry.encode_without_text(),
-            ChangeKind::Updated | ChangeKind::Deleted => {
-                self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
-                entry.encode()
-            }
-        };
-        self.set(layout::log_key(seq), Some(stored));
+        if entry.kind != ChangeKind::Created {
+            self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
+        }
+        self.set(layout::log_key(seq), Some(entry.encode()));
         self.changes.push(RecentChange::new(seq, entry));
         seq
     }

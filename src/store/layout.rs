@@ -6,12 +6,13 @@
 //! | `m/epoch` | epoch: u64 | drawn when the store was created |
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
 //! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included |
-//! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings, text: rest | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation |
-//! | `o/<id>` | format: string, media type: string, document: rest | what the record was converted from |
+//! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation |
+//! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
+//! | `o/<seq>` | format: string, media type: string, document: rest | what the record whose seq it is was converted from |
 //! | `i/<id>` | as it was given | metadata of a record with an original, until its text changes |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
-//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; body: 0 none, 1 `text` is the TD or the merge patch, 2 the TD is the record's |
+//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
@@ -20,9 +21,11 @@
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
 //! length and its strings. Ids have no zero byte.
 //!
-//! A creation's TD is in the record while that is unchanged, and moves into the log with the write
-//! that changes or deletes it, as does the creation's place in the history: a registration writes a
-//! record and a short entry of the log, its description once.
+//! What is long lies under the seq of its write and never changes: new text grows at the end of the
+//! tree, where sled writes a page a few times while it fills. Ids are random, and under them sled
+//! would write sixteen descriptions again for each. A text goes with the write that replaces it, unless
+//! the log still has its creation; then retention removes it. The creation's place in the history
+//! comes with the write that changes or deletes the record.
 
 use sled::IVec;
 
@@ -32,7 +35,7 @@ use crate::{
 };
 
 /// The version of the layout that is read and written.
-pub(super) const FORMAT_VERSION: u32 = 2;
+pub(super) const FORMAT_VERSION: u32 = 3;
 
 pub(super) const FORMAT_KEY: &[u8] = b"m/format";
 pub(super) const EPOCH_KEY: &[u8] = b"m/epoch";
@@ -42,7 +45,8 @@ pub(super) const STATE_KEY: &[u8] = b"m/state";
 pub(super) const RECORDS: &[u8] = b"r/";
 /// The first key after all records.
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
-pub(super) const ORIGINALS: &[u8] = b"o/";
+const TEXTS: &[u8] = b"t/";
+const ORIGINALS: &[u8] = b"o/";
 pub(super) const METADATA: &[u8] = b"i/";
 /// The first key after all metadata.
 pub(super) const AFTER_METADATA: &[u8] = b"i0";
@@ -58,8 +62,12 @@ pub(super) fn record_key(id: &str) -> IVec {
     join(&[RECORDS, id.as_bytes()])
 }
 
-pub(super) fn original_key(id: &str) -> IVec {
-    join(&[ORIGINALS, id.as_bytes()])
+pub(super) fn text_key(seq: Seq) -> IVec {
+    join(&[TEXTS, &seq.0.to_be_bytes()])
+}
+
+pub(super) fn original_key(seq: Seq) -> IVec {
+    join(&[ORIGINALS, &seq.0.to_be_bytes()])
 }
 
 pub(super) fn metadata_key(id: &str) -> IVec {

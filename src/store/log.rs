@@ -1,8 +1,8 @@
 //! `Log`: the changes in order. Appending to it, reading it (the latest changes from memory, older ones
 //! from the tree), and retention.
 //!
-//! It knows of records only that a creation's description may be left to one; who reads says how to read
-//! that. Another log, such as a replicated one, has to offer the same.
+//! It knows of records only that a creation is listed in the history once its record is no longer as it was
+//! created; who reads says whether it is. Another log, such as a replicated one, has to offer the same.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use super::{
     layout,
     recent::{Loaded, Recent, RecentChange},
     tree::{Tree, read, reading, write},
-    value::{Body, Entry},
+    value::{self, Body, Entry, StoredRecord},
 };
 use crate::{
     Error, Result,
@@ -45,9 +45,8 @@ pub struct Changes {
     pub truncated: bool,
 }
 
-/// The description of a creation that the log leaves to the record of that id, as long as that has this seq.
+/// The creations that the history doesn't list yet.
 pub(super) trait Creations {
-    fn created_text(&self, seq: Seq, id: &str) -> Result<Option<String>>;
     /// The seq of a record that is as it was created.
     fn creation(&self, id: &str) -> Result<Option<Seq>>;
 }
@@ -102,7 +101,7 @@ impl Log {
     }
 
     /// See [`super::Store::changes`].
-    pub fn changes(&self, since: Seq, limit: usize, creations: &impl Creations) -> Result<Changes> {
+    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
         let last = self.last();
         let mut part = Changes { changes: Vec::new(), last, oldest: self.oldest(), truncated: false };
         part.truncated = since > last || since.next() < part.oldest;
@@ -120,13 +119,13 @@ impl Log {
             bytes += entry.len();
             entries >= limit || bytes >= PART_BYTES
         })?;
-        // Again, with the descriptions that are in the records.
+        // Again, with the descriptions that lie apart.
         let mut bytes = 0;
         for (key, value) in pairs.into_iter().take(limit) {
             let seq = layout::seq_of_key(&key)?;
             let expected = Seq(since.0 + 1 + part.changes.len() as u64);
             // Trimmed while it was being read.
-            let Some(change) = self.change(seq, &value, creations)?.filter(|_| seq == expected) else {
+            let Some(change) = self.change(seq, &value)?.filter(|_| seq == expected) else {
                 part.oldest = self.oldest();
                 part.truncated = true;
                 part.changes.clear();
@@ -174,35 +173,26 @@ impl Log {
         let mut changes = Vec::with_capacity(seqs.len());
         for seq in seqs {
             if let Some(entry) = self.tree.get(&layout::log_key(seq))? {
-                changes.extend(self.change(seq, &entry, creations)?);
+                changes.extend(self.change(seq, &entry)?);
             }
         }
         Ok(changes)
     }
 
     /// The change of a log entry; none if it was trimmed meanwhile.
-    fn change(&self, seq: Seq, entry: &[u8], creations: &impl Creations) -> Result<Option<Change>> {
+    fn change(&self, seq: Seq, entry: &[u8]) -> Result<Option<Change>> {
         let mut entry = Entry::decode(entry)?;
-        if entry.body == Body::InRecord {
-            match self.created_text(seq, &entry.id, creations)? {
-                Some(text) => entry.body = Body::Text(text),
-                None => return Ok(None),
-            }
+        if entry.body == Body::Apart {
+            let Some(text) = self.tree.get(&layout::text_key(seq))? else { return Ok(None) };
+            entry.body = Body::Text(value::text(&text)?.to_owned());
         }
         Ok(Some(entry.into_change(self.epoch, seq)))
     }
 
-    /// The TD of a creation whose entry left it to the record.
-    fn created_text(&self, seq: Seq, id: &str, creations: &impl Creations) -> Result<Option<String>> {
-        if let Some(text) = creations.created_text(seq, id)? {
-            return Ok(Some(text));
-        }
-        // The write that changed the record has moved the text into the entry, in the same batch.
-        let Some(bytes) = self.tree.get(&layout::log_key(seq))? else { return Ok(None) };
-        match Entry::decode(&bytes)?.body {
-            Body::Text(text) => Ok(Some(text)),
-            Body::None | Body::InRecord => Err(layout::corrupt()),
-        }
+    /// Whether the record of that id has that seq.
+    fn is_current(&self, seq: Seq, id: &str) -> Result<bool> {
+        let record = self.tree.get(&layout::record_key(id))?;
+        Ok(record.map(|bytes| StoredRecord::decode(&bytes).map(|record| record.seq)).transpose()? == Some(seq))
     }
 
     /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile. It
@@ -218,6 +208,9 @@ impl Log {
             let (seq, entry) = (layout::seq_of_key(&key)?, Entry::decode(&value)?);
             if seq > beyond_count && entry.at >= too_old {
                 break;
+            }
+            if entry.body == Body::Apart && !self.is_current(seq, &entry.id)? {
+                batch.remove(layout::text_key(seq));
             }
             batch.remove(layout::history_key(&entry.id, seq));
             batch.remove(key);

@@ -224,7 +224,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Store`]
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
-        self.view.log.changes(since, limit, &*self.view)
+        self.view.log.changes(since, limit)
     }
 
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.

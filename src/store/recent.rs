@@ -110,7 +110,7 @@ impl Entry {
     pub fn into_change(self, epoch: Epoch, seq: Seq) -> Change {
         let text = match self.body {
             Body::Text(text) => raw(text, seq),
-            Body::None | Body::InRecord => None,
+            Body::None | Body::Apart => None,
         };
         let (td, patch) = if self.kind == ChangeKind::Updated { (None, text) } else { (text, None) };
         Change {

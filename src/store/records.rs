@@ -35,10 +35,28 @@ pub struct Record {
 }
 
 impl Record {
-    fn new(id: &str, stored: &StoredRecord<'_>, expiry: Expiry) -> Record {
-        Record {
+    /// Most have no expiry, and the time costs as much as a good part of the reading.
+    fn is_due(&self) -> bool {
+        self.expiry.expires.is_some() && self.expiry.is_due(Timestamp::now())
+    }
+}
+
+/// A record without its text.
+struct Header {
+    id: String,
+    has_original: bool,
+    seq: Seq,
+    created: Timestamp,
+    modified: Timestamp,
+    expiry: Expiry,
+    format: Option<String>,
+}
+
+impl Header {
+    fn new(id: &str, stored: &StoredRecord<'_>, expiry: Expiry) -> Header {
+        Header {
             id: id.to_owned(),
-            text: stored.text.to_owned(),
+            has_original: stored.has_original,
             seq: stored.seq,
             created: stored.created,
             modified: stored.modified,
@@ -47,9 +65,9 @@ impl Record {
         }
     }
 
-    /// Most have no expiry, and the time costs as much as a good part of the reading.
-    fn is_due(&self) -> bool {
-        self.expiry.expires.is_some() && self.expiry.is_due(Timestamp::now())
+    fn with_text(self, text: String) -> Record {
+        let Header { id, seq, created, modified, expiry, format, .. } = self;
+        Record { id, text, seq, created, modified, expiry, format }
     }
 }
 
@@ -62,36 +80,54 @@ impl View {
 
     /// See [`super::Store::find_unpurged`].
     pub fn find_unpurged(&self, id: &str) -> Result<Option<Record>> {
+        self.find_with(id, |header| Ok(self.text(header.seq)?.map(|text| header.with_text(text))))
+    }
+
+    /// See [`super::Store::original`].
+    pub fn original(&self, id: &str) -> Result<Option<Original>> {
+        let found = self.find_with(id, |header| {
+            if !header.has_original || header.expiry.is_due(Timestamp::now()) {
+                return Ok(Some(None));
+            }
+            let original = self.tree.get(&layout::original_key(header.seq))?;
+            original.map(|bytes| value::decode_original(&bytes).map(Some)).transpose()
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// What `read` makes of the record of that id. What lies under its seq can be gone when it is read, but only
+    /// if the record has changed meanwhile: then again.
+    fn find_with<T>(&self, id: &str, read: impl Fn(Header) -> Result<Option<T>>) -> Result<Option<T>> {
         let key = layout::record_key(id);
         loop {
             let generation = self.tree.generation();
             let Some(bytes) = self.tree.get(&key)? else { return Ok(None) };
             let stored = StoredRecord::decode(&bytes)?;
-            if !stored.has_expiry {
-                return Ok(Some(Record::new(id, &stored, Expiry::default())));
-            }
-            let expiry = self.expiries.of(id)?;
-            // Else the expiry may be that of another record than the text.
-            if generation == self.tree.generation() {
-                return Ok(Some(Record::new(id, &stored, expiry)));
+            let expiry = if stored.has_expiry { self.expiries.of(id)? } else { Expiry::default() };
+            let found = read(Header::new(id, &stored, expiry))?;
+            let is_unchanged = generation == self.tree.generation();
+            // Of another generation, the expiry may be that of another record than the text.
+            match found {
+                Some(found) if is_unchanged || !stored.has_expiry => return Ok(Some(found)),
+                None if is_unchanged => return Err(layout::corrupt()),
+                _ => {}
             }
         }
     }
 
-    /// See [`super::Store::original`].
-    pub fn original(&self, id: &str) -> Result<Option<Original>> {
-        if self.find(id)?.is_none() {
-            return Ok(None);
-        }
-        self.tree.get(&layout::original_key(id))?.map(|bytes| value::decode_original(&bytes)).transpose()
+    fn text(&self, seq: Seq) -> Result<Option<String>> {
+        let text = self.tree.get(&layout::text_key(seq))?;
+        text.map(|bytes| value::text(&bytes).map(str::to_owned)).transpose()
     }
 
     /// See [`super::Store::metadata`].
     pub fn metadata(&self, id: &str) -> Result<Option<Vec<u8>>> {
-        if self.find(id)?.is_none() {
-            return Ok(None);
-        }
-        Ok(self.tree.get(&layout::metadata_key(id))?.map(|metadata| metadata.to_vec()))
+        let found = self.find_with(id, |header| {
+            let is_live = !header.expiry.is_due(Timestamp::now());
+            let metadata = if is_live { self.tree.get(&layout::metadata_key(id))? } else { None };
+            Ok(Some(metadata.map(|metadata| metadata.to_vec())))
+        })?;
+        Ok(found.flatten())
     }
 
     /// See [`super::Store::all_metadata`].
@@ -102,19 +138,19 @@ impl View {
     }
 }
 
-/// Iterates over records, a small chunk in memory at a time.
+/// Iterates over records: the headers of a chunk in memory, one text at a time.
 pub struct Records {
     view: Arc<View>,
     /// Where the next chunk starts; none after the last.
     next: Option<IVec>,
-    chunk: VecDeque<Record>,
+    /// Whether a header is of one state of the tree is known as well.
+    chunk: VecDeque<(Header, bool)>,
     /// Whether records that have expired are among them.
     unpurged: bool,
 }
 
 impl Records {
     const CHUNK_RECORDS: usize = 64;
-    const CHUNK_BYTES: usize = 256 * 1024;
 
     pub(super) fn new(view: Arc<View>, start: Option<&str>, unpurged: bool) -> Records {
         let next = layout::record_key(start.unwrap_or_default());
@@ -122,12 +158,11 @@ impl Records {
     }
 
     fn read_chunk(&mut self, start: &[u8]) -> Result<()> {
+        let mut records = 0;
         let generation = self.view.tree.generation();
-        let (mut records, mut bytes) = (0, 0);
-        let (pairs, stopped_at) = self.view.tree.scan(start, layout::AFTER_RECORDS, |value| {
+        let (pairs, stopped_at) = self.view.tree.scan(start, layout::AFTER_RECORDS, |_| {
             records += 1;
-            bytes += value.len();
-            records >= Self::CHUNK_RECORDS || bytes >= Self::CHUNK_BYTES
+            records >= Self::CHUNK_RECORDS
         })?;
         self.next = stopped_at.map(|last| layout::key_after(&last));
         for (key, value) in pairs {
@@ -135,15 +170,21 @@ impl Records {
             let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
             let stored = StoredRecord::decode(&value)?;
             let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { Expiry::default() };
-            let record = if stored.has_expiry && generation != self.view.tree.generation() {
-                // The expiry may be that of another record than the text.
-                self.view.find_unpurged(id)?
-            } else {
-                Some(Record::new(id, &stored, expiry))
-            };
-            self.chunk.extend(record.filter(|record| self.unpurged || !record.is_due()));
+            // Of another generation, the expiry may be that of another record.
+            let is_sure = !stored.has_expiry || generation == self.view.tree.generation();
+            self.chunk.push_back((Header::new(id, &stored, expiry), is_sure));
         }
         Ok(())
+    }
+
+    /// The record, if it is still there.
+    fn read(&self, (header, is_sure): (Header, bool)) -> Result<Option<Record>> {
+        let text = if is_sure { self.view.text(header.seq)? } else { None };
+        let record = match text {
+            Some(text) => Some(header.with_text(text)),
+            None => self.view.find_unpurged(&header.id)?,
+        };
+        Ok(record.filter(|record| self.unpurged || !record.is_due()))
     }
 }
 
@@ -151,13 +192,18 @@ impl Iterator for Records {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Result<Record>> {
-        while self.chunk.is_empty() {
+        loop {
+            if let Some(header) = self.chunk.pop_front() {
+                match self.read(header) {
+                    Ok(None) => {}
+                    read => return read.transpose(),
+                }
+                continue;
+            }
             let start = self.next.take()?;
             if let Err(error) = self.read_chunk(&start) {
-                self.next = None;
                 return Some(Err(error));
             }
         }
-        self.chunk.pop_front().map(Ok)
     }
 }

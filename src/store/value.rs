@@ -35,12 +35,12 @@ impl State {
     }
 }
 
-/// A record as it lies in the tree.
+/// A record as it lies in the tree; its text is apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredRecord<'a> {
     pub has_expiry: bool,
     pub has_original: bool,
-    /// Whether its last change is its creation, whose TD the log leaves to the record.
+    /// Whether its last change is its creation, which the history doesn't list yet.
     pub is_creation: bool,
     pub seq: Seq,
     pub created: Timestamp,
@@ -48,7 +48,6 @@ pub(super) struct StoredRecord<'a> {
     pub format: Option<&'a str>,
     /// [`block_of`] its capability keys.
     pub capabilities: &'a [u8],
-    pub text: &'a str,
 }
 
 impl<'a> StoredRecord<'a> {
@@ -64,7 +63,6 @@ impl<'a> StoredRecord<'a> {
             modified: Timestamp(reader.i64()?),
             format: reader.optional_string()?,
             capabilities: reader.block()?,
-            text: reader.rest_as_str()?,
         })
     }
 
@@ -73,14 +71,7 @@ impl<'a> StoredRecord<'a> {
     }
 
     pub fn encode(&self) -> IVec {
-        let mut bytes = Vec::with_capacity(64 + self.capabilities.len() + self.text.len());
-        self.put_header(&mut bytes);
-        put_bytes(&mut bytes, self.capabilities);
-        bytes.extend_from_slice(self.text.as_bytes());
-        IVec::from(bytes)
-    }
-
-    fn put_header(&self, bytes: &mut Vec<u8>) {
+        let mut bytes = Vec::with_capacity(64 + self.capabilities.len());
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         bytes.push(
             flag(self.has_expiry, HAS_EXPIRY)
@@ -90,7 +81,9 @@ impl<'a> StoredRecord<'a> {
         bytes.extend_from_slice(&self.seq.0.to_be_bytes());
         bytes.extend_from_slice(&self.created.0.to_be_bytes());
         bytes.extend_from_slice(&self.modified.0.to_be_bytes());
-        put_bytes(bytes, self.format.unwrap_or_default().as_bytes());
+        put_bytes(&mut bytes, self.format.unwrap_or_default().as_bytes());
+        put_bytes(&mut bytes, self.capabilities);
+        IVec::from(bytes)
     }
 }
 
@@ -101,6 +94,11 @@ pub(super) fn block_of(strings: &[String]) -> Vec<u8> {
         put_bytes(&mut block, string.as_bytes());
     }
     block
+}
+
+/// The text that lies under a seq.
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| corrupt())
 }
 
 pub(super) fn encode_expiry(expiry: &Expiry) -> IVec {
@@ -163,26 +161,18 @@ pub(super) enum Body {
     None,
     /// The TD of a creation, or the merge patch of an update.
     Text(String),
-    /// The TD of a creation is the text of the record, which has this entry's seq.
-    InRecord,
+    /// The TD of a creation lies under its seq.
+    Apart,
 }
 
 impl Entry {
-    /// The entry as it is.
+    /// The entry; the TD of a creation is stored apart from it.
     pub fn encode(&self) -> IVec {
-        match &self.body {
-            Body::None => self.encode_with(0, ""),
-            Body::Text(text) => self.encode_with(1, text),
-            Body::InRecord => self.encode_without_text(),
-        }
-    }
-
-    /// The entry with its text left to the record.
-    pub fn encode_without_text(&self) -> IVec {
-        self.encode_with(2, "")
-    }
-
-    fn encode_with(&self, body: u8, text: &str) -> IVec {
+        let (body, text) = match (&self.body, self.kind) {
+            (Body::None, _) => (0, ""),
+            (Body::Text(text), ChangeKind::Updated | ChangeKind::Deleted) => (1, text.as_str()),
+            (Body::Text(_), ChangeKind::Created) | (Body::Apart, _) => (2, ""),
+        };
         let kind = match (self.kind, self.reason) {
             (ChangeKind::Created, _) => 0,
             (ChangeKind::Updated, _) => 1,
@@ -222,8 +212,8 @@ impl Entry {
             after: strings_of(reader.block()?)?,
             body: match body {
                 0 => Body::None,
-                1 => Body::Text(reader.rest_as_str()?.to_owned()),
-                2 => Body::InRecord,
+                1 => Body::Text(text(reader.0)?.to_owned()),
+                2 => Body::Apart,
                 _ => return Err(corrupt()),
             },
         })
@@ -270,10 +260,6 @@ impl<'a> Reader<'a> {
     fn optional_string(&mut self) -> Result<Option<&'a str>> {
         self.string().map(|string| (!string.is_empty()).then_some(string))
     }
-
-    fn rest_as_str(&self) -> Result<&'a str> {
-        std::str::from_utf8(self.0).map_err(|_| corrupt())
-    }
 }
 
 fn strings_of(block: &[u8]) -> Result<Vec<String>> {
@@ -316,8 +302,7 @@ mod tests {
     #[test]
     fn entries_are_read_as_they_were_written() -> Result<()> {
         for entry in [
-            entry(ChangeKind::Created, Body::InRecord),
-            entry(ChangeKind::Created, Body::Text("{}".into())),
+            entry(ChangeKind::Created, Body::Apart),
             entry(ChangeKind::Updated, Body::Text("{\"ä\":null}".into())),
             deleted(DeletionReason::Removed),
             deleted(DeletionReason::Expired),
@@ -341,7 +326,6 @@ mod tests {
                 modified: Timestamp(7),
                 format: (flags & 2 != 0).then_some("a2a"),
                 capabilities: &capabilities,
-                text: "{\"ä\":1}",
             };
             let encoded = record.encode();
             assert_eq!(StoredRecord::decode(&encoded)?, record);

@@ -69,12 +69,6 @@ impl View {
 }
 
 impl Creations for View {
-    fn created_text(&self, seq: Seq, id: &str) -> Result<Option<String>> {
-        let Some(bytes) = self.tree.get(&layout::record_key(id))? else { return Ok(None) };
-        let record = StoredRecord::decode(&bytes)?;
-        Ok((record.seq == seq).then(|| record.text.to_owned()))
-    }
-
     fn creation(&self, id: &str) -> Result<Option<Seq>> {
         let Some(bytes) = self.tree.get(&layout::record_key(id))? else { return Ok(None) };
         let record = StoredRecord::decode(&bytes)?;

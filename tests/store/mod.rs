@@ -1,5 +1,10 @@
 //! The store's promises: what a write does, what readers see, what a crash can't take.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use agentdex::{
     change::{DeletionReason, Precondition, Seq, Timestamp},
     store::{Expiry, Operation, Options, Outcome, Store, Ticket, Write},
@@ -36,6 +41,21 @@ impl TestStore {
     fn reopen(&mut self) {
         self.store = None;
         self.store = Some(Store::open(self.directory.path(), self.options.clone()).expect("it opens again"));
+    }
+
+    /// Closes the store and opens the tree that it is stored in.
+    fn open_raw(&mut self) -> sled::Db {
+        self.store = None;
+        let config = sled::Config::new().path(self.directory.path().join("store")).segment_size(2 * 1024 * 1024);
+        // sled's own threads hold the lock a moment longer than the store.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            match config.open() {
+                Ok(tree) => return tree,
+                Err(error) => assert!(Instant::now() < deadline, "sled doesn't open it: {error}"),
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn put(&self, id: &str, text: &str) -> Outcome {

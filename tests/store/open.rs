@@ -1,6 +1,6 @@
 //! Opening a directory: one process, one format.
 
-use agentdex::Error;
+use agentdex::{Error, store::Original};
 
 use super::*;
 
@@ -54,26 +54,44 @@ fn lock_that_is_let_go_in_time_is_waited_for() {
 fn unknown_format_version_is_refused() {
     let mut store = TestStore::open();
     store.put("urn:a", "{}");
-    store.store = None;
-    let config = sled::Config::new().path(store.directory.path().join("store"));
-    let config = config.segment_size(2 * 1024 * 1024);
-    // sled's own threads hold the lock a moment longer than the store.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    let tree = loop {
-        match config.open() {
-            Ok(tree) => break tree,
-            Err(error) => assert!(std::time::Instant::now() < deadline, "sled doesn't open it: {error}"),
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    };
+    let tree = store.open_raw();
     tree.insert("m/format", &99_u32.to_be_bytes()).expect("sled writes");
     drop(tree);
     match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
         Err(error @ Error::UnsupportedStoreFormat { .. }) => {
-            assert!(error.to_string().contains("the store format 99, but this version reads format 2"), "{error}");
+            assert!(error.to_string().contains("the store format 99, but this version reads format 3"), "{error}");
         }
         other => panic!("expected UnsupportedStoreFormat, got {other:?}"),
     }
+}
+
+#[test]
+fn text_goes_when_neither_its_record_nor_the_log_needs_it() {
+    let mut store = TestStore::with(Options { retained_changes: 2, ..Options::default() });
+    for text in ["{}", r#"{"a":1}"#, r#"{"a":2}"#] {
+        store.put("urn:updated", text);
+        store.put("urn:removed", text);
+        let original = Original { format: "a2a".into(), media_type: String::new(), bytes: text.into() };
+        let Operation::Put { text, capabilities, expiry, patch, .. } = put(text) else { unreachable!() };
+        let put = Operation::Put { text, capabilities, expiry, patch, original: Some(original) };
+        store.write(write("urn:imported", Precondition::Any, put)).expect("it is written");
+    }
+    store.put("urn:created", "{}");
+    store
+        .write(write("urn:removed", Precondition::Any, Operation::Remove(DeletionReason::Removed)))
+        .expect("it is there");
+    let under = |tree: &sled::Db, prefix: &str| {
+        let keys = tree.scan_prefix(prefix).keys().map(|key| key.expect("sled reads").to_vec());
+        keys.map(|key| key.last().copied().expect("a seq")).collect::<Vec<_>>()
+    };
+    let tree = store.open_raw();
+    // Those of the creations are in the log, the others are current.
+    assert_eq!((under(&tree, "t/"), under(&tree, "o/")), (vec![1, 2, 3, 7, 9, 10], vec![9]));
+    drop(tree);
+    store.reopen();
+    store.trim_log(Timestamp::now()).expect("trimming succeeds");
+    let tree = store.open_raw();
+    assert_eq!((under(&tree, "t/"), under(&tree, "l/")), (vec![7, 9, 10], vec![10, 11]));
 }
 
 #[test]
