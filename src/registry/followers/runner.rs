@@ -22,9 +22,11 @@ use crate::{
 const CHANGES_AT_ONCE: usize = 512;
 /// How often it looks for changes.
 const TICK: Duration = Duration::from_millis(50);
-/// A commit comes at the latest so long after the first change that it has...
+/// A commit comes at the latest so long after the first change that it has,
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
-/// ...or with this number of changes.
+/// or, while there is a backlog and nobody waits for less, so long: fewer and larger commits are less work,
+const COMMIT_AFTER_WHEN_BEHIND: Duration = Duration::from_secs(10);
+/// or with this number of changes.
 const CHANGES_IN_A_COMMIT: usize = 50_000;
 /// How often a commit is made to survive a crash of the system.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
@@ -189,13 +191,14 @@ impl Runner {
             progress.uncommitted = Some((since, count + read.changes.len()));
         }
         let is_awaited = target.is_some_and(|target| target <= progress.applied);
-        if progress.is_due() || is_awaited {
+        let is_behind = progress.applied < read.last;
+        if progress.is_due(is_behind) || is_awaited {
             let is_sync_due = progress.synced.elapsed() >= SYNC_EVERY;
             self.commit(progress, if is_sync_due { Durability::SystemLater } else { Durability::Process })?;
         } else if !progress.is_synced && progress.synced.elapsed() >= SYNC_EVERY && progress.uncommitted.is_none() {
             self.commit(progress, Durability::SystemLater)?;
         }
-        Ok(progress.applied < read.last)
+        Ok(is_behind)
     }
 
     fn commit(&mut self, progress: &mut Progress, durability: Durability) -> Result<()> {
@@ -242,8 +245,9 @@ impl Progress {
         }
     }
 
-    fn is_due(&self) -> bool {
-        self.uncommitted.is_some_and(|(since, count)| since.elapsed() >= COMMIT_AFTER || count >= CHANGES_IN_A_COMMIT)
+    fn is_due(&self, is_behind: bool) -> bool {
+        let after = if is_behind { COMMIT_AFTER_WHEN_BEHIND } else { COMMIT_AFTER };
+        self.uncommitted.is_some_and(|(since, count)| since.elapsed() >= after || count >= CHANGES_IN_A_COMMIT)
     }
 }
 
@@ -454,6 +458,17 @@ mod tests {
         }
         let reason = stage.puppet.status().reason().unwrap();
         assert!(reason.contains("the disk is full"), "{reason}");
+    }
+
+    #[test]
+    fn commits_are_rarer_while_there_is_a_backlog() {
+        let mut progress = Progress::at(Position { epoch: crate::change::Epoch(7), seq: Seq(1) });
+        assert!(!progress.is_due(false), "nothing to commit");
+        let ago = |time| Instant::now().checked_sub(time).unwrap();
+        progress.uncommitted = Some((ago(COMMIT_AFTER), 1));
+        assert_eq!((progress.is_due(false), progress.is_due(true)), (true, false));
+        progress.uncommitted = Some((Instant::now(), CHANGES_IN_A_COMMIT));
+        assert!(progress.is_due(true));
     }
 
     #[test]
