@@ -40,6 +40,7 @@ fn main() -> Outcome {
     println!("rate: {:.0}/s (goal 8,000/s)", things as f64 / took.as_secs_f64());
     println!("CPU time of the server: {:.0} µs a description", server.cpu_microseconds()? / things as f64);
     println!("search index behind at the end: {behind:.1?} (goal 2 s)");
+    println!("written to disk: {} MB, the index included", server.written()? / 1_000_000);
     let rates: Vec<String> = tenths.iter().map(|rate| format!("{rate:.0}")).collect();
     println!("rate of each tenth: {}", rates.join(" "));
     let (first, last) = (tenths[0], tenths[tenths.len() - 1]);
@@ -109,6 +110,13 @@ impl Running {
             }
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// The bytes that were written to the disk.
+    fn written(&self) -> Outcome<u64> {
+        let counted = fs::read_to_string(format!("/proc/{}/io", self.process.id()))?;
+        let written = counted.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+        Ok(written.ok_or("no write_bytes")?.parse()?)
     }
 
     /// The time that all threads have run.

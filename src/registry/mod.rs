@@ -5,6 +5,7 @@
 //! was converted from other formats, and what answers searches in [`searches`].
 
 mod clock;
+mod expiry;
 mod followers;
 mod import;
 mod own_members;

@@ -1,12 +1,11 @@
 //! Taking descriptions in: admission, expiry, preconditions, and the merge-patch loop.
 
-use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Registry, own_members};
+use super::{Registry, expiry::forgets_expiry, own_members};
 use crate::{
     Error, Result,
-    change::{DeletionReason, Precondition, Seq, Timestamp},
+    change::{DeletionReason, Precondition, Seq},
     store::{self, Expiry, Operation, Outcome, Record},
     td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
 };
@@ -303,43 +302,6 @@ impl Registry {
         Ok(prepared)
     }
 
-    /// When a Thing expires that asks for `request` and had `before`.
-    fn expiry(&self, request: RegistrationRequest, before: Option<Expiry>) -> (Expiry, Option<Violation>) {
-        let options = self.options();
-        let now = Timestamp::now();
-        let asked = match (request.ttl, request.expires) {
-            (Some(ttl), _) => Expiry { ttl: Some(ttl), expires: None },
-            (None, Some(expires)) => Expiry { ttl: None, expires: Some(expires) },
-            (None, None) => before.unwrap_or(Expiry { ttl: options.default_ttl, expires: None }),
-        };
-        let Some(ttl) = asked.ttl else { return self.cap_expires(asked, now) };
-        let granted = self.granted_ttl(ttl);
-        let expires = Some(now.plus_seconds(granted));
-        (Expiry { ttl: Some(granted), expires }, ttl_out_of_range(ttl, granted))
-    }
-
-    /// The time to live in seconds that is given to who asks for this one.
-    pub(super) fn granted_ttl(&self, asked: u64) -> u64 {
-        let options = self.options();
-        asked.max(options.min_ttl.unwrap_or(0)).min(options.max_ttl.unwrap_or(u64::MAX))
-    }
-
-    /// An absolute expiry, or none, under the longest time to live.
-    fn cap_expires(&self, asked: Expiry, now: Timestamp) -> (Expiry, Option<Violation>) {
-        let Some(latest) = self.options().max_ttl.map(|max_ttl| now.plus_seconds(max_ttl)) else {
-            return (asked, None);
-        };
-        if asked.expires.is_some_and(|expires| expires <= latest) {
-            return (asked, None);
-        }
-        let warning = asked.expires.map(|expires| Violation {
-            pointer: "/registration/expires".into(),
-            rule: "ttl-out-of-range".into(),
-            message: format!("{expires} is later than this registry allows; {latest} is used"),
-        });
-        (Expiry { ttl: None, expires: Some(latest) }, warning)
-    }
-
     async fn patch_thing(
         &self,
         id: &str,
@@ -458,23 +420,10 @@ fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
     outcomes.iter().filter_map(effect).collect()
 }
 
-/// The warning where another time to live is given than was asked for.
-pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
-    let message = format!("a ttl of {asked} s is outside what this registry allows; {granted} s is used");
-    (granted != asked).then(|| Violation::new("/registration/ttl", "ttl-out-of-range", message))
-}
-
 /// The warning where a description that was imported by URL is no longer what its source says.
 pub(super) fn tracking_stopped(was_tracked: bool, effect: Effect) -> Option<Violation> {
     let message = "the description was changed by hand: the URL that it was imported from is no longer tracked";
     (was_tracked && effect == Effect::Updated).then(|| Violation::new("", "tracking-stopped", message))
-}
-
-/// Whether a merge patch takes the time to live or the expiry away: a null is a removal (RFC 7396).
-fn forgets_expiry(patch: &Document) -> bool {
-    let registration = patch.value().get("registration");
-    let is_null = |name| registration.and_then(|registration| registration.get(name)).is_some_and(Value::is_null);
-    registration.is_some_and(Value::is_null) || is_null("ttl") || is_null("expires")
 }
 
 fn new_id() -> String {

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Result, Timestamp,
     fetch::{candidates, is_same_url, shown},
-    registry::{Import, Imported, Registry, write::ttl_out_of_range},
+    registry::{Import, Imported, Registry, expiry::ttl_out_of_range},
     signature::{TrustedKeys, Verification, verify},
     store::Expiry,
     td::{self, Document, Violation},
