@@ -59,6 +59,16 @@ pub enum Error {
         /// All that is wrong with it.
         report: Report,
     },
+    /// A document that was fetched is in another format than the one that was asked for.
+    #[error("the document is {noun} (format {found}): {source}")]
+    OtherFormat {
+        /// The name of the format that it is in.
+        found: &'static str,
+        /// What such a document is, such as `an A2A agent card`.
+        noun: &'static str,
+        /// Why it is refused in the format that was asked for.
+        source: Box<Error>,
+    },
     /// Nobody said which format a document is in, and it doesn't tell by itself.
     #[error("the format of the document is unclear: {message}")]
     UnclearFormat {

@@ -91,6 +91,25 @@ pub(super) fn other_format(json: &[u8], expected: Format) -> Option<String> {
     Some(format!("the document is {}: POST it to {endpoint}", found.descriptor().noun))
 }
 
+/// The problem of what was to be fetched from this URL; where that is in another format than expected, it names the
+/// endpoint that takes it.
+pub(super) fn explain_fetched(error: Error, url: &str) -> Problem {
+    let found = match &error {
+        Error::OtherFormat { found, noun, .. } => Some((*found, *noun)),
+        _ => None,
+    };
+    let problem = Problem::of_fetched(error, url);
+    let Some((found, noun)) = found else { return problem };
+    let import = IMPORTS.iter().find(|import| import.format.name() == found);
+    let what_to_do = match import {
+        Some(ImportPath { import: Import { tracking: Some(_), .. }, path, .. }) => format!("POST its URL to {path}"),
+        Some(import) => format!("POST the document itself to {}", import.path),
+        None => "POST the document itself to /things".to_owned(),
+    };
+    let detail = format!("what is at the URL is {noun}: {what_to_do}; {problem}");
+    problem.with_detail(detail)
+}
+
 fn reference(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})
 }

@@ -17,7 +17,7 @@ use super::{
     blocking::blocking,
     context::Context,
     documents::{self, Documents},
-    formats::{COMMON_PARAMETERS, ImportPath, explain},
+    formats::{COMMON_PARAMETERS, ImportPath, explain, explain_fetched},
     parameters::Parameters,
     problem::Problem,
     thing::WARNINGS,
@@ -178,7 +178,7 @@ async fn register(context: &Context, import: Import) -> Result<Imported, Problem
 async fn track(context: &Context, url: &str, track: TrackRequest) -> Result<Imported, Problem> {
     let registry = context.registry.clone();
     let tracking = context.network.run(async move { registry.track(track).await });
-    tracking.await.map_err(|error| Problem::of_fetched(error, url))
+    tracking.await.map_err(|error| explain_fetched(error, url))
 }
 
 /// The response to an import; `path` is that of the format.

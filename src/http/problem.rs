@@ -164,6 +164,10 @@ impl ResponseError for Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
+        let error = match error {
+            Error::OtherFormat { source, .. } => *source,
+            error => error,
+        };
         let (status, code) = classify(&error);
         let detail = match status {
             StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
@@ -191,7 +195,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::DocumentTooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large"),
         Error::LimitExceeded { .. } => (S::BAD_REQUEST, "limit-exceeded"),
         Error::Invalid(_) => (S::BAD_REQUEST, "invalid-thing-description"),
-        Error::InvalidSource { .. } => (S::BAD_REQUEST, "invalid-document"),
+        Error::InvalidSource { .. } | Error::OtherFormat { .. } => (S::BAD_REQUEST, "invalid-document"),
         Error::UnclearFormat { .. } => (S::BAD_REQUEST, "unclear-format"),
         Error::NotExpressible { .. } => (S::CONFLICT, "not-expressible"),
         Error::InvalidPatch { .. } => (S::BAD_REQUEST, "invalid-merge-patch"),

@@ -86,7 +86,20 @@ fn file_is_fetched_from_its_agent_and_tracked() {
     assert_eq!(problem["parameter"], "base");
     page.serve(&json!({"name": "card", "url": "https://a.example", "skills": []}));
     let problem = import(&registry, "", url("/c.json")).problem(422, "invalid-document");
-    assert!(problem["detail"].as_str().unwrap().contains("looks like an A2A agent card"), "{problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.starts_with("what is at the URL is an A2A agent card: POST its URL to /import/a2a; "), "{problem}");
+    assert!(detail.contains("looks like an A2A agent card"), "{problem}");
+    for (other, what_to_do) in [
+        (
+            json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": "t"}),
+            "POST the document itself to /things; ",
+        ),
+        (json!({"component_type": "Agent", "name": "a"}), "POST the document itself to /import/agent-spec; "),
+    ] {
+        page.serve(&other);
+        let problem = import(&registry, "", url("/c.json")).problem(422, "invalid-document");
+        assert!(problem["detail"].as_str().unwrap().contains(what_to_do), "{problem}");
+    }
 }
 
 #[test]

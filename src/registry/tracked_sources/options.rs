@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
     Error, Result,
-    convert::{Conversion, Format, ImportOptions, Input},
+    convert::{Conversion, Format, ImportOptions, Input, detect},
     fetch::{Fetcher, shown},
     signature::TrustedKeys,
 };
@@ -77,11 +77,26 @@ impl fmt::Debug for Tracking {
 fn convert(fetched: &FetchedDocument<'_>) -> Result<Conversion> {
     match fetched.format.import().filter(|import| import.tracking.is_some()) {
         Some(import) => {
-            import.to_things(&Input::json(fetched.document), &ImportOptions::of_fetched(fetched.id, fetched.base))
+            let options = ImportOptions::of_fetched(fetched.id, fetched.base);
+            import.to_things(&Input::json(fetched.document), &options).map_err(|error| name_format(error, fetched))
         }
         None => {
             let reason = format!("{} documents can be imported, but not tracked by URL", fetched.format);
             Err(Error::FetchRefused { url: shown(fetched.url), reason })
         }
+    }
+}
+
+/// The error of a document that is refused; where it is in another format, with the name of that.
+fn name_format(error: Error, fetched: &FetchedDocument<'_>) -> Error {
+    let detected = || detect(str::from_utf8(fetched.document).ok()?).ok().filter(|found| *found != fetched.format);
+    match error {
+        Error::InvalidSource { .. } => match detected() {
+            Some(found) => {
+                Error::OtherFormat { found: found.name(), noun: found.descriptor().noun, source: Box::new(error) }
+            }
+            None => error,
+        },
+        error => error,
     }
 }

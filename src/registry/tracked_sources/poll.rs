@@ -244,7 +244,10 @@ pub(super) fn well_known(format: Format) -> &'static [&'static str] {
 pub(super) fn may_be_elsewhere(error: &Error) -> bool {
     match error {
         Error::FetchFailed { status, .. } => status.is_some_and(|status| status < 500),
-        Error::InvalidSource { .. } | Error::MalformedJson { .. } | Error::UnclearFormat { .. } => true,
+        Error::InvalidSource { .. }
+        | Error::OtherFormat { .. }
+        | Error::MalformedJson { .. }
+        | Error::UnclearFormat { .. } => true,
         _ => false,
     }
 }
