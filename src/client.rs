@@ -15,7 +15,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, header};
 use serde::Deserialize;
 
-use crate::change::{Change, Epoch, Seq};
+use crate::{
+    change::{Change, Epoch, Seq},
+    td::Violation,
+};
 
 pub use self::{
     error::{Error, Problem, ValidationError},
@@ -237,12 +240,20 @@ impl RegistryClient {
         }
     }
 
-    /// Removes a Thing.
+    /// Removes a Thing, and with it those of parts of its document, which a warning names.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`].
-    pub async fn remove(&self, id: &str) -> Result<()> {
-        self.send(self.request(Method::DELETE, &thing_path(id), &[])).await.map(drop)
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn remove(&self, id: &str) -> Result<Vec<Violation>> {
+        #[derive(Default, Deserialize)]
+        struct Removed {
+            warnings: Vec<Violation>,
+        }
+        let request = self.request(Method::DELETE, &thing_path(id), &[]);
+        let answer = text(self.send(request.header("prefer", "return=representation")).await?).await?;
+        // A registry that tells nothing answers nothing.
+        let removed = if answer.is_empty() { Removed::default() } else { read(&answer, "what was removed")? };
+        Ok(removed.warnings)
     }
 
     /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:

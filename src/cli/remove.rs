@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::remote::Remote;
+use super::{output::visible, remote::Remote};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -17,7 +17,8 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.remote.for_each(&arguments.ids, async |client, id| {
-        client.remove(id).await?;
-        Ok(format!("removed {id}"))
+        let warnings = client.remove(id).await?;
+        let warnings = warnings.iter().map(|warning| format!("\n  warning: {}", visible(&warning.message)));
+        Ok(format!("removed {id}{}", warnings.collect::<String>()))
     })
 }

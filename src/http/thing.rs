@@ -182,8 +182,8 @@ pub(super) async fn patch(
         ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
     ),
     responses(
-        (status = 204, description = "Removed"),
-        (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
+        (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
+        (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
@@ -225,6 +225,8 @@ pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Re
     blocking(move || registry.write_blocking(write)).await
 }
 
+const PREFERENCE_APPLIED: (&str, &str) = ("preference-applied", "return=representation");
+
 /// The response to a write.
 pub(super) fn answer(
     context: &Context,
@@ -236,6 +238,7 @@ pub(super) fn answer(
     if dry_run {
         return Ok(HttpResponse::Ok().insert_header(warnings).json(foreseen(written)));
     }
+    let prefers_representation = || body::prefers(request, "return=representation");
     let etag = (ETAG, format!("\"{}\"", written.seq));
     match written.effect {
         Effect::Created => {
@@ -247,13 +250,18 @@ pub(super) fn answer(
             response.insert_header(headers.0).insert_header(headers.1).insert_header(headers.2);
             Ok(response.json(answer))
         }
+        Effect::Removed if prefers_representation() => {
+            let mut done = foreseen(written);
+            done["dryRun"] = false.into();
+            Ok(HttpResponse::Ok().insert_header(warnings).insert_header(PREFERENCE_APPLIED).json(done))
+        }
         Effect::Removed => Ok(HttpResponse::NoContent().insert_header(warnings).finish()),
         Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
-            if body::prefers(request, "return=representation")
+            if prefers_representation()
                 && let Some(thing) = context.registry.find_by_id(&written.id)?
             {
                 let mut response = HttpResponse::Ok();
-                response.insert_header(warnings).insert_header(("preference-applied", "return=representation"));
+                response.insert_header(warnings).insert_header(PREFERENCE_APPLIED);
                 return Ok(representation(request, &mut response, tag(&thing), &thing));
             }
             Ok(HttpResponse::NoContent().insert_header(warnings).insert_header(etag).finish())

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{followers::Followers, thread::spawn};
+use super::{followers::Followers, parts, thread::spawn};
 use crate::{
     Result,
     change::{Precondition, Timestamp},
@@ -67,14 +67,22 @@ impl Drop for Clock {
     }
 }
 
-/// Purges what is due, at most [`PURGE_AT_ONCE`], and returns how many.
+/// Purges what is due, at most [`PURGE_AT_ONCE`], with the parts of documents whose Things these are, and returns how
+/// many.
 fn purge(store: &Store) -> Result<usize> {
     if store.closed_to_writes().is_some() {
         return Ok(0);
     }
     let due = store.expired(Timestamp::now(), PURGE_AT_ONCE)?;
-    let purge = |id| Write { id, precondition: Precondition::Any, operation: Operation::Purge, actor: None };
-    let tickets: Vec<_> = due.into_iter().map(|id| store.submit(vec![purge(id)])).collect();
+    let purge = |id: String| {
+        let parts = match store.find_unpurged(&id)? {
+            Some(expired) => parts::removals(store, &id, &expired.text, |_| false)?,
+            None => Vec::new(),
+        };
+        let purge = Write { id, precondition: Precondition::Any, operation: Operation::Purge, actor: None };
+        Ok(store.submit([vec![purge], parts].concat()))
+    };
+    let tickets: Vec<_> = due.into_iter().map(purge).collect::<Result<_>>()?;
     let purged = tickets.len();
     tickets.into_iter().try_for_each(|ticket| ticket.wait().map(drop))?;
     Ok(purged)

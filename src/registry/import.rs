@@ -3,14 +3,14 @@
 use std::{collections::HashSet, sync::atomic::Ordering};
 
 use super::{
-    Registry, own_members,
+    Registry, own_members, parts,
     write::{Effect, Prepared, Written, tracking_stopped},
 };
 #[cfg(feature = "signature")]
 use crate::signature::Verification;
 use crate::{
     Error, Result,
-    change::{DeletionReason, Precondition},
+    change::Precondition,
     convert::{Conversion, ConvertedThing, Format},
     store::{self, Expiry, Operation, Original},
     td::{self, Admission, Document, Identity, Report, Violation},
@@ -193,30 +193,13 @@ impl Registry {
         Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
     }
 
-    /// Removes the Things of parts that the document had when it was last imported, and has no more: what its Thing
-    /// links to, directly or by others of its parts. What was registered in another way since is no part of it.
+    /// Removes the Things of parts that the document had when it was last imported, and has no more.
     fn surplus_parts(&self, things: &[ConvertedThing]) -> Result<Vec<store::Write>> {
         let Some(first) = things.first() else { return Ok(Vec::new()) };
         let owner = td::normalize_id(&first.id)?;
         let Some(before) = self.0.store.find(&owner)? else { return Ok(Vec::new()) };
         let ids = things.iter().map(|thing| td::normalize_id(&thing.id)).collect::<Result<HashSet<_>>>()?;
-        let (mut surplus, mut known) = (Vec::new(), HashSet::new());
-        let mut linked = own_members::linked_things(&before.text);
-        while let Some(id) = linked.pop() {
-            if !known.insert(id.clone()) {
-                continue;
-            }
-            let Some(part) = self.0.store.find(&id)?.filter(|part| own_members::is_part_of(&part.text, &owner)) else {
-                continue;
-            };
-            linked.extend(own_members::linked_things(&part.text));
-            if !ids.contains(id.as_str()) {
-                let operation = Operation::Remove(DeletionReason::SourceGone);
-                surplus.push(store::Write { id, precondition: Precondition::Seq(part.seq), operation, actor: None });
-            }
-        }
-        surplus.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok(surplus)
+        parts::removals(&self.0.store, &owner, &before.text, |id| ids.contains(id))
     }
 
     /// Adds the result of the check of the card to the first Thing, which is that of the card.

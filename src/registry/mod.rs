@@ -9,6 +9,7 @@ mod expiry;
 mod followers;
 mod import;
 mod own_members;
+mod parts;
 mod searches;
 mod structure;
 mod thing;

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Registry, expiry::forgets_expiry, own_members};
+use super::{Registry, expiry::forgets_expiry, own_members, parts};
 use crate::{
     Error, Result,
     change::{DeletionReason, Precondition, Seq},
@@ -62,7 +62,7 @@ impl Write {
         Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
     }
 
-    /// Removes a Thing.
+    /// Removes a Thing, and with it those of parts of its document (`agentdex:partOf`), which a warning names.
     pub fn remove(id: impl Into<String>) -> Write {
         Write::from(Verb::Remove { id: id.into() })
     }
@@ -145,7 +145,10 @@ impl Registry {
                 let commit = Commit { dry_run, may_block };
                 return self.patch_thing(&id, &patch, precondition, commit, actor).await;
             }
-            Verb::Remove { id } => prepare_removal(&id)?,
+            Verb::Remove { id } => {
+                let commit = Commit { dry_run, may_block };
+                return self.remove_thing(&id, precondition, commit, actor).await;
+            }
             Verb::Create { json } => {
                 self.prepare(Document::parse(&json)?, Identity::Assigned(&new_id()), Precondition::Absent)?
             }
@@ -173,8 +176,8 @@ impl Registry {
             (_, expected) => expected.unwrap_or(unconditional),
         };
         let was_tracked = self.is_tracked(&id)?;
-        let (effect, seq) =
-            self.commit(write, Commit { dry_run, may_block }).await.map_err(|error| match (error, precondition) {
+        let (effect, seq) = self.commit(vec![write], Commit { dry_run, may_block }).await.map_err(|error| {
+            match (error, precondition) {
                 (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
                     Error::AlreadyExists { id }
                 }
@@ -183,7 +186,8 @@ impl Registry {
                 }
                 (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
                 (error, _) => error,
-            })?;
+            }
+        })?;
         #[cfg(feature = "fetch")]
         if was_tracked {
             self.reschedule(&id).await;
@@ -328,7 +332,7 @@ impl Registry {
             let Prepared { mut write, mut warnings, .. } = prepared;
             write.actor = actor.clone();
             let was_tracked = self.is_tracked(&id)?;
-            match self.commit(write, commit).await {
+            match self.commit(vec![write], commit).await {
                 Ok((effect, seq)) => {
                     #[cfg(feature = "fetch")]
                     if was_tracked {
@@ -342,6 +346,53 @@ impl Registry {
             }
         }
         Err(Error::Contended { id: id.into(), attempts: PATCH_ATTEMPTS })
+    }
+
+    /// Removes a Thing, and in the same batch the Things of parts of its document.
+    async fn remove_thing(
+        &self,
+        id: &str,
+        precondition: Option<Precondition>,
+        commit: Commit,
+        actor: Option<String>,
+    ) -> Result<Written> {
+        let id = td::normalize_id(id)?.into_owned();
+        let was_tracked = self.is_tracked(&id)?;
+        for _ in 0..PATCH_ATTEMPTS {
+            let record = self.0.store.find(&id)?;
+            let parts = record.as_ref().map(|record| parts::removals(&self.0.store, &id, &record.text, |_| false));
+            let parts = parts.transpose()?.unwrap_or_default();
+            let mut expected = precondition.unwrap_or(Precondition::Present);
+            if let (Some(record), false) = (&record, parts.is_empty()) {
+                // Another description may have other parts.
+                check(&id, expected, Some(record.seq))?;
+                expected = Precondition::Seq(record.seq);
+            }
+            let warnings: Vec<Violation> = parts::removed_with_owner(&parts).into_iter().collect();
+            let operation = Operation::Remove(DeletionReason::Removed);
+            let removal = store::Write { id: id.clone(), precondition: expected, operation, actor: None };
+            let has_parts = !parts.is_empty();
+            let mut writes = [vec![removal], parts].concat();
+            writes.iter_mut().for_each(|write| write.actor = actor.clone());
+            match self.commit(writes, commit).await {
+                Ok((effect, seq)) => {
+                    #[cfg(feature = "fetch")]
+                    if was_tracked {
+                        self.reschedule(&id).await;
+                    }
+                    if let (Some(parts), false) = (warnings.first(), commit.dry_run) {
+                        tracing::info!(id, "{}", parts.message);
+                    }
+                    return Ok(Written { id, effect, seq, warnings });
+                }
+                Err(Error::PreconditionFailed { .. }) if has_parts => {}
+                Err(Error::PreconditionFailed { id, .. }) if precondition.is_none() => {
+                    return Err(Error::NotFound { id });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Contended { id, attempts: PATCH_ATTEMPTS })
     }
 
     pub(super) fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
@@ -358,14 +409,16 @@ impl Registry {
         Ok(self.prepare_put(admission, before, unchanged))
     }
 
-    async fn commit(&self, write: store::Write, commit: Commit) -> Result<(Effect, Seq)> {
-        if commit.dry_run {
-            return self.foresee(&write);
-        }
-        let id = write.id.clone();
-        let ticket = self.0.store.submit(vec![write]);
-        let outcomes = if commit.may_block { ticket.wait()? } else { ticket.await? };
-        effects(&outcomes).first().copied().ok_or(Error::NotFound { id })
+    /// Writes all of it or nothing; what became of the first.
+    async fn commit(&self, writes: Vec<store::Write>, commit: Commit) -> Result<(Effect, Seq)> {
+        let id = writes.first().map_or_else(String::new, |first| first.id.clone());
+        let effects = if commit.dry_run {
+            writes.iter().map(|write| self.foresee(write)).collect::<Result<_>>()?
+        } else {
+            let ticket = self.0.store.submit(writes);
+            effects(&if commit.may_block { ticket.wait()? } else { ticket.await? })
+        };
+        effects.first().copied().ok_or(Error::NotFound { id })
     }
 
     /// Writes all of it or nothing; one effect a write, in their order.
@@ -428,17 +481,6 @@ pub(super) fn tracking_stopped(was_tracked: bool, effect: Effect) -> Option<Viol
 
 fn new_id() -> String {
     format!("urn:uuid:{}", Uuid::new_v4())
-}
-
-fn prepare_removal(id: &str) -> Result<Prepared> {
-    let id = td::normalize_id(id)?.into_owned();
-    let write = store::Write {
-        id,
-        precondition: Precondition::Present,
-        operation: Operation::Remove(DeletionReason::Removed),
-        actor: None,
-    };
-    Ok(Prepared { write, warnings: Vec::new(), has_own_members: false })
 }
 
 /// Whether a precondition holds of a record whose last change is `found`.

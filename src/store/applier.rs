@@ -90,7 +90,12 @@ impl<'a> Applier<'a> {
         let (state, changes, moved) = (self.state, self.changes.len(), self.moved.len());
         self.moment = command.moment;
         self.overlay.begin();
-        let outcomes: Result<Vec<Outcome>> = command.writes.into_iter().map(|write| self.write(write)).collect();
+        let mut is_due = true;
+        let write = |write| match is_due {
+            true => self.write(write).inspect(|outcome| is_due = *outcome != Outcome::NotDue),
+            false => Ok(Outcome::NotDue),
+        };
+        let outcomes: Result<Vec<Outcome>> = command.writes.into_iter().map(write).collect();
         if outcomes.is_err() {
             self.overlay.take_back();
             self.state = state;

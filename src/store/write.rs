@@ -102,6 +102,6 @@ pub enum Outcome {
     OriginalUpdated(Seq),
     /// The record is gone.
     Removed(Seq),
-    /// A purge found nothing due.
+    /// A purge found nothing due, so that what comes after it in the same command isn't written either.
     NotDue,
 }

@@ -6,7 +6,7 @@ use agentdex::convert::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, TestRegistry, agent as thing};
+use crate::support::{Answer, Call, TestRegistry, agent as thing, eventually};
 
 /// A small agent that the language and its SDK accept.
 fn agent(id: &str, name: &str) -> Value {
@@ -247,9 +247,8 @@ fn nested_agents_come_with_the_document_or_not_at_all() {
     for id in ids {
         registry.get(&format!("/things/{id}")).expect(200);
     }
-    for id in &ids[..2] {
-        registry.delete(&format!("/things/{id}")).expect(204);
-    }
+    registry.delete(&format!("/things/{}", ids[0])).expect(204);
+    import(&registry, "", agent("second", "Second")).expect(201);
     let before = changes(&registry);
     let problem = import(&registry, "?nested=true&if_exists=refuse", swarm()).problem(409, "already-exists");
     assert_eq!(problem["id"], ids[2]);
@@ -280,6 +279,67 @@ fn parts_that_a_later_version_lacks_are_removed_with_it() {
     assert_eq!(deleted.unwrap()["reason"], "source-gone");
     registry.get(&path("first")).expect(200);
     assert_eq!(import(&registry, "", swarm()).expect(200).json()["removed"], json!([]));
+}
+
+#[test]
+fn parts_go_with_the_thing_of_their_document() {
+    let registry = TestRegistry::start();
+    let path = |id: &str| format!("/things/urn:agentspec:local:{id}");
+    import(&registry, "?nested=true", swarm()).expect(201);
+    // What is registered in another way since belongs to nobody.
+    import(&registry, "", agent("first", "First")).expect(200);
+    let before = changes(&registry);
+    let foreseen = registry.delete(&format!("{}?dry_run=true", path("swarm"))).expect(200).json();
+    assert_eq!((&foreseen["dryRun"], &foreseen["effect"]), (&json!(true), &json!("removed")));
+    assert_eq!(changes(&registry), before);
+    let message = "the Things of parts of its document are removed with it: urn:agentspec:local:second";
+    let parts_removed = json!([{"pointer": "", "rule": "parts-removed", "message": message}]);
+    assert_eq!(foreseen["warnings"], parts_removed);
+    let call = registry.call("DELETE", &path("swarm")).header("prefer", "return=representation");
+    let removed = call.send().expect(200);
+    assert_eq!(removed.header("agentdex-warnings"), "1");
+    assert_eq!((&removed.json()["dryRun"], &removed.json()["warnings"]), (&json!(false), &parts_removed));
+    registry.get(&path("second")).problem(404, "not-found");
+    registry.get(&path("first")).expect(200);
+    let reasons = |registry: &TestRegistry| -> Vec<(Value, Value)> {
+        let changes = registry.get("/changes?since=0").expect(200).json();
+        let deleted = changes["changes"].as_array().unwrap().iter().filter(|change| change["kind"] == "thing_deleted");
+        deleted.map(|change| (change["id"].clone(), change["reason"].clone())).collect()
+    };
+    let (swarm_id, second_id) = (json!("urn:agentspec:local:swarm"), json!("urn:agentspec:local:second"));
+    let expected = [(swarm_id, json!("removed")), (second_id, json!("source-gone"))];
+    assert_eq!(reasons(&registry), expected);
+    registry.delete(&path("first")).expect(204);
+}
+
+#[test]
+fn removal_under_a_condition_that_fails_removes_no_part() {
+    let registry = TestRegistry::start();
+    import(&registry, "?nested=true", swarm()).expect(201);
+    let before = changes(&registry);
+    let call = registry.call("DELETE", "/things/urn:agentspec:local:swarm").header("if-match", "\"77\"");
+    call.send().problem(412, "precondition-failed");
+    assert_eq!(changes(&registry), before);
+    registry.get("/things/urn:agentspec:local:second").expect(200);
+}
+
+#[test]
+fn parts_expire_with_the_thing_of_their_document() {
+    let registry = TestRegistry::start();
+    let path = |id: &str| format!("/things/urn:agentspec:local:{id}");
+    import(&registry, "?nested=true", swarm()).expect(201);
+    registry
+        .call("PATCH", &path("swarm"))
+        .body("application/merge-patch+json", r#"{"registration": {"ttl": 1}}"#)
+        .send();
+    eventually("the parts are gone", || registry.get(&path("second")).status == 404);
+    let changes = registry.get("/changes?since=0").expect(200).json();
+    let of = |id: &str| {
+        let id = format!("urn:agentspec:local:{id}");
+        let mut all = changes["changes"].as_array().unwrap().iter();
+        all.find(|change| change["kind"] == "thing_deleted" && change["id"] == json!(id)).unwrap()["reason"].clone()
+    };
+    assert_eq!(["swarm", "first", "second"].map(of), ["expired", "source-gone", "source-gone"]);
 }
 
 #[test]

@@ -60,6 +60,18 @@ fn many_that_expire_at_once_are_found_in_steps() {
 }
 
 #[test]
+fn purge_that_is_not_due_ends_its_command() {
+    let store = TestStore::open();
+    store.write(write("urn:owner", Precondition::Any, put("{}"))).expect("it succeeds");
+    store.write(write("urn:part", Precondition::Any, put("{}"))).expect("it succeeds");
+    let purge = write("urn:owner", Precondition::Any, Operation::Purge);
+    let removal = write("urn:part", Precondition::Present, Operation::Remove(DeletionReason::SourceGone));
+    let outcomes = store.submit(vec![purge, removal]).wait().expect("it succeeds");
+    assert_eq!(outcomes, [Outcome::NotDue, Outcome::NotDue]);
+    assert!(store.find("urn:part").expect("reading succeeds").is_some());
+}
+
+#[test]
 fn expired_record_counts_as_absent() {
     let store = TestStore::open();
     let expired = || write("urn:a", Precondition::Any, put_expiring("{}", past(None)));
