@@ -131,6 +131,22 @@ def build():
         print(json.dumps({"capability": capability, "document": document}))
 
 
+def in_yaml():
+    """All of them, and one with texts that YAML might take for something else."""
+    texts = ["yes", "null", "0x1F", "- a", "a: b", "# x", "|", "line\none\n", "  indented", "tab\tin", "'q'", '"q"', "ü☃🙂", "~", "2024-01-01", "!tag", "&a", "*a", "%x", "@x", "`x`", "trailing ", "=", "<<", ".inf", "12:30:45", "\u2028x", "\u0085x", "a\x7fb"]
+    odd = Agent(name="Odd: texts", system_prompt="\n".join(texts) + "\n\n", llm_config=llm(), metadata={text: text for text in texts})
+    for component in [*(component for _, component in all_of_them()), odd]:
+        print(json.dumps({"document": AgentSpecSerializer().to_yaml(component)}))
+
+
+def compare_yaml():
+    for line in sys.stdin:
+        pair = json.loads(line)
+        sent, exported = (AgentSpecDeserializer().from_yaml(pair[name]) for name in ("sent", "exported"))
+        if sent != exported:
+            print(f"{sent.name} differs")
+
+
 def linear():
     nodes = [LlmNode(name=name, llm_config=llm(), prompt_template=text) for name, text in [("ask", "Say {{city}}"), ("answer", "Answer {{generated_text}}")]]
     print(AgentSpecSerializer().to_json(FlowBuilder.build_linear_flow(nodes)))
@@ -144,4 +160,4 @@ def compare():
             print(f"{sent.name} differs")
 
 
-{"build": build, "linear": linear, "compare": compare}[sys.argv[1]]()
+{"build": build, "linear": linear, "compare": compare, "build_yaml": in_yaml, "compare_yaml": compare_yaml}[sys.argv[1]]()

@@ -31,6 +31,27 @@ fn configurations_of_the_sdk_are_found_and_come_back_equal() {
 }
 
 #[test]
+fn yaml_that_is_exported_is_loaded_by_the_sdk() {
+    let program = include_str!("sdk.py");
+    let Some(built) = run_agent_spec(program, "build_yaml", "") else { return };
+    let registry = TestRegistry::start();
+    let mut pairs = String::new();
+    for line in built.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let document = row["document"].as_str().unwrap();
+        let import = registry.call("POST", "/import/agent-spec?publish_prompts=true&profile=sdk");
+        let imported = import.body("application/yaml", document.to_owned()).send().expect(201).json();
+        let exported =
+            registry.get(&format!("/things/{}/agent-spec", imported["ids"][0].as_str().unwrap())).expect(200);
+        assert!(exported.header("content-type").contains("yaml"), "{}", exported.header("content-type"));
+        pairs.push_str(&json!({"sent": document, "exported": exported.text()}).to_string());
+        pairs.push('\n');
+    }
+    assert_eq!(pairs.lines().count(), 21);
+    assert_eq!(run_agent_spec(program, "compare_yaml", &pairs).as_deref(), Some(""));
+}
+
+#[test]
 fn linear_flow_of_the_sdk_is_refused_by_the_text_alone_with_the_way_out() {
     let Some(flow) = run_agent_spec(include_str!("sdk.py"), "linear", "") else { return };
     let document: Value = serde_json::from_str(&flow).unwrap();
