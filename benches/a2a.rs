@@ -1,6 +1,6 @@
 //! How fast agent cards of 2 KB are read, checked and mapped to Things in process: on one core and on
-//! all, up to the description, and up to the description that is admitted to a registry; and how fast
-//! the Python SDK of A2A parses the same cards.
+//! all, up to the description, and up to the description that is admitted to a registry; how fast
+//! the Python SDK of A2A parses the same cards; and what the most costly export takes.
 //!
 //! `cargo bench --bench a2a`. The comparison needs a `python3` that has `a2a-sdk` (another one is named
 //! by `AGENTDEX_PYTHON`). On Linux the rate in a second of processor time is told too, which depends
@@ -15,15 +15,17 @@ use std::{
 };
 
 use agentdex::{
-    convert::a2a::{Card, Generation, Options},
+    convert::a2a::{Card, Generation, Options, from_thing},
     td::{self, Identity, Strictness},
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 const ROUNDS: usize = 9;
 const ROUND: Duration = Duration::from_millis(400);
 /// What is promised on two cores, in cards a second.
 const PROMISED: f64 = 20_000.0;
+/// What is promised of the processor time of an export that would cost most.
+const PROMISED_EXPORT: Duration = Duration::from_millis(50);
 
 /// What the other side runs: it parses all cards for some seconds and prints the rate.
 const PYTHON: &str = r#"
@@ -76,6 +78,59 @@ fn main() {
         Some(rate) => println!("{:<40} {rate:>24.0}", "Python a2a-sdk: loads, parse_agent_card"),
         None => println!("\nskipped: the comparison, since no python3 with a2a-sdk was found"),
     }
+    println!();
+    for (name, thing) in [("the same for all", costly_thing(false)), ("of their own", costly_thing(true))] {
+        let bytes = thing.to_string().len() / 1000;
+        let name = format!("export of {bytes} KB, 12,000 forms × 64 × 100 schemes, {name}");
+        match costs(&thing) {
+            Some(costs) => println!("{name:<80} {}", costs_of(&costs)),
+            None => println!("{name:<80} unknown: the system doesn't tell"),
+        }
+    }
+}
+
+/// A Thing with as many forms as fit, each of which requires one of 64 combinations of 100 schemes.
+fn costly_thing(is_each_different: bool) -> Value {
+    let mut definitions: Map<String, Value> =
+        (0..100).map(|n| (format!("k{n}"), json!({"scheme": "apikey", "name": format!("K{n}")}))).collect();
+    let all: Vec<Value> = definitions.keys().map(|name| name.as_str().into()).collect();
+    for n in 0..64 {
+        let mut names = all.clone();
+        names.rotate_left(n);
+        definitions.insert(format!("all{n}"), json!({"scheme": "combo", "allOf": names}));
+    }
+    let any: Vec<String> = (0..64).map(|n| format!("all{n}")).collect();
+    definitions.insert("any".to_owned(), json!({"scheme": "combo", "oneOf": any}));
+    let security = |n: usize| match is_each_different {
+        true => json!(["any", format!("k{}", n % 100), format!("all{}", n % 64)]),
+        false => "any".into(),
+    };
+    let form = |n: usize| json!({"href": "/", "subprotocol": "a2a", "security": security(n / 12)});
+    let action = |n: usize| (format!("a{n}"), json!({"forms": (0..12).map(|m| form(12 * n + m)).collect::<Vec<_>>()}));
+    json!({
+        "title": "x", "base": "https://x.example", "securityDefinitions": definitions, "security": "any",
+        "actions": (0..1000).map(action).collect::<Map<_, _>>(),
+    })
+}
+
+/// The processor time of exports in both generations, in ascending order; most are refused, which costs as much.
+fn costs(thing: &Value) -> Option<Vec<Duration>> {
+    let mut costs = Vec::new();
+    for generation in [Generation::V0, Generation::V1].into_iter().cycle().take(2 * ROUNDS) {
+        let start = processor_time()?;
+        let _ = black_box(from_thing(thing, generation));
+        costs.push(processor_time()? - start);
+    }
+    costs.sort();
+    Some(costs)
+}
+
+fn costs_of(costs: &[Duration]) -> String {
+    let milliseconds = |cost: Duration| cost.as_secs_f64() * 1000.0;
+    let (Some(lowest), Some(highest)) = (costs.first(), costs.last()) else { return "unknown".to_owned() };
+    let share = highest.as_secs_f64() / PROMISED_EXPORT.as_secs_f64();
+    let [lowest, median, highest] = [*lowest, costs[costs.len() / 2], *highest].map(milliseconds);
+    format!("{median:.1} ms ({lowest:.1}–{highest:.1}), {share:.2} × the bound of {PROMISED_EXPORT:?}")
 }
 
 fn card(text: &str) -> Card {
