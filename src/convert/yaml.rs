@@ -3,7 +3,8 @@
 //! Read is what has a JSON form: one document, names that are text (a plain `1` is the text `1`),
 //! anchors, aliases and merge keys, the tags of the core schema. Booleans are `true` and `false` alone,
 //! so that `no` and `on` stay text; numbers with leading zeros stay text, since YAML 1.1 and 1.2
-//! disagree about what they are. Repeated names are refused.
+//! disagree about what they are; `1e3` is a number as in YAML 1.2, though readers of 1.1 take it for text. Repeated
+//! names are refused.
 
 use serde_saphyr::{Error as YamlError, ExternalMessageSource, budget::BudgetBreach, granit_parser::ErrorKind};
 

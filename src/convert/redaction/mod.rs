@@ -25,17 +25,17 @@ mod table;
 
 use std::ops::Range;
 
-use self::{
-    names::is_secret_word,
-    node::Kind,
-    text::{REDACTED, credentials, replaced},
-};
 pub(in crate::convert) use self::{
     names::{Secrecy, secrecy_of},
     node::Node,
     rule::Rule,
     text::without_credentials,
     words::is_template,
+};
+use self::{
+    names::{is_named_secret, is_secret_word},
+    node::Kind,
+    text::{REDACTED, credentials, replaced},
 };
 use super::keywords::TYPES;
 use crate::td::{Violation, push_string, push_token};
@@ -199,7 +199,7 @@ impl<M: Marks> Redactor<'_, M> {
     fn value(&mut self, place: &Place<'_, '_>, named: Named) {
         match &place.value.kind {
             Kind::Text(text) => match named {
-                Some(secrecy) if is_secret_word(text, secrecy) => self.hide(place, Rule::Name),
+                Some(secrecy) if is_secret_word(text, secrecy) || is_named_secret(text) => self.hide(place, Rule::Name),
                 _ => self.text(text, place.value.span.clone(), place),
             },
             Kind::Array(elements) => {
@@ -215,7 +215,10 @@ impl<M: Marks> Redactor<'_, M> {
             Kind::Object(_) if is_schema(place.value) => self.described(place),
             Kind::Object(members) => {
                 let list = members;
-                let called = || place.value.get("name").or_else(|| place.value.get("key"))?.text().and_then(secrecy_of);
+                let called = || {
+                    let name = ["name", "key", "htv:fieldName"].into_iter().find_map(|name| place.value.get(name));
+                    name?.text().and_then(secrecy_of)
+                };
                 let mut removed = Vec::new();
                 for (index, member) in list.iter().enumerate() {
                     let within = Place { outer: Some(place), name: Some(&member.name), index, value: &member.value };
@@ -235,7 +238,7 @@ impl<M: Marks> Redactor<'_, M> {
                         Mark::Described => self.described(&within),
                         _ => {
                             let named = match member.name.as_ref() {
-                                "value" | "default" => named.or_else(called),
+                                "value" | "default" | "htv:fieldValue" => named.or_else(called),
                                 name if may_be_secret(&member.value) => secrecy_of(name),
                                 _ => None,
                             };
@@ -351,7 +354,7 @@ fn is_schema(value: &Node<'_>) -> bool {
 /// Whether a name may make a secret of the value: most are too short, or prose.
 fn may_be_secret(value: &Node<'_>) -> bool {
     match &value.kind {
-        Kind::Text(text) => text.len() >= 8 && !text.contains(' '),
+        Kind::Text(text) => text.len() >= 8 && text.bytes().filter(|byte| *byte == b' ').take(2).count() < 2,
         Kind::Array(_) | Kind::Object(_) => true,
         Kind::Number(_) | Kind::Other(_) => false,
     }

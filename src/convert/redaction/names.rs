@@ -1,6 +1,6 @@
 //! Names that say that their value is a secret, by their last words: a `token_limit` is none.
 
-use super::words::{is_choice, is_location, is_mixed, is_number, is_placeholder};
+use super::words::{is_choice, is_location, is_mixed, is_number, is_placeholder, is_random};
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,10 +9,14 @@ pub(in crate::convert) enum Secrecy {
     Strong,
     /// The value may as well be something harmless: it has to look like a secret too.
     Weak,
+    /// The value is mostly something harmless: it has to look random.
+    Vague,
 }
 
 /// Last words of names that say it by themselves.
-const STRONG: [&str; 22] = [
+const STRONG: [&str; 24] = [
+    "passwort",
+    "kennwort",
     "password",
     "passwd",
     "passphrase",
@@ -89,6 +93,10 @@ const WEAK: [&str; 17] = [
     "dsn",
     "sas",
 ];
+/// Those of them that most other things are called too.
+const VAGUE: [&str; 3] = ["key", "keys", "session"];
+/// Last words that only say in what form a value is there.
+const FORMS: [&str; 4] = ["value", "base64", "b64", "plaintext"];
 /// Last words of names that may say it of a parameter: elsewhere signatures are there to be seen.
 const OF_PARAMETERS: [&str; 4] = ["sig", "signature", "sid", "hmac"];
 /// Before `key`, `token` and the like they say that it is none.
@@ -142,10 +150,10 @@ const HARMLESS: [&str; 46] = [
 ];
 
 /// How the last words end that say something: most names are done with by that.
-const ENDS: [&[u8; 3]; 30] = [
-    b"ord", b"swd", b"ase", b"ode", b"pwd", b"ret", b"ets", b"rds", b"key", b"eys", b"ken", b"ens", b"ing", b"ion",
-    b"uth", b"rer", b"kie", b"ies", b"jwt", b"pat", b"pin", b"ial", b"als", b"ass", b"dsn", b"sas", b"sig", b"ure",
-    b"sid", b"mac",
+const ENDS: [&[u8; 3]; 33] = [
+    b"ort", b"lue", b"ext", b"ord", b"swd", b"ase", b"ode", b"pwd", b"ret", b"ets", b"rds", b"key", b"eys", b"ken",
+    b"ens", b"ing", b"ion", b"uth", b"rer", b"kie", b"ies", b"jwt", b"pat", b"pin", b"ial", b"als", b"ass", b"dsn",
+    b"sas", b"sig", b"ure", b"sid", b"mac",
 ];
 
 /// Whether the last word of a name may be one that says something.
@@ -161,7 +169,7 @@ pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
     if !may_say_something(name) {
         return None;
     }
-    let (before, last) = last_words(name);
+    let (before, last) = last_words(without_form(name));
     let last = last.as_str();
     if STRONG.contains(&last)
         || ["password", "passwd", "passphrase", "apikey", "clientsecret"].iter().any(|end| last.ends_with(end))
@@ -174,7 +182,16 @@ pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
         return Some(Secrecy::Strong);
     }
     let is_weak = WEAK.contains(&last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
-    (is_weak && !HARMLESS.contains(&before.as_str())).then_some(Secrecy::Weak)
+    let secrecy = if VAGUE.contains(&last) { Secrecy::Vague } else { Secrecy::Weak };
+    (is_weak && !HARMLESS.contains(&before.as_str())).then_some(secrecy)
+}
+
+/// The name without a last word that only says in what form or version the value is there.
+fn without_form(name: &str) -> &str {
+    let Some((start, last)) = name.rsplit_once(['_', '-', '.', ' ']) else { return name };
+    let is_version =
+        last.strip_prefix(['v', 'V']).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    if is_version || FORMS.iter().any(|form| form.eq_ignore_ascii_case(last)) { start } else { name }
 }
 
 /// What the name of a parameter in a text says of its value.
@@ -226,10 +243,18 @@ pub(in crate::convert) fn is_secret_word(word: &str, secrecy: Secrecy) -> bool {
         return false;
     }
     let is_login = || word.split_once(':').is_some_and(|(user, password)| !user.is_empty() && password.len() >= 4);
-    secrecy == Secrecy::Strong
-        || is_mixed(word)
-        || is_login()
-        || word.len() >= 24 && !word.contains(['-', '_', '.', ':'])
+    let is_long = || word.len() >= 24 && !word.contains(['-', '_', '.', ':']);
+    match secrecy {
+        Secrecy::Strong => true,
+        Secrecy::Weak => is_mixed(word) || is_login() || is_long(),
+        Secrecy::Vague => is_random(word) || is_long(),
+    }
+}
+
+/// Whether a value under a name that says so is a secret behind the name of what it is, as in `ApiKey …`.
+pub(super) fn is_named_secret(text: &str) -> bool {
+    let named = text.trim().split_once(' ').filter(|(scheme, _)| secrecy_of(scheme).is_some());
+    named.is_some_and(|(_, secret)| is_random(secret) && is_secret_word(secret, Secrecy::Strong))
 }
 
 #[cfg(test)]

@@ -82,32 +82,35 @@ pub(super) const PROVIDERS: &[Provider] = &[
     ambiguous("tgp_v1_", Word, 16), // Together
     ambiguous("apify_api_", Alnum, 16), // Apify
     // Clouds.
-    sure("AKIA", Capitals, 16),            // AWS, IAM users
-    sure("ASIA", Capitals, 16),            // AWS, temporary
-    sure("ABIA", Capitals, 16),            // AWS, bearer
-    sure("ACCA", Capitals, 16),            // AWS, context
-    ambiguous("AIza", Word, 30),           // Google API keys
-    ambiguous("ya29.", Dotted, 16),        // Google OAuth access tokens
-    ambiguous("GOCSPX-", Word, 16),        // Google OAuth client secrets
-    ambiguous("1//0", Word, 20),           // Google OAuth refresh tokens
-    sure("LTAI", Alnum, 16),               // Alibaba Cloud
-    sure("AKID", Alnum, 28),               // Tencent Cloud
-    ambiguous("AQVN", Word, 30),           // Yandex Cloud
-    sure("dop_v1_", Hex, 32),              // DigitalOcean
-    sure("doo_v1_", Hex, 32),              // DigitalOcean, OAuth
-    sure("dor_v1_", Hex, 32),              // DigitalOcean, refresh
-    ambiguous("dapi", Hex, 32),            // Databricks
-    sure("FlyV1 fm", Base64, 16),          // Fly.io
-    ambiguous("fo1_", Word, 30),           // Fly.io, organisations
-    sure("HRKU-", Word, 20),               // Heroku
-    ambiguous("nfp_", Alnum, 30),          // Netlify
-    sure("sbp_", Hex, 32),                 // Supabase
-    sure("sb_secret_", Word, 16),          // Supabase
-    sure("pscale_tkn_", Dotted, 20),       // PlanetScale
-    sure("pscale_pw_", Dotted, 20),        // PlanetScale
-    sure("pscale_oauth_", Dotted, 20),     // PlanetScale
-    ambiguous("tk-us-", Word, 32),         // Scalingo
-    sure("ocid1.credential.", Dotted, 20), // Oracle Cloud
+    sure("AKIA", Capitals, 16),             // AWS, IAM users
+    sure("ASIA", Capitals, 16),             // AWS, temporary
+    sure("ABIA", Capitals, 16),             // AWS, bearer
+    sure("ACCA", Capitals, 16),             // AWS, context
+    ambiguous("AIza", Word, 30),            // Google API keys
+    ambiguous("ya29.", Dotted, 16),         // Google OAuth access tokens
+    ambiguous("GOCSPX-", Word, 16),         // Google OAuth client secrets
+    ambiguous("1//0", Word, 20),            // Google OAuth refresh tokens
+    sure("LTAI", Alnum, 16),                // Alibaba Cloud
+    sure("AKID", Alnum, 28),                // Tencent Cloud
+    ambiguous("AQVN", Word, 30),            // Yandex Cloud
+    sure("dop_v1_", Hex, 32),               // DigitalOcean
+    sure("doo_v1_", Hex, 32),               // DigitalOcean, OAuth
+    sure("dor_v1_", Hex, 32),               // DigitalOcean, refresh
+    ambiguous("dapi", Hex, 32),             // Databricks
+    sure("FlyV1 fm", Base64, 16),           // Fly.io
+    ambiguous("fo1_", Word, 30),            // Fly.io, organisations
+    sure("HRKU-", Word, 20),                // Heroku
+    ambiguous("nfp_", Alnum, 30),           // Netlify
+    sure("sbp_", Hex, 32),                  // Supabase
+    sure("sb_secret_", Word, 16),           // Supabase
+    sure("pscale_tkn_", Dotted, 20),        // PlanetScale
+    sure("pscale_pw_", Dotted, 20),         // PlanetScale
+    sure("pscale_oauth_", Dotted, 20),      // PlanetScale
+    ambiguous("tk-us-", Word, 32),          // Scalingo
+    sure("ocid1.credential.", Dotted, 20),  // Oracle Cloud
+    ambiguous("alchemy.com/v2/", Word, 24), // Alchemy, in the URL of a node
+    ambiguous("infura.io/v3/", Alnum, 24),  // Infura, in the URL of a node
+    ambiguous("sk.eyJ", Dotted, 40),        // Mapbox
     // Code, packages, continuous integration.
     ambiguous("ghp_", Alnum, 16),       // GitHub, personal
     ambiguous("gho_", Alnum, 16),       // GitHub, OAuth
@@ -171,6 +174,7 @@ pub(super) const PROVIDERS: &[Provider] = &[
     ambiguous("xapp-", Word, 16),                       // Slack, app level
     ambiguous("hooks.slack.com/services/", Base64, 20), // Slack, incoming webhooks
     ambiguous("discord.com/api/webhooks/", Base64, 40), // Discord, webhooks
+    ambiguous("APA91b", Word, 80),                      // Firebase Cloud Messaging, older
     ambiguous("SG.", Dotted, 32),                       // SendGrid
     ambiguous("key-", Hex, 32),                         // Mailgun
     ambiguous("xkeysib-", Word, 40),                    // Brevo

@@ -151,6 +151,7 @@ impl Finder<'_> {
         }
         match first {
             b'e' if rest.starts_with(b"eyJ") => self.web_token(position),
+            b'b' if rest.starts_with(b"bot") => self.bot_token(position + 3),
             b'B' | b'b' => self.scheme(position),
             b'0'..=b'9' => self.bot_token(position),
             b'M' | b'N' | b'O' => self.chat_token(position),
@@ -273,6 +274,10 @@ impl Finder<'_> {
 
     /// `name=value`, in a query, a connection string or the arguments of a command.
     fn assignment(&mut self, position: usize) {
+        // In a program or a settings file, where more than values are assigned.
+        if self.text[position + 1..].starts_with(' ') {
+            return self.header(position);
+        }
         let Some(secrecy) = self.name_before(position).and_then(secrecy_of_parameter) else { return };
         let start = position + 1;
         let start = start + usize::from(self.text[start..].starts_with(['"', '\'']));
@@ -283,11 +288,12 @@ impl Finder<'_> {
         }
     }
 
-    /// `name: value` in a header or in JSON: prose has colons too, so that the value has to look random.
+    /// `name: value` in a header or in JSON, also in a text of JSON, or `name = value`: prose has colons too, so that the
+    /// value has to look random.
     fn header(&mut self, position: usize) {
         let Some(secrecy) = self.name_before(position).and_then(secrecy_of_parameter) else { return };
         let rest = &self.text[position + 1..];
-        let start = self.text.len() - rest.trim_start_matches([' ', '"', '\'']).len();
+        let start = self.text.len() - rest.trim_start_matches([' ', '"', '\'', '\\']).len();
         let (value, end) = self.value_at(start);
         if is_secret_word(value, secrecy) && is_mixed(value) && (is_random(value) || secrecy == Secrecy::Strong) {
             self.hide(start..end, Rule::Parameter);
@@ -295,7 +301,7 @@ impl Finder<'_> {
     }
 
     fn name_before(&self, position: usize) -> Option<&str> {
-        let before = self.text[..position].trim_end_matches(['"', '\'', ' ']);
+        let before = self.text[..position].trim_end_matches(['"', '\'', ' ', '\\']);
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.%".contains(byte);
         // Longer ones are no names.
         let length = before.bytes().rev().take(100).take_while(is_name).count();
@@ -308,7 +314,7 @@ impl Finder<'_> {
             let ends = |character: char| character.is_whitespace() || "\"'`&;,<>#)]|".contains(character);
             let rest = &self.text[start..];
             let value = &rest[..rest.find(ends).unwrap_or(rest.len())];
-            self.end_of_value = start + value.trim_end_matches(['.', '!']).len();
+            self.end_of_value = start + value.trim_end_matches(['.', '!', '\\']).len();
         }
         let end = self.end_of_value.max(start);
         (&self.text[start..self.text.floor_char_boundary(end.min(start + TELLING))], end)

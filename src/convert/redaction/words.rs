@@ -197,7 +197,11 @@ pub(super) fn is_location(word: &str) -> bool {
     let is_host = word.contains('.')
         && word.split(['.', ':']).all(|part| !part.is_empty() && !is_mixed(part))
         && !word.contains(|character: char| !(character.is_ascii_alphanumeric() || ".-_:".contains(character)));
+    let is_contract = || {
+        word.strip_prefix("0x").is_some_and(|hex| hex.len() == 40 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
     lower.contains("://")
+        || is_contract()
         || SCHEMES.iter().any(|scheme| lower.starts_with(scheme))
         || FILES.iter().any(|file| lower.ends_with(file))
         || is_path
@@ -214,7 +218,7 @@ pub(super) fn is_number(word: &str) -> bool {
 
 /// Whether a word names one of a few ways to do something, such as `client_secret_basic`.
 pub(super) fn is_choice(word: &str) -> bool {
-    const WORDS: [&str; 75] = [
+    const WORDS: [&str; 88] = [
         "access",
         "account",
         "always",
@@ -290,6 +294,19 @@ pub(super) fn is_choice(word: &str) -> bool {
         "token",
         "user",
         "vault",
+        "pkce",
+        "oidc",
+        "saml",
+        "ldap",
+        "kerberos",
+        "ntlm",
+        "hmac",
+        "sha",
+        "rsa",
+        "sigv",
+        "scram",
+        "totp",
+        "webauthn",
     ];
     let lower = word.to_ascii_lowercase();
     let pieces = || lower.split(|character: char| !character.is_ascii_alphabetic());
