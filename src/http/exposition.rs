@@ -32,6 +32,8 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let read = move || Ok((registry.status(), process::resident_bytes(), process::open_descriptors()));
     let (status, memory, descriptors) = blocking(read).await?;
     let last = context.registry.last_seq().0;
+    head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
+    let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
     write_followers(&mut text, last, &status.followers);
@@ -48,6 +50,11 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
         if let Some(value) = value {
             gauge(&mut text, name, help, value);
         }
+    }
+    for metric in context.registry.metrics() {
+        let kind = if metric.is_counter() { "counter" } else { "gauge" };
+        head(&mut text, metric.name, kind, metric.help);
+        let _ = writeln!(text, "{} {}", metric.name, metric.value);
     }
     context.metrics.write(&mut text);
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))

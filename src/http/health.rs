@@ -16,7 +16,7 @@ use super::{blocking::blocking, context::Context, parameters::Parameters, proble
     tag = "about",
     summary = "Say whether the process is alive",
     responses(
-        (status = 200, description = "It is"),
+        (status = 200, description = "It is", body = super::schemas::Live),
         super::schemas::Refusals,
     )
 )]
@@ -32,7 +32,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
     tag = "about",
     summary = "Say whether search answers and writes are taken",
     responses(
-        (status = 200, description = "Both"), super::schemas::Refusals,
+        (status = 200, description = "Both", body = super::schemas::Ready), super::schemas::Refusals,
     )
 )]
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {

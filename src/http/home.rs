@@ -12,7 +12,7 @@ use super::{address::base_path, context::Context, parameters::Parameters, proble
     tag = "about",
     summary = "Say what this is, with links",
     responses(
-        (status = 200, description = "Name, version and links"), super::schemas::Refusals,
+        (status = 200, description = "Name, version and links", body = super::schemas::About), super::schemas::Refusals,
     )
 )]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {

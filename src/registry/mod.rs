@@ -8,6 +8,7 @@ mod clock;
 mod expiry;
 mod followers;
 mod import;
+mod measures;
 mod own_members;
 mod parts;
 mod searches;
@@ -33,10 +34,12 @@ use tokio::sync::watch;
 use self::{
     clock::Clock,
     followers::{Followers, Search, SearchFollower, Shared},
+    measures::Measures,
 };
 pub use self::{
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
+    measures::{Metric, MetricSource},
     searches::{Answer, Matching},
     thing::{Thing, Things},
     write::{Effect, Write, Written},
@@ -137,6 +140,7 @@ impl Builder {
             indexing,
             store,
             options: self.options,
+            measures: Measures::default(),
         }));
         #[cfg(feature = "fetch")]
         registry.start_polling()?;
@@ -185,6 +189,8 @@ struct Inner {
     indexing: Arc<Shared>,
     store: Store,
     options: Options,
+    /// What has numbers to show beside its own.
+    measures: Measures,
 }
 
 /// How the registry is.
@@ -391,6 +397,16 @@ impl Registry {
     /// Whether the source of a Thing is tracked.
     fn is_tracked(&self, id: &str) -> Result<bool> {
         Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
+    }
+
+    /// Shows the numbers of `source` with those of the registry, as long as somebody else holds it.
+    pub fn add_metrics(&self, source: &Arc<impl MetricSource + 'static>) {
+        self.0.measures.add(source);
+    }
+
+    /// The numbers of what was added, those of one name added up.
+    pub fn metrics(&self) -> Vec<Metric> {
+        self.0.measures.read()
     }
 
     /// How the registry is: the end of the log, its followers, whether it takes writes.

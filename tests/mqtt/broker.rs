@@ -284,6 +284,11 @@ fn messages_that_are_not_allowed_hold_up_no_others() {
     put_many(&registry, 0..5);
     wait_for_acknowledgements(&broker, &registry);
     assert_eq!(publisher.quarantined(), 5);
+    let metrics = registry.metrics();
+    let number = |name| metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
+    assert_eq!(number("agentdex_mqtt_broker_connected"), Some(1));
+    assert_eq!(number("agentdex_mqtt_broker_quarantined_total"), Some(5));
+    assert!(number("agentdex_mqtt_broker_published_total") > Some(5));
     assert_eq!(broker.retained().len(), 5);
 }
 

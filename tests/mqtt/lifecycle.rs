@@ -8,8 +8,9 @@ use agentdex::{
 };
 
 use super::{
+    super::support::eventually,
     support::{PATIENCE, Server},
-    wire::{Client, Hello, Version::V5},
+    wire::{Client, Hello, PUBLISH, Version::V5},
 };
 
 #[test]
@@ -47,6 +48,24 @@ fn port_0_takes_a_free_one() {
     let (one, other) = (Server::start(), Server::start());
     assert_ne!(one.port(), 0);
     assert_ne!(one.port(), other.port());
+}
+
+#[test]
+fn what_an_endpoint_does_can_be_measured() {
+    let server = Server::start();
+    let number = |name: &str| server.registry.metrics().iter().find(|metric| metric.name == name).map(|m| m.value);
+    let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
+    client.subscribe(&[("agentdex/events/#", 0)]);
+    let before = number("agentdex_mqtt_sent_bytes_total");
+    server.put("urn:a", "A");
+    assert_eq!(client.receive().kind, PUBLISH);
+    eventually("the count of the message", || number("agentdex_mqtt_messages_sent_total") == Some(1));
+    eventually("the count of its bytes", || number("agentdex_mqtt_sent_bytes_total") > before);
+    assert!(number("agentdex_mqtt_received_bytes_total").is_some_and(|bytes| bytes > 20));
+    let open = (number("agentdex_mqtt_connections"), number("agentdex_mqtt_sessions"));
+    assert_eq!(open, (Some(1), Some(1)));
+    drop(client);
+    eventually("the end of the connection", || number("agentdex_mqtt_connections") == Some(0));
 }
 
 #[test]

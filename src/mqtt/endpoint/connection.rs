@@ -1,6 +1,9 @@
 //! One connection from CONNACK to its end.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -91,6 +94,7 @@ where
             durable.borrow_and_update();
             requeued.borrow_and_update();
             let filled = self.delivery.fill(&mut self.link.engine, &mut self.session)?;
+            self.context.counters.messages.fetch_add(self.delivery.take_sent(), Ordering::Relaxed);
             self.note_waiting(filled);
             let deadline = self.deadline();
             if deadline < sleep.deadline() {
@@ -111,7 +115,10 @@ where
                     _ => return Ok(()),
                 },
                 read = reader.read(&mut buffer), if may_read => match read {
-                    Ok(count) if count > 0 => self.take(buffer.get(..count).unwrap_or_default())?,
+                    Ok(count) if count > 0 => {
+                        self.link.note_received(count);
+                        self.take(buffer.get(..count).unwrap_or_default())?;
+                    }
                     _ => return Ok(()),
                 },
                 changed = durable.changed(), if filled == Filled::Idle => if changed.is_err() {

@@ -1,10 +1,11 @@
 //! What all connections of an endpoint share.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use tokio::sync::watch;
 
-use super::{super::EndpointOptions, index::SubscriptionIndex, sessions::Sessions};
+use super::{super::EndpointOptions, counters::Counters, index::SubscriptionIndex, sessions::Sessions};
+use crate::registry::{Metric, MetricSource};
 
 /// What all connections of an endpoint share.
 pub(super) struct Context {
@@ -13,4 +14,38 @@ pub(super) struct Context {
     pub options: EndpointOptions,
     /// Turns true when the endpoint stops.
     pub stop: watch::Receiver<bool>,
+    pub counters: Arc<Counters>,
+}
+
+impl MetricSource for Context {
+    fn metrics(&self) -> Vec<Metric> {
+        let metric = |name, help, value| Metric { name, help, value };
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let Counters { connections, refused, messages, sent_bytes, received_bytes } = &*self.counters;
+        let open = number(connections.load(Relaxed));
+        vec![
+            metric("agentdex_mqtt_connections", "MQTT connections that are open.", open),
+            metric(
+                "agentdex_mqtt_connections_refused_total",
+                "MQTT connections that were refused.",
+                refused.load(Relaxed),
+            ),
+            metric(
+                "agentdex_mqtt_sessions",
+                "MQTT sessions, of clients that are away included.",
+                number(self.sessions.len()),
+            ),
+            metric(
+                "agentdex_mqtt_messages_sent_total",
+                "MQTT messages sent, repetitions included.",
+                messages.load(Relaxed),
+            ),
+            metric("agentdex_mqtt_sent_bytes_total", "Bytes sent to MQTT clients.", sent_bytes.load(Relaxed)),
+            metric(
+                "agentdex_mqtt_received_bytes_total",
+                "Bytes received from MQTT clients.",
+                received_bytes.load(Relaxed),
+            ),
+        ]
+    }
 }

@@ -74,6 +74,8 @@ pub(super) struct Delivery {
     resync: Option<Seq>,
     /// Counts what moves the position.
     moves: u64,
+    /// The messages that were sent since [`Delivery::take_sent`].
+    sent: u64,
 }
 
 impl Delivery {
@@ -89,6 +91,7 @@ impl Delivery {
             shared: VecDeque::new(),
             resync: progress.resync,
             moves: 0,
+            sent: 0,
             index,
         };
         if progress.epoch == delivery.index.feed.epoch() {
@@ -143,6 +146,11 @@ impl Delivery {
             self.moves += 1;
         }
         !packet_ids.is_empty()
+    }
+
+    /// How many messages were sent since this was asked.
+    pub fn take_sent(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
     }
 
     /// Changes whenever [`Delivery::progress`] does.
@@ -206,7 +214,7 @@ impl Delivery {
     }
 
     fn send(&mut self, engine: &mut Engine, message: &Outgoing<'_>, origin: Origin) {
-        self.moves += 1;
+        (self.moves, self.sent) = (self.moves + 1, self.sent + 1);
         match engine.publish(message) {
             Sent::Awaiting(packet_id) => self.in_flight.push(packet_id, origin),
             Sent::Once | Sent::Unsendable => origin.finish(),

@@ -1,6 +1,9 @@
 //! The beginning of a connection: CONNECT, and whether its client is accepted.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite},
@@ -26,7 +29,7 @@ pub(super) async fn serve<S>(context: Arc<Context>, stream: S, peer: String, adm
 where
     S: AsyncRead + AsyncWrite + Send,
 {
-    let mut link = Link::new(stream);
+    let mut link = Link::new(stream, context.counters.clone());
     let mut stop = context.stop.clone();
     let connect = tokio::select! {
         connect = timeout(context.options.connect_timeout, receive_connect(&mut link)) => connect.ok().flatten(),
@@ -49,6 +52,7 @@ where
             Connection::new(context, link, lease, session, asked_expiry).run(&rest).await;
         }
         Err(refusal) => {
+            context.counters.refused.fetch_add(1, Ordering::Relaxed);
             tracing::info!(peer, client_id = connect.client_id, ?refusal, "an MQTT client was refused");
             link.engine.refuse(refusal);
             link.finish().await;
@@ -61,6 +65,7 @@ async fn receive_connect<S: AsyncRead + AsyncWrite>(link: &mut Link<S>) -> Optio
     let mut buffer = [0; 1024];
     loop {
         let count = link.reader.read(&mut buffer).await.ok()?;
+        link.note_received(count);
         let mut input = buffer.get(..count)?;
         if input.is_empty() {
             return None;

@@ -1,13 +1,16 @@
 //! Both directions of a connection, with what was read and what is to be written.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf},
     time::timeout,
 };
 
-use super::engine::Engine;
+use super::{counters::Counters, engine::Engine};
 
 /// How long a client may take for the last bytes of a connection.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,17 +31,24 @@ pub(super) struct Link<S> {
     reply_bytes: usize,
     /// How much has to be written until the last of them is.
     until_replied: usize,
+    counters: Arc<Counters>,
 }
 
 impl<S: AsyncRead + AsyncWrite> Link<S> {
-    pub fn new(stream: S) -> Link<S> {
+    pub fn new(stream: S, counters: Arc<Counters>) -> Link<S> {
         let (reader, writer) = tokio::io::split(stream);
-        Link { reader, writer, engine: Engine::new(), written: 0, reply_bytes: 0, until_replied: 0 }
+        Link { reader, writer, engine: Engine::new(), written: 0, reply_bytes: 0, until_replied: 0, counters }
+    }
+
+    /// Notes how much was read.
+    pub fn note_received(&self, count: usize) {
+        self.counters.received_bytes.fetch_add(count as u64, Ordering::Relaxed);
     }
 
     /// Notes how much was written.
     pub fn advance(&mut self, count: usize) {
         self.written += count;
+        self.counters.sent_bytes.fetch_add(count as u64, Ordering::Relaxed);
         self.until_replied = self.until_replied.saturating_sub(count);
         if self.until_replied == 0 {
             self.reply_bytes = 0;
@@ -88,7 +98,7 @@ mod tests {
     #[test]
     fn client_that_leaves_its_answers_is_read_no_more_until_it_takes_them() {
         let (near, _far) = tokio::io::duplex(64);
-        let mut link = Link::new(near);
+        let mut link = Link::new(near, Arc::default());
         // What it is sent unasked doesn't count.
         link.engine.output().resize(1024 * 1024, 0);
         link.note_replies(1024 * 1024);

@@ -6,6 +6,7 @@
 //! - [`handshake`] accepts clients, [`connection`] acts on their requests, [`link`] moves bytes;
 //! - [`filter`], [`trie`] and [`matcher`] find the subscriptions that match a change, once for all clients;
 //! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions, or what is [`in_flight`] again;
+//! - [`counters`] is what can be measured of it;
 //! - [`session`], [`sessions`] and [`stored`] hold what outlives a connection, [`group`] what clients share,
 //!   [`index`] what all of them have subscribed to and may.
 //!
@@ -13,6 +14,7 @@
 
 mod connection;
 mod context;
+mod counters;
 mod delivery;
 mod delivery_options;
 mod engine;
@@ -34,10 +36,7 @@ mod trie;
 use std::{
     io,
     net::{SocketAddr, ToSocketAddrs},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     thread::JoinHandle,
     time::Duration,
 };
@@ -50,7 +49,7 @@ use tokio::{
     time::Instant,
 };
 
-use self::{context::Context, handshake::serve, index::SubscriptionIndex, sessions::Sessions};
+use self::{context::Context, counters::Counters, handshake::serve, index::SubscriptionIndex, sessions::Sessions};
 use super::{
     EndpointOptions,
     feed::{ENDPOINT_MESSAGES, Feed},
@@ -95,7 +94,6 @@ pub struct Endpoint {
 pub struct EndpointHandle {
     context: Arc<Context>,
     runtime: tokio::runtime::Handle,
-    connections: Arc<AtomicUsize>,
 }
 
 impl Endpoint {
@@ -130,8 +128,9 @@ impl Endpoint {
         };
         let address = listener.local_addr().map_err(failed)?;
         let (stop, stopped) = watch::channel(false);
-        let context = Arc::new(Context { index, sessions, options, stop: stopped });
-        let handle = EndpointHandle { context, runtime: runtime.handle().clone(), connections: Arc::default() };
+        let context = Arc::new(Context { index, sessions, options, stop: stopped, counters: Arc::default() });
+        context.index.feed.registry().add_metrics(&context);
+        let handle = EndpointHandle { context, runtime: runtime.handle().clone() };
         let accepting = handle.clone();
         let thread = std::thread::Builder::new()
             .name("agentdex-mqtt".into())
@@ -174,7 +173,7 @@ impl EndpointHandle {
         S: AsyncRead + AsyncWrite + Send + 'static,
     {
         let limit = self.context.options.max_connections;
-        let place = Place::take(&self.connections);
+        let place = Place::take(&self.context.counters);
         if place.number > limit + REFUSED_CONNECTIONS {
             return;
         }
@@ -187,7 +186,7 @@ impl EndpointHandle {
 
     /// How many clients are connected.
     pub fn connections(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
+        self.context.counters.connections.load(Ordering::Relaxed)
     }
 
     fn run(self, runtime: Runtime, listener: TcpListener) {
@@ -235,19 +234,19 @@ impl std::fmt::Debug for EndpointHandle {
 
 /// One of the connections, as long as it is held.
 struct Place {
-    connections: Arc<AtomicUsize>,
+    counters: Arc<Counters>,
     number: usize,
 }
 
 impl Place {
-    fn take(connections: &Arc<AtomicUsize>) -> Place {
-        Place { connections: connections.clone(), number: connections.fetch_add(1, Ordering::Relaxed) + 1 }
+    fn take(counters: &Arc<Counters>) -> Place {
+        Place { counters: counters.clone(), number: counters.connections.fetch_add(1, Ordering::Relaxed) + 1 }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.connections.fetch_sub(1, Ordering::Relaxed);
+        self.counters.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

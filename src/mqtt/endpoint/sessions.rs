@@ -100,6 +100,11 @@ impl Sessions {
         Ok(Sessions { index, limit, slots: Mutex::new(slots) })
     }
 
+    /// How many there are, of clients that are away included.
+    pub fn len(&self) -> usize {
+        self.slots().by_client.len()
+    }
+
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,10 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -27,6 +24,7 @@ use tokio::{
 
 use super::{
     super::feed::Family,
+    counters::Counters,
     limits::{self, Limits, Verdict},
 };
 use crate::change::Seq;
@@ -89,7 +87,7 @@ pub(super) struct Link {
     in_flight: VecDeque<InFlight>,
     completed: Option<Seq>,
     limits: Limits,
-    quarantined: Arc<AtomicU64>,
+    counters: Arc<Counters>,
     /// Why the broker can't take messages at the moment.
     refused: Option<PubAckReason>,
     /// Messages that came from the broker.
@@ -104,11 +102,11 @@ impl Drop for Link {
 
 impl Link {
     /// Connects; the flag says whether the broker still has our session. `learned_bytes` is the most that
-    /// is known to be accepted of a packet; `quarantined` counts the messages that are left out.
+    /// is known to be accepted of a packet; `counters` counts what is published and left out.
     pub async fn connect(
         mut options: MqttOptions,
         learned_bytes: usize,
-        quarantined: Arc<AtomicU64>,
+        counters: Arc<Counters>,
         stop: watch::Receiver<bool>,
     ) -> Result<(Link, bool), Ended> {
         options.set_outgoing_inflight_upper_limit(WINDOW);
@@ -120,7 +118,7 @@ impl Link {
         let (in_flight, received) = (VecDeque::new(), VecDeque::new());
         let (completed, refused) = (None, None);
         let mut link =
-            Link { client, events, polling, stop, in_flight, completed, limits, quarantined, refused, received };
+            Link { client, events, polling, stop, in_flight, completed, limits, counters, refused, received };
         loop {
             if let Event::Incoming(Packet::ConnAck(connack)) = link.next_event().await? {
                 link.limits = Limits::of(&connack, learned_bytes);
@@ -169,7 +167,7 @@ impl Link {
     }
 
     fn quarantine(&self, topic: &str, bytes: usize, reason: &str) {
-        self.quarantined.fetch_add(1, Ordering::Relaxed);
+        self.counters.quarantined.fetch_add(1, Ordering::Relaxed);
         tracing::error!(topic, bytes, reason, "a message that the MQTT broker refuses is not published");
     }
 
@@ -273,6 +271,8 @@ impl Link {
                 let verdict = Verdict::from(answer.reason);
                 if verdict == Verdict::Later {
                     self.refused = Some(answer.reason);
+                } else if verdict == Verdict::Accepted {
+                    self.counters.published.fetch_add(1, Ordering::Relaxed);
                 } else if let (Verdict::Refused, Some(message)) = (verdict, self.in_flight.iter().find(is_it)) {
                     self.quarantine(&message.topic, message.bytes, &format!("{:?}", answer.reason));
                 }

@@ -15,6 +15,7 @@
 //! (see [`limits`]): it doesn't hold up the others.
 
 mod broker;
+mod counters;
 mod limits;
 mod link;
 mod resync;
@@ -64,6 +65,7 @@ impl Publisher {
     pub fn start(url: &str, registry: Registry, options: PublisherOptions) -> Result<Publisher> {
         let (stop, stopped) = watch::channel(false);
         let shared = Arc::new(Shared::default());
+        registry.add_metrics(&shared);
         let worker = Worker::new(url, registry, options, stopped, shared.clone())?;
         let runtime = runtime()?;
         let thread = std::thread::Builder::new()
@@ -81,7 +83,7 @@ impl Publisher {
     /// How many messages were not published since the broker refuses them for good, by its reason codes or
     /// its limits. Each is an error in the log; one that is due again after a lost connection counts again.
     pub fn quarantined(&self) -> u64 {
-        self.shared.quarantined.load(Ordering::Relaxed)
+        self.shared.counters.quarantined.load(Ordering::Relaxed)
     }
 
     /// Compares what the broker retains with what the registry has, clears what no longer exists, and

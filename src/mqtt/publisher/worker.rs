@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -22,12 +22,14 @@ use super::{
         topics::Topics,
     },
     broker::Broker,
+    counters::Counters,
     link::{Ended, Link, Message},
     resync::{Resynced, resync},
 };
 use crate::{
     Error, Registry,
     change::{Change, Position, Seq},
+    registry::{Metric, MetricSource},
 };
 
 /// The wait before the second attempt to reach the broker.
@@ -42,9 +44,29 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Shared {
     pub is_connected: AtomicBool,
     pub is_resync_due: AtomicBool,
-    /// How many messages were quarantined.
-    pub quarantined: Arc<AtomicU64>,
+    pub counters: Arc<Counters>,
     pub nudge: Notify,
+}
+
+impl MetricSource for Shared {
+    fn metrics(&self) -> Vec<Metric> {
+        let metric = |name, help, value| Metric { name, help, value };
+        let Counters { published, quarantined } = &*self.counters;
+        let connected = u64::from(self.is_connected.load(Ordering::Relaxed));
+        vec![
+            metric("agentdex_mqtt_broker_connected", "Whether the MQTT broker is reached.", connected),
+            metric(
+                "agentdex_mqtt_broker_published_total",
+                "Messages acknowledged by the MQTT broker.",
+                published.load(Ordering::Relaxed),
+            ),
+            metric(
+                "agentdex_mqtt_broker_quarantined_total",
+                "Messages that the MQTT broker refuses for good.",
+                quarantined.load(Ordering::Relaxed),
+            ),
+        ]
+    }
 }
 
 /// Follows the log to one broker.
@@ -110,7 +132,7 @@ impl Worker {
     }
 
     async fn connect(&self, options: MqttOptions) -> Result<(Link, bool), Ended> {
-        Link::connect(options, self.learned_bytes, self.shared.quarantined.clone(), self.stop.clone()).await
+        Link::connect(options, self.learned_bytes, self.shared.counters.clone(), self.stop.clone()).await
     }
 
     async fn publish(&mut self) -> Result<Infallible, Ended> {

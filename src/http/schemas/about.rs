@@ -1,0 +1,57 @@
+//! What the registry says of itself.
+
+use std::collections::BTreeMap;
+
+use utoipa::ToSchema;
+
+/// What this is, and where everything else is.
+#[derive(ToSchema)]
+pub(in crate::http) struct About {
+    name: String,
+    description: String,
+    version: String,
+    /// `urn:agentdex:registry:` and the uuid that was drawn when the data directory was created.
+    registry: String,
+    /// How many Things are registered.
+    things: u64,
+    /// Where things are, by what they are for; `{…}` stands for what the client fills in.
+    links: BTreeMap<String, String>,
+}
+
+/// The process is alive.
+#[derive(ToSchema)]
+#[schema(example = json!({"status": "live"}))]
+pub(in crate::http) struct Live {
+    /// Always `live`.
+    status: String,
+}
+
+/// Searches are answered and writes are taken.
+#[derive(ToSchema)]
+pub(in crate::http) struct Ready {
+    /// Always `ready`.
+    status: String,
+    /// How many Things are registered.
+    things: u64,
+    /// The durable end of the change log: `<epoch>-<seq>`.
+    cursor: String,
+    /// The last change that searches show.
+    indexed: u64,
+    /// What follows the change log, and how far it is.
+    followers: Vec<Follower>,
+}
+
+/// Something that follows the change log.
+#[derive(ToSchema)]
+pub(in crate::http) struct Follower {
+    /// Which one: `search`, …
+    name: String,
+    /// `following` when it is ready; else `rebuilding`, `failing` or `stopped`.
+    state: String,
+    /// The last change whose effect it shows.
+    seq: Option<u64>,
+    /// Failures since the start.
+    failures: u64,
+    /// Rebuilds since the start.
+    rebuilds: u64,
+}

@@ -1,0 +1,14 @@
+//! What an endpoint counts.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+/// What an endpoint counts.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    /// The connections that are open.
+    pub connections: AtomicUsize,
+    pub refused: AtomicU64,
+    pub messages: AtomicU64,
+    pub sent_bytes: AtomicU64,
+    pub received_bytes: AtomicU64,
+}

@@ -1,0 +1,85 @@
+//! Numbers of what works beside a registry, such as an MQTT endpoint: they appear with its own at `/metrics`.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// A number, as Prometheus takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// The name, with its unit; a counter's ends with `_total`.
+    pub name: &'static str,
+    /// What it counts, in a sentence.
+    pub help: &'static str,
+    /// The number now.
+    pub value: u64,
+}
+
+impl Metric {
+    /// Whether it only grows, which its name says.
+    pub fn is_counter(&self) -> bool {
+        self.name.ends_with("_total")
+    }
+}
+
+/// Something that has numbers.
+pub trait MetricSource: Send + Sync {
+    /// The numbers now. Called for each request of `/metrics`: it doesn't block.
+    fn metrics(&self) -> Vec<Metric>;
+}
+
+/// The sources that still exist.
+#[derive(Default)]
+pub(super) struct Measures(Mutex<Vec<Weak<dyn MetricSource>>>);
+
+impl Measures {
+    /// Adds a source, as long as somebody else holds it.
+    pub fn add(&self, source: &Arc<impl MetricSource + 'static>) {
+        let source: Weak<dyn MetricSource> = Arc::downgrade(source) as Weak<_>;
+        let mut sources = self.lock();
+        sources.retain(|source| source.strong_count() > 0);
+        sources.push(source);
+    }
+
+    /// The numbers of all sources, those of one name added up.
+    pub fn read(&self) -> Vec<Metric> {
+        let sources = self.lock().clone();
+        let mut metrics: Vec<Metric> = Vec::new();
+        for metric in sources.iter().filter_map(Weak::upgrade).flat_map(|source| source.metrics()) {
+            match metrics.iter_mut().find(|known| known.name == metric.name) {
+                Some(known) => known.value += metric.value,
+                None => metrics.push(metric),
+            }
+        }
+        metrics
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn MetricSource>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Source(u64);
+
+    impl MetricSource for Source {
+        fn metrics(&self) -> Vec<Metric> {
+            vec![Metric { name: "messages_total", help: "Messages.", value: self.0 }]
+        }
+    }
+
+    #[test]
+    fn numbers_of_one_name_add_up_and_go_with_their_source() {
+        let measures = Measures::default();
+        let (one, two) = (Arc::new(Source(1)), Arc::new(Source(2)));
+        measures.add(&one);
+        measures.add(&two);
+        let values = || measures.read().iter().map(|metric| metric.value).collect::<Vec<_>>();
+        assert_eq!(values(), [3]);
+        drop(two);
+        assert_eq!(values(), [1]);
+        drop(one);
+        assert!(measures.read().is_empty());
+    }
+}
