@@ -5,6 +5,7 @@ mod edited;
 mod exporting;
 mod hostile;
 mod mapping;
+mod mixed;
 mod oddities;
 mod reading;
 mod sdk;

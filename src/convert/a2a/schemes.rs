@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::Generation;
+use crate::convert::shape::snake_case;
 
 type Object = Map<String, Value>;
 
@@ -32,6 +33,11 @@ impl SchemeKind {
             SchemeKind::OpenIdConnect => "openIdConnect",
             SchemeKind::MutualTls => "mutualTLS",
         }
+    }
+
+    /// Whether this is its `type` in 0.x, however it is cased.
+    fn is_called(self, type_: &str) -> bool {
+        self.type_().eq_ignore_ascii_case(type_)
     }
 
     /// The name of the object in 1.0.
@@ -79,22 +85,28 @@ impl Scheme {
 
     /// Reads a scheme in either spelling; none if it is of no known kind.
     pub(super) fn read(scheme: &Object) -> Option<Scheme> {
-        let wrapped = SchemeKind::ALL.into_iter().find_map(|kind| match scheme.get(kind.wrapper()) {
+        let type_ = scheme.get("type").and_then(Value::as_str);
+        let mut wrapped = SchemeKind::ALL.into_iter().filter_map(|kind| match scheme.get(kind.wrapper()) {
             Some(Value::Object(members)) => Some((kind, members.clone())),
             _ => None,
         });
+        // Of several objects that of the `type` counts, else the first; the others are none of its members.
+        let is_of_type = |(kind, _): &(SchemeKind, Object)| type_.is_some_and(|type_| kind.is_called(type_));
+        let wrapped = wrapped.clone().find(is_of_type).or_else(|| wrapped.next());
         let mut read = match wrapped {
             Some((kind, members)) => {
-                let is_sibling = |name: &str| name != kind.wrapper() && !SPELLED_FOR_BOTH.contains(&name);
+                let is_wrapper = |name: &str| {
+                    SchemeKind::ALL.iter().any(|kind| name == kind.wrapper() || name == snake_case(kind.wrapper()))
+                };
+                let is_sibling = |name: &str| !is_wrapper(name) && !SPELLED_FOR_BOTH.contains(&name);
                 let siblings = scheme.iter().filter(|(name, _)| is_sibling(name));
                 let siblings = siblings.map(|(name, value)| (name.clone(), value.clone())).collect();
                 Scheme { kind, members, siblings }
             }
             None => {
-                let type_ = scheme.get("type")?.as_str()?;
                 let mut members = scheme.clone();
                 members.remove("type");
-                Scheme::of(kind_of(type_, &mut members)?, members)
+                Scheme::of(kind_of(type_?, &mut members)?, members)
             }
         };
         if let Some(location) = read.members.remove("location").or_else(|| read.members.remove("in")) {
@@ -138,7 +150,7 @@ fn in_lower_case(place: Value) -> Value {
 
 /// The kind of a `type`, however it is cased; HTTP schemes are written there too.
 fn kind_of(type_: &str, members: &mut Object) -> Option<SchemeKind> {
-    let known = SchemeKind::ALL.into_iter().find(|kind| kind.type_().eq_ignore_ascii_case(type_));
+    let known = SchemeKind::ALL.into_iter().find(|kind| kind.is_called(type_));
     if known.is_none() && ["bearer", "basic", "digest"].iter().any(|scheme| scheme.eq_ignore_ascii_case(type_)) {
         members.entry("scheme").or_insert_with(|| type_.into());
         return Some(SchemeKind::Http);
