@@ -200,6 +200,9 @@ fn any_thing_whose_versions_are_known_has_a_file() {
     assert_eq!(file, json!({"id": "urn:x", "capabilities": capabilities}));
     thing.as_object_mut().unwrap().remove("version");
     let Err(Error::NotExpressible { reason, .. }) = from_thing(&thing) else { panic!("expressed") };
-    assert_eq!(reason, "nothing says the version of \"b\", nor that of the Thing");
+    assert_eq!(
+        reason,
+        "nothing says the version of \"b\", nor that of the Thing: give it `lmos:version`, or the Thing `version.instance`"
+    );
     assert!(matches!(from_thing(&json!({"title": "x"})), Err(Error::NotExpressible { .. })));
 }

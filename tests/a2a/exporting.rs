@@ -135,6 +135,11 @@ fn what_a_card_cannot_say_is_an_error() {
         assert_eq!(refused(&agent(mqtt.clone()), generation), format!("{reason} mqtt"));
         assert_eq!(refused(&agent(json!({"actions": {}})), generation), format!("{reason} no forms at all"));
     }
+    let elsewhere = json!({"a": {"forms": [
+        {"href": "https://{region}.x.example/mcp", "subprotocol": "mcp"}, {"href": "https://{region}.x.example/a"},
+    ]}});
+    let found = "found URLs without a host of their own, mcp";
+    assert!(refused(&agent(json!({"actions": elsewhere})), Generation::V1).ends_with(found));
     for (definition, is_sayable) in [
         (json!({"scheme": "psk"}), false),
         (json!({"scheme": "ace:ACESecurityScheme"}), false),

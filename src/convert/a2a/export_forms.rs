@@ -166,13 +166,19 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
     for (name, action) in affordances(thing, "actions") {
         let mut requests = Vec::new();
         for form in forms_of(action) {
-            let Some(href) = text(form, "href").and_then(|href| resolved(href, base)) else {
-                protocols.insert("relative URLs".to_owned());
+            if let Some(subprotocol) = text(form, "subprotocol") {
+                protocols.insert(subprotocol.to_owned());
+                continue;
+            }
+            let written = text(form, "href").unwrap_or_default();
+            let Some(href) = resolved(written, base) else {
+                let is_whole = written.contains("://");
+                protocols
+                    .insert(if is_whole { "URLs without a host of their own" } else { "relative URLs" }.to_owned());
                 continue;
             };
             if !is_http(form, &href) {
-                let scheme = href.split(':').next().unwrap_or_default().to_ascii_lowercase();
-                protocols.insert(text(form, "subprotocol").map_or(scheme, str::to_owned));
+                protocols.insert(href.split(':').next().unwrap_or_default().to_ascii_lowercase());
                 continue;
             }
             content_type = content_type.or_else(|| text(form, "contentType").map(str::to_owned));

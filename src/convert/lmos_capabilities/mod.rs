@@ -266,7 +266,9 @@ fn write_capability(
     let mut written = entry.map_or_else(Object::new, |entry| capability_members(entry, FILE_PREFIX));
     let name = capability.name.unwrap_or(capability.key());
     let Some(version) = written.get("version").and_then(Value::as_str).or(whole) else {
-        return Err(format!("nothing says the version of {name:?}, nor that of the Thing"));
+        return Err(format!(
+            "nothing says the version of {name:?}, nor that of the Thing: give it `lmos:version`, or the Thing `version.instance`"
+        ));
     };
     let version = version.to_owned();
     written.insert("version".to_owned(), version.into());
