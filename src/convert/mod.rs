@@ -18,6 +18,7 @@ mod redacted_json;
 mod redaction;
 mod shape;
 mod signs;
+mod size;
 mod syntax;
 mod table;
 mod thing_builder;

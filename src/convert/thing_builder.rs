@@ -14,6 +14,9 @@ use crate::{
 
 type Object = Map<String, Value>;
 
+/// The namespace of what forms say of HTTP (HTTP Vocabulary in RDF 1.0).
+pub(super) const HTTP_NAMESPACE: &str = "http://www.w3.org/2011/http#";
+
 /// A Thing Description that is being made. Without `security` it leaves open what is required (`auto`).
 #[derive(Debug)]
 pub(super) struct ThingBuilder {
@@ -57,6 +60,13 @@ impl ThingBuilder {
     pub(super) fn set_text(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             self.set(name, text.into());
+        }
+    }
+
+    /// Sets a member to a list that isn't empty.
+    pub(super) fn set_list(&mut self, name: &str, list: Vec<Value>) {
+        if !list.is_empty() {
+            self.set(name, list.into());
         }
     }
 

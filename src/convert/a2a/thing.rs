@@ -14,8 +14,10 @@ use super::{
 use crate::{
     Result,
     convert::{
-        Conversion, ConvertedThing, Format, Source, canonical_url::canonical_url, shape::Findings,
-        thing_builder::ThingBuilder,
+        Conversion, ConvertedThing, Format, Source,
+        canonical_url::canonical_url,
+        shape::Findings,
+        thing_builder::{HTTP_NAMESPACE, ThingBuilder},
     },
     td::{Document, Identity, LmosKind, Path, Strictness, Violation, admit, normalize_id},
 };
@@ -52,7 +54,7 @@ fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {
     let mut thing = ThingBuilder::new(LmosKind::Agent, id.to_owned(), "");
     thing.type_("a2a:Agent");
     thing.prefix("a2a", A2A_NAMESPACE);
-    thing.prefix("htv", "http://www.w3.org/2011/http#");
+    thing.prefix("htv", HTTP_NAMESPACE);
     for (name, value) in members {
         thing.set(&name, value);
     }

@@ -149,20 +149,19 @@ impl Configuration {
         let mut bytes = 0;
         let mut things = Vec::with_capacity(parts.len());
         for (index, (key, kind)) in parts.iter().copied().enumerate() {
-            let id = mapper.thing_id(key)?;
-            let description = mapper.describe(key, kind, findings)?;
             let source = match index {
                 0 => stored::document(&self.main, secrets)?,
                 _ => stored::excerpt(mapper.graph, &documents, key, &self.main)?,
             };
+            let thing = mapper.describe(key, kind, source, findings)?;
             if index > 0 {
-                bytes += description.text().len() + source.bytes.len();
+                bytes += thing.description.text().len() + thing.source.bytes.len();
             }
             if bytes > MAX_SOURCE_BYTES {
                 let what = "length in bytes of the Things of the configuration's parts with their sources";
                 return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
             }
-            things.push(ConvertedThing { id, description, source });
+            things.push(thing);
         }
         Ok(things)
     }

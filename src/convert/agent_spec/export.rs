@@ -16,13 +16,13 @@ mod target;
 use serde_json::{Map, Value, json};
 
 use self::{
-    properties::{Property, Titles, size},
+    properties::{Property, Titles},
     target::Target,
 };
 use super::effort::Effort;
 use crate::{
     Error, Result,
-    convert::{Format, MAX_SOURCE_BYTES},
+    convert::{Format, MAX_SOURCE_BYTES, size::size},
 };
 
 /// The version of the language that has all that is written here.
@@ -61,7 +61,8 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
     let (Some((name, action, call)), second) = (callable.next(), callable.next()) else {
         return Err(Error::NotExpressible {
             format: Format::AgentSpec.name(),
-            reason: "that takes an action with a form for A2A, MCP or HTTP".to_owned(),
+            reason: "that takes an action with a form for HTTP, or one for A2A or MCP without variables in its URL"
+                .to_owned(),
         });
     };
     let Some(second) = second else {
@@ -75,7 +76,7 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
     for (name, action, call) in [(name, action, call), second].into_iter().chain(callable) {
         let tool = Value::Object(tool(thing, &format!("{}#{name}", id_of(thing)), name, action, &call, &effort));
         // The base and the variables of the Thing are in every tool.
-        bytes += size(&tool);
+        bytes += size(&tool, MAX_SOURCE_BYTES);
         if bytes > MAX_SOURCE_BYTES {
             let what = "length in bytes of the tools made of the Thing's actions";
             return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });

@@ -14,7 +14,6 @@ mod parts;
 mod prompts;
 mod security;
 mod template;
-mod writer;
 
 use std::{
     cell::RefCell,
@@ -24,7 +23,10 @@ use std::{
 use serde_json::Value;
 
 pub(super) use self::endpoint::{Base, RESERVED};
-use self::{data_schema::DataSchemas, endpoint::Endpoint, writer::Writer};
+use self::{
+    data_schema::{DataSchemas, json_literal},
+    endpoint::Endpoint,
+};
 use super::{
     Options,
     effort::Effort,
@@ -35,8 +37,14 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::{a2a::A2A_NAMESPACE, redaction::Hidden},
-    td::{CONTEXT_1_1, Document, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES},
+    convert::{
+        ConvertedThing, Source,
+        a2a::A2A_NAMESPACE,
+        mcp_server::MCP_NAMESPACE,
+        redaction::Hidden,
+        thing_builder::{HTTP_NAMESPACE, ThingBuilder},
+    },
+    td::{LmosKind, MAX_DOCUMENT_BYTES},
 };
 
 /// The namespace of the terms for what a Thing Description has no words for.
@@ -44,11 +52,6 @@ pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
 /// The JSON-LD context that defines them. Descriptions only name the namespace: the context of a Thing
 /// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
 pub const AGENT_SPEC_CONTEXT: &str = include_str!("../../../schemas/agent-spec.jsonld");
-
-/// The namespace of what forms say of MCP.
-const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
-/// The namespace of what forms say of HTTP (HTTP Vocabulary in RDF 1.0).
-const HTTP_NAMESPACE: &str = "http://www.w3.org/2011/http#";
 
 /// The most schemas of one description that stand where a reference to them was.
 const MOST_INLINED: usize = 500;
@@ -84,19 +87,26 @@ enum Target {
 }
 
 impl<'d> Mapper<'_, 'd> {
-    /// The description of a component that is a Thing.
+    /// The description of a component that is a Thing, which is made of this document.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] where it would be larger or deeper than the registry takes, or takes too
     /// much to be made.
-    pub(super) fn describe(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<Document> {
-        let description = self.written(key, kind, findings)?;
-        self.check_effort()?;
-        if description.len() > MAX_DOCUMENT_BYTES {
+    pub(super) fn describe(
+        &self,
+        key: Key,
+        kind: LmosKind,
+        source: Source,
+        findings: &mut Findings,
+    ) -> Result<ConvertedThing> {
+        let too_large = || {
             let what = "length in bytes of the Thing Description made of the configuration";
-            return Err(Error::LimitExceeded { what, maximum: MAX_DOCUMENT_BYTES as u64 });
-        }
-        Document::parse(description.as_bytes()).map_err(|error| match error {
+            Error::LimitExceeded { what, maximum: MAX_DOCUMENT_BYTES as u64 }
+        };
+        let thing = self.built(key, kind, findings)?;
+        self.check_effort()?;
+        thing.ok_or_else(too_large)?.finish(source).map_err(|error| match error {
+            Error::DocumentTooLarge { .. } => too_large(),
             Error::LimitExceeded { what: "JSON nesting depth", maximum } => {
                 let what = "nesting depth of the Thing Description made of the configuration";
                 Error::LimitExceeded { what, maximum }
@@ -130,28 +140,42 @@ impl<'d> Mapper<'_, 'd> {
         self.graph.resolve(value)
     }
 
-    fn written(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<String> {
+    /// The description; none where there is more than anybody takes.
+    fn built(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<Option<ThingBuilder>> {
         let target = self.target(key);
-        let capabilities = self.capabilities(key);
-        let mut writer = Writer::with_capacity(4096);
-        writer.open('{');
-        self.write_identity(&mut writer, key, kind, target.as_ref())?;
+        let type_name = self.graph.type_name(key);
+        let mut thing = ThingBuilder::new(kind, self.thing_id(key)?, self.text(key, "name").unwrap_or(type_name));
+        thing.type_(&format!("agentspec:{type_name}"));
+        thing.prefix("agentspec", AGENT_SPEC_NAMESPACE);
+        if target.is_some() {
+            thing.prefix("a2a", A2A_NAMESPACE);
+            thing.prefix("mcp", MCP_NAMESPACE);
+            thing.prefix("htv", HTTP_NAMESPACE);
+        } else if self.options.thing_model {
+            thing.type_("tm:ThingModel");
+        }
+        thing.set_text("description", self.text(key, "description"));
         let endpoint = match &target {
             Some(Target::Own(endpoint)) => Some(endpoint),
             _ => None,
         };
-        self.write_security(&mut writer, key, endpoint)?;
+        let (definitions, security) = self.security(key, endpoint)?;
+        thing.set("securityDefinitions", definitions);
+        thing.set("security", security);
         let has_action = target.is_some() || self.options.thing_model;
-        let mut schemas = DataSchemas::new(&mut writer, MOST_INLINED);
-        self.write_capabilities(&mut schemas, (!has_action).then_some(key), &capabilities, findings);
+        let mut schemas = DataSchemas::new(MOST_INLINED);
+        let own = (!has_action).then_some(key);
+        thing.set_list(
+            "lmos:capabilities",
+            self.capability_entries(&mut schemas, own, self.capabilities(key), findings),
+        );
         if has_action {
-            self.write_actions(&mut schemas, key, target.as_ref());
+            thing.set("actions", self.actions(&mut schemas, key, target.as_ref()).into());
         }
         self.warn_of_headers(key, target.as_ref(), findings);
-        self.write_links(&mut writer, key);
-        self.write_metadata(&mut writer, key);
-        writer.close('}');
-        Ok(writer.into_text())
+        self.add_links(&mut thing, key);
+        self.add_metadata(&mut thing, key);
+        Ok((!schemas.is_full()).then_some(thing))
     }
 
     /// Where a Thing is called: as its component says, or at the base.
@@ -180,77 +204,33 @@ impl<'d> Mapper<'_, 'd> {
         self.own_endpoint(key).is_some()
     }
 
-    fn write_identity(&self, writer: &mut Writer, key: Key, kind: LmosKind, target: Option<&Target>) -> Result<()> {
-        writer.name("@context").array(|writer| {
-            writer.word(CONTEXT_1_1);
-            writer.object(|writer| {
-                writer.name("lmos").word(LMOS_NAMESPACE);
-                writer.name("agentspec").word(AGENT_SPEC_NAMESPACE);
-                if target.is_some() {
-                    writer.name("a2a").word(A2A_NAMESPACE);
-                    writer.name("mcp").word(MCP_NAMESPACE);
-                    writer.name("htv").word(HTTP_NAMESPACE);
-                }
-            });
-        });
-        writer.name("@type").array(|writer| {
-            if target.is_none() && self.options.thing_model {
-                writer.word("tm:ThingModel");
-            }
-            writer.word(match kind {
-                LmosKind::Agent => "lmos:Agent",
-                LmosKind::Tool => "lmos:Tool",
-            });
-            writer.word(&format!("agentspec:{}", self.graph.type_name(key)));
-        });
-        writer.name("id").word(&self.thing_id(key)?);
-        writer.name("title").text(self.text(key, "name").unwrap_or(self.graph.type_name(key)));
-        if let Some(description) = self.text(key, "description") {
-            writer.name("description").text(description);
-        }
-        Ok(())
-    }
-
     /// What only this format has.
-    fn write_metadata(&self, writer: &mut Writer, key: Key) {
-        if let Some(own) = self.graph.id(key) {
-            writer.name("agentspec:id").text(own);
-        }
-        if let Some(version) = self.spec_version {
-            writer.name("agentspec:specVersion").text(version);
+    fn add_metadata(&self, thing: &mut ThingBuilder, key: Key) {
+        for (name, text) in [("agentspec:id", self.graph.id(key)), ("agentspec:specVersion", self.spec_version)] {
+            text.into_iter().for_each(|text| thing.set(name, text.into()));
         }
         let model = self.model(key);
         if !model.is_empty() {
-            writer.name("agentspec:model").object(|writer| model.write(writer));
+            thing.set("agentspec:model", model.into());
         }
         if let Some(metadata @ Value::Object(members)) = self.field(key, "metadata")
             && !members.is_empty()
         {
-            writer.name("agentspec:metadata").json(metadata);
+            thing.set("agentspec:metadata", json_literal(metadata));
         }
-        self.write_prompts(writer, key);
+        thing.set_list("agentspec:prompts", self.prompts(key));
     }
 
-    fn write_links(&self, writer: &mut Writer, key: Key) {
+    fn add_links(&self, thing: &mut ThingBuilder, key: Key) {
         let mut known = HashSet::new();
         // Nothing but the document itself may be registered.
         let parts = if self.registered.len() > 1 { self.registered_parts(key) } else { Vec::new() };
-        let links: Vec<_> = parts
-            .into_iter()
-            .filter_map(|part| Some((part.role, self.thing_id(part.key).ok()?)))
-            .filter(|(_, id)| known.insert(id.clone()))
-            .collect();
-        if links.is_empty() {
-            return;
-        }
-        writer.name("links").array(|writer| {
-            for (role, id) in &links {
-                writer.object(|writer| {
-                    writer.name("rel").word(role);
-                    writer.name("href").word(id);
-                    writer.name("type").word("application/td+json");
-                });
+        for part in parts {
+            if let Ok(id) = self.thing_id(part.key)
+                && known.insert(id.clone())
+            {
+                thing.link(part.role, &id, Some("application/td+json"));
             }
-        });
+        }
     }
 }

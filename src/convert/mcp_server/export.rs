@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::{Format, Rendition, shape::Findings},
+    convert::{Format, Rendition, shape::Findings, size::size},
     td::{MAX_DOCUMENT_BYTES, Path},
 };
 
@@ -237,27 +237,6 @@ impl RemoteWriter<'_> {
         self.is_complete &= is_there;
         is_there
     }
-}
-
-/// About how long a value is as text; no longer than a little over `most`.
-fn size(value: &Value, most: usize) -> usize {
-    let mut total = 4;
-    match value {
-        Value::String(text) => total += text.len(),
-        Value::Array(elements) => {
-            for element in elements {
-                total += if total > most { break } else { size(element, most - total) };
-            }
-        }
-        Value::Object(members) => {
-            for (name, member) in members {
-                total += name.len();
-                total += if total > most { break } else { size(member, most - total) };
-            }
-        }
-        _ => {}
-    }
-    total
 }
 
 /// The header that a security definition asks for.

@@ -16,7 +16,7 @@ use crate::{
     convert::{
         Conversion, Format, Source,
         shape::Findings,
-        thing_builder::{ThingBuilder, capability},
+        thing_builder::{HTTP_NAMESPACE, ThingBuilder, capability},
     },
     td::{LmosKind, MAX_AFFORDANCES, Path, normalize_id},
 };
@@ -56,7 +56,7 @@ fn to_thing(server: &Server, options: &Options) -> Result<Conversion> {
     let mut thing = ThingBuilder::new(LmosKind::Tool, id, server.text("title").unwrap_or(name));
     thing.type_("mcp:Server");
     thing.prefix("mcp", MCP_NAMESPACE);
-    thing.prefix("htv", "http://www.w3.org/2011/http#");
+    thing.prefix("htv", HTTP_NAMESPACE);
     thing.set_text("description", server.text("description"));
     if let Some(version) = server.text("version") {
         thing.set("version", json!({"instance": version}));

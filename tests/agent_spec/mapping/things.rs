@@ -390,7 +390,7 @@ fn thing_model_needs_no_endpoint() {
     let conversion = convert(&agent(), &options).unwrap();
     assert!(!conversion.warnings.iter().any(|warning| warning.rule == "no-endpoint"), "{:?}", conversion.warnings);
     let model: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
-    assert_eq!(model["@type"], json!(["tm:ThingModel", "lmos:Agent", "agentspec:Agent"]));
+    assert_eq!(model["@type"], json!(["lmos:Agent", "agentspec:Agent", "tm:ThingModel"]));
     assert_eq!(model["actions"]["weather-agent"]["input"]["required"], json!(["city"]));
     assert!(model["actions"]["weather-agent"].get("forms").is_none());
     assert!(thing(&a2a_agent(), &options)["actions"]["Remote"].get("forms").is_some());

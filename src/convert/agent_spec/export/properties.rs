@@ -11,6 +11,7 @@ use crate::convert::{
         faults::{Role, find_faults},
     },
     keywords::Keyword,
+    size::size,
 };
 
 /// So much of a schema is a step, since all of it is read several times.
@@ -119,7 +120,7 @@ fn with_title(title: &str, schema: &Value, effort: &Effort) -> Value {
         members.insert("title".to_owned(), title.into());
         Value::Object(members)
     };
-    if effort.spend(1 + size(schema) / BYTES_OF_A_STEP).is_ok() {
+    if effort.spend(1 + size(schema, usize::MAX) / BYTES_OF_A_STEP).is_ok() {
         let own = schema.get("agentspec:jsonSchema").and_then(Value::as_object).cloned().map(titled);
         if let Some(own) = own.filter(|own| is_sound(own, effort)) {
             return own;
@@ -146,16 +147,6 @@ fn is_sound(property: &Value, effort: &Effort) -> bool {
         .into_iter()
         .all(|profile| find_faults(property, Role::Port, profile, effort).iter().all(|fault| fault.is_warning));
     is_valid && !effort.is_spent()
-}
-
-/// About how many bytes of JSON a value takes.
-pub(super) fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => 2 + text.len(),
-        Value::Array(elements) => 2 + elements.iter().map(|element| 1 + size(element)).sum::<usize>(),
-        Value::Object(members) => 2 + members.iter().map(|(name, value)| 4 + name.len() + size(value)).sum::<usize>(),
-        _ => 4,
-    }
 }
 
 /// A data schema as a JSON Schema, without titles.

@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Mapper, Target,
-    data_schema::DataSchemas,
-    endpoint::{Endpoint, Variables, variable_name},
-    template::write_headers,
-    writer::Writer,
+    data_schema::{DataSchemas, json_literal},
+    endpoint::{Endpoint, variable_name},
 };
 use crate::convert::{
     a2a::{Generation, message_form},
@@ -23,7 +21,10 @@ use crate::convert::{
         types::{Call, Role},
     },
     redaction::{is_stand_in, secrecy_of},
+    thing_builder::form,
 };
+
+type Object = Map<String, Value>;
 
 impl<'d> Mapper<'_, 'd> {
     /// Where a component is reached by what it says itself.
@@ -53,76 +54,64 @@ impl<'d> Mapper<'_, 'd> {
         self.graph.role(key) == Role::ToolBox
     }
 
-    /// Writes the actions of a Thing: one, or one for each tool that a toolbox names. `target` is missing in a
-    /// Thing Model.
-    pub(super) fn write_actions(&self, schemas: &mut DataSchemas<'_>, key: Key, target: Option<&Target>) {
-        schemas.writer.name("actions").open('{');
+    /// The actions of a Thing: one, or one for each tool that a toolbox names. `target` is missing in a Thing Model.
+    pub(super) fn actions(&self, schemas: &mut DataSchemas, key: Key, target: Option<&Target>) -> Object {
         let listed = if self.is_toolbox(key) { self.listed_tools(key) } else { Vec::new() };
-        for (name, signature) in &listed {
-            schemas.writer.name(name).open('{');
-            self.write_action(schemas, key, *signature, Some(name), target);
-            schemas.writer.close('}');
-        }
         if listed.is_empty() {
-            schemas.writer.name(&self.key(key)).open('{');
             let tool = self.text(key, "name").filter(|_| self.call(key) == Call::Mcp && !self.is_toolbox(key));
-            self.write_action(schemas, key, Some(key), tool, target);
-            schemas.writer.close('}');
+            return Object::from_iter([(self.key(key), self.action(schemas, key, Some(key), tool, target).into())]);
         }
-        schemas.writer.close('}');
+        let action = |(name, signature): (String, Option<Key>)| {
+            let action = self.action(schemas, key, signature, Some(&name), target);
+            (name, action.into())
+        };
+        listed.into_iter().map(action).collect()
     }
 
     /// `signature` is what has the description, inputs and outputs, `tool` the name of a tool of an MCP server.
-    fn write_action(
+    fn action(
         &self,
-        schemas: &mut DataSchemas<'_>,
+        schemas: &mut DataSchemas,
         key: Key,
         signature: Option<Key>,
         tool: Option<&str>,
         target: Option<&Target>,
-    ) {
-        if let Some(title) = signature.and_then(|key| self.text(key, "name")) {
-            schemas.writer.name("title").text(title);
-        }
-        if let Some(description) = signature.and_then(|key| self.text(key, "description")) {
-            schemas.writer.name("description").text(description);
-        }
-        match (target, signature) {
+    ) -> Object {
+        let said = |name: &str| signature.and_then(|key| self.text(key, name)).map(Value::from);
+        let data = match (target, signature) {
             (Some(Target::Own(endpoint)), _) if self.call(key) == Call::Request => {
-                self.write_request_data(schemas, key, endpoint);
+                self.request_data(schemas, key, endpoint)
             }
-            (_, Some(signature)) if tool.is_some() || !self.is_toolbox(key) => {
-                self.write_data(schemas, "input", signature, Side::Inputs, &Variables::default());
-                self.write_data(schemas, "output", signature, Side::Outputs, &Variables::default());
-            }
-            (_, None) => {}
-            _ => write_any_tool_call(schemas.writer),
-        }
-        if let Some(target) = target {
-            schemas.writer.name("forms").open('[');
-            schemas.writer.object(|writer| self.write_form(writer, key, tool, target));
-            schemas.writer.close(']');
-        }
+            (_, Some(signature)) if tool.is_some() || !self.is_toolbox(key) => vec![
+                ("input", self.data(schemas, signature, Side::Inputs)),
+                ("output", self.data(schemas, signature, Side::Outputs)),
+            ],
+            (_, None) => Vec::new(),
+            _ => vec![("input", Some(any_tool_call()))],
+        };
+        let forms = target.map(|target| json!([self.form(key, tool, target)]));
+        let described = [("title", said("name")), ("description", said("description")), ("forms", forms)];
+        let members = described.into_iter().chain(data);
+        members.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
     /// What goes into the URL and the body of a request, and what comes out.
-    fn write_request_data(&self, schemas: &mut DataSchemas<'_>, key: Key, endpoint: &Endpoint) {
+    fn request_data(
+        &self,
+        schemas: &mut DataSchemas,
+        key: Key,
+        endpoint: &Endpoint,
+    ) -> Vec<(&'static str, Option<Value>)> {
         let method = self.text(key, "http_method").unwrap_or_default().to_ascii_uppercase();
         let is_safe = matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
-        if is_safe {
-            schemas.writer.name("safe").flag(true);
-        }
-        if is_safe || matches!(method.as_str(), "PUT" | "DELETE") {
-            schemas.writer.name("idempotent").flag(true);
-        }
-        if !endpoint.variables.names().is_empty() {
-            self.write_variables(schemas, key, endpoint.variables.names());
-        }
-        if let Some(data) = self.body(key) {
-            schemas.writer.name("input");
-            self.write_body(schemas, key, data, 0);
-        }
-        self.write_data(schemas, "output", key, Side::Outputs, &Variables::default());
+        let is_idempotent = is_safe || matches!(method.as_str(), "PUT" | "DELETE");
+        vec![
+            ("safe", is_safe.then_some(true.into())),
+            ("idempotent", is_idempotent.then_some(true.into())),
+            ("uriVariables", self.variables(schemas, key, endpoint.variables.names())),
+            ("input", self.body(key).map(|template| self.body_schema(schemas, key, template, 0))),
+            ("output", self.data(schemas, key, Side::Outputs)),
+        ]
     }
 
     /// The template of the body of a request, if it has one.
@@ -132,121 +121,102 @@ impl<'d> Mapper<'_, 'd> {
         self.field(key, "data").filter(|data| has_body && !is_empty(data))
     }
 
-    /// Writes an object that has the properties of one side by their titles, if there are any that don't
-    /// go elsewhere. Inputs without a default are required.
-    pub(super) fn write_data(
-        &self,
-        schemas: &mut DataSchemas<'_>,
-        name: &str,
-        key: Key,
-        side: Side,
-        elsewhere: &Variables,
-    ) {
+    /// An object that has the properties of one side by their titles, if there are any. Inputs without a default are
+    /// required.
+    pub(super) fn data(&self, schemas: &mut DataSchemas, key: Key, side: Side) -> Option<Value> {
         let mut known = HashSet::new();
-        let properties: Vec<&Property<'d>> = self
-            .inference
-            .port(key, side)
-            .properties()
-            .iter()
-            .filter(|property| !elsewhere.contains(&property.title) && known.insert(&property.title))
-            .collect();
+        let properties = self.inference.port(key, side).properties();
+        let properties: Vec<&Property<'d>> =
+            properties.iter().filter(|property| known.insert(&property.title)).collect();
         if properties.is_empty() {
-            return;
+            return None;
         }
-        schemas.writer.name(name).open('{');
-        schemas.writer.name("type").word("object");
-        schemas.writer.name("properties").open('{');
+        let mut described = Object::new();
         for property in &properties {
-            if schemas.writer.is_full() {
-                return;
+            if !schemas.spend(property.title.len()) {
+                return None;
             }
-            schemas.writer.name(&property.title);
-            schemas.write(&property.schema());
+            described.insert(property.title.to_string(), schemas.of(&property.schema()));
         }
-        schemas.writer.close('}');
+        let mut data = json!({"type": "object", "properties": described});
         let is_required = |property: &&&Property<'d>| side == Side::Outputs || !property.has_default();
-        let mut required = properties.iter().filter(is_required).peekable();
-        if required.peek().is_some() {
-            schemas.writer.name("required").array(|writer| required.for_each(|property| writer.text(&property.title)));
+        let required: Vec<&str> = properties.iter().filter(is_required).map(|property| &*property.title).collect();
+        if !required.is_empty() {
+            data["required"] = required.into();
         }
-        schemas.writer.close('}');
+        Some(data)
     }
 
     /// What goes into the URL. A variable can't be an object or array (TD 1.1, section 5.3.1.2).
-    fn write_variables(&self, schemas: &mut DataSchemas<'_>, key: Key, variables: &[String]) {
-        schemas.writer.name("uriVariables").open('{');
-        for variable in variables {
-            if schemas.writer.is_full() {
-                return;
-            }
-            schemas.writer.name(&variable_name(variable));
+    fn variables(&self, schemas: &mut DataSchemas, key: Key, variables: &[String]) -> Option<Value> {
+        let described = |variable: &String| {
             let property = self.inference.port(key, Side::Inputs).find(variable);
-            match property.map(|property| property.schema()) {
-                Some(schema) if !has_parts(&schema) => schemas.write(&schema),
-                Some(schema) => schemas.writer.object(|writer| {
-                    writer.name("type").word("string");
-                    writer.name("agentspec:jsonSchema").json(&schema);
-                }),
-                None => schemas.write(&json!({"type": "string"})),
-            }
-        }
-        schemas.writer.close('}');
+            let schema = match property.map(|property| property.schema()) {
+                Some(schema) if !has_parts(&schema) => schemas.of(&schema),
+                Some(schema) => json!({"type": "string", "agentspec:jsonSchema": json_literal(&schema)}),
+                None => json!({"type": "string"}),
+            };
+            (variable_name(variable), schema)
+        };
+        (!variables.is_empty()).then(|| variables.iter().map(described).collect::<Object>().into())
     }
 
-    fn write_form(&self, writer: &mut Writer, key: Key, tool: Option<&str>, target: &Target) {
-        let transport = self.graph.part(key, "client_transport");
+    fn form(&self, key: Key, tool: Option<&str>, target: &Target) -> Object {
         match (target, self.call(key)) {
-            (Target::Base(base), _) if self.options.protocol == Protocol::A2a => {
-                write_message(writer, base, Generation::V1);
-            }
+            (Target::Base(base), _) if self.options.protocol == Protocol::A2a => message_form(base, Generation::V1),
             (Target::Base(base), _) => {
-                write_target(writer, base);
-                writer.name("contentType").word("application/json");
-                writer.name("htv:methodName").word("POST");
+                let mut form = form("invokeaction", base);
+                form.insert("contentType".to_owned(), "application/json".into());
+                form.insert("htv:methodName".to_owned(), "POST".into());
+                form
             }
-            (Target::Own(endpoint), Call::Request) => {
-                write_target(writer, &endpoint.href);
-                self.write_request(writer, key);
-            }
-            (Target::Own(endpoint), Call::Mcp) => {
-                write_target(writer, &endpoint.href);
-                transport.into_iter().for_each(|transport| self.write_tool_call(writer, transport, tool));
-            }
+            (Target::Own(endpoint), Call::Request) => self.request_form(key, &endpoint.href),
+            (Target::Own(endpoint), Call::Mcp) => self.tool_form(key, tool, &endpoint.href),
             // What its clients speak: the SDK is of that age.
-            (Target::Own(endpoint), Call::A2a | Call::Unsaid) => {
-                write_message(writer, &endpoint.href, Generation::V0);
-            }
+            (Target::Own(endpoint), Call::A2a | Call::Unsaid) => message_form(&endpoint.href, Generation::V0),
         }
     }
 
-    fn write_tool_call(&self, writer: &mut Writer, transport: Key, tool: Option<&str>) {
-        writer.name("contentType").word("application/json");
-        writer.name("subprotocol").word("mcp");
-        writer.name("mcp:method").word("tools/call");
-        if let Some(tool) = tool {
-            writer.name("mcp:tool").text(tool);
-        }
-        if self.graph.is_a(transport, "StreamableHTTPTransport") {
-            writer.name("htv:methodName").word("POST");
-        }
-        writer.name("agentspec:transport").text(self.graph.type_name(transport));
+    fn tool_form(&self, key: Key, tool: Option<&str>, href: &str) -> Object {
+        let mut form = form("invokeaction", href);
+        let Some(transport) = self.graph.part(key, "client_transport") else { return form };
+        let is_http = self.graph.is_a(transport, "StreamableHTTPTransport");
+        let members = [
+            ("contentType", Some("application/json")),
+            ("subprotocol", Some("mcp")),
+            ("mcp:method", Some("tools/call")),
+            ("mcp:tool", tool),
+            ("htv:methodName", is_http.then_some("POST")),
+            ("agentspec:transport", Some(self.graph.type_name(transport))),
+        ];
+        form.extend(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
+        form
     }
 
-    /// What the request of a tool is like beside its body.
-    fn write_request(&self, writer: &mut Writer, key: Key) {
-        writer.name("contentType").word(self.content_type(key));
+    /// The request of a tool beside its body.
+    fn request_form(&self, key: Key, href: &str) -> Object {
+        let mut form = form("invokeaction", href);
+        form.insert("contentType".to_owned(), self.content_type(key).into());
         if let Some(method) = self.text(key, "http_method") {
-            writer.name("htv:methodName").word(&method.to_ascii_uppercase());
+            form.insert("htv:methodName".to_owned(), method.to_ascii_uppercase().into());
         }
-        let headers: Vec<_> =
-            self.headers(key).filter(|(name, _)| !name.eq_ignore_ascii_case("content-type")).collect();
-        let is_shown = |value: &str| names(value).next().is_none() && !is_stand_in(value);
-        write_headers(writer, headers.iter().copied().filter(|(name, value)| is_shown(value) && !is_access(name)));
-        let mut open = headers.iter().filter(|(name, value)| is_placeholders(value) && !is_access(name)).peekable();
-        if open.peek().is_some() {
-            let headers = open.map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
-            writer.name("agentspec:headers").json(&Value::Object(headers));
+        let headers: Vec<_> = self
+            .headers(key)
+            .filter(|(name, _)| !name.eq_ignore_ascii_case("content-type") && !is_access(name))
+            .collect();
+        let is_shown = |(_, value): &&(&str, &str)| names(value).next().is_none() && !is_stand_in(value);
+        let shown = headers.iter().filter(is_shown);
+        let shown: Vec<Value> =
+            shown.map(|(name, value)| json!({"htv:fieldName": name, "htv:fieldValue": value})).collect();
+        if !shown.is_empty() {
+            form.insert("htv:headers".to_owned(), shown.into());
         }
+        let open = headers.iter().filter(|(_, value)| is_placeholders(value));
+        let open: Object = open.map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+        if !open.is_empty() {
+            form.insert("agentspec:headers".to_owned(), json_literal(&open.into()));
+        }
+        form
     }
 
     fn headers(&self, key: Key) -> impl Iterator<Item = (&'d str, &'d str)> {
@@ -280,29 +250,9 @@ impl<'d> Mapper<'_, 'd> {
 }
 
 /// What calls any tool of an MCP server: the parameters of `tools/call`.
-fn write_any_tool_call(writer: &mut Writer) {
-    writer.name("input").object(|writer| {
-        writer.name("type").word("object");
-        writer.name("properties").object(|writer| {
-            writer.name("name").object(|writer| writer.name("type").word("string"));
-            writer.name("arguments").object(|writer| writer.name("type").word("object"));
-        });
-        writer.name("required").array(|writer| writer.word("name"));
-    });
-}
-
-fn write_target(writer: &mut Writer, href: &str) {
-    writer.name("op").word("invokeaction");
-    writer.name("href").word(href);
-}
-
-/// The form of an A2A agent, as agent cards have it.
-fn write_message(writer: &mut Writer, url: &str, generation: Generation) {
-    let mut form = message_form(url, generation);
-    for name in ["op", "href", "contentType", "subprotocol"] {
-        form.remove(name).iter().for_each(|value| writer.name(name).data(value));
-    }
-    form.iter().for_each(|(name, value)| writer.name(name).data(value));
+fn any_tool_call() -> Value {
+    let properties = json!({"name": {"type": "string"}, "arguments": {"type": "object"}});
+    json!({"type": "object", "properties": properties, "required": ["name"]})
 }
 
 /// Whether a header grants access, which security schemes say.

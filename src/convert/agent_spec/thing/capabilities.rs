@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Mapper, data_schema::DataSchemas, endpoint::Variables};
+use super::{Mapper, data_schema::DataSchemas};
 use crate::{
     convert::agent_spec::{
         findings::Findings,
@@ -127,59 +127,50 @@ impl<'d> Mapper<'_, 'd> {
         if slug.is_empty() { slug_of_type(self.graph.type_name(key)) } else { slug }
     }
 
-    /// Writes `lmos:capabilities`: that of a component that nobody can call, if `own`, and `capabilities`.
-    pub(super) fn write_capabilities(
+    /// The entries of `lmos:capabilities`: that of a component that nobody can call, if `own`, and `capabilities`.
+    pub(super) fn capability_entries(
         &self,
-        schemas: &mut DataSchemas<'_>,
+        schemas: &mut DataSchemas,
         own: Option<Key>,
-        capabilities: &[Capability<'d>],
+        capabilities: Vec<Capability<'d>>,
         findings: &mut Findings,
-    ) {
-        if own.is_none() && capabilities.is_empty() {
-            return;
-        }
-        schemas.writer.name("lmos:capabilities").open('[');
-        if let Some(key) = own {
-            let own = Capability { key: self.key(key), what: What::Component(key), via: None };
-            self.write_capability(schemas, &own);
-        }
-        for capability in capabilities.iter().take(MOST) {
-            if schemas.writer.is_full() {
-                return;
-            }
-            self.write_capability(schemas, capability);
-        }
-        schemas.writer.close(']');
+    ) -> Vec<Value> {
         if let (true, Some(root)) = (capabilities.len() > MOST, self.graph.root()) {
             let message = || format!("more than {MOST} tools, members and steps; the description lists the first");
             findings.warning(|| self.graph.at(root), "too-many-capabilities", message);
         }
+        let own = own.map(|key| Capability { key: self.key(key), what: What::Component(key), via: None });
+        let listed = own.into_iter().chain(capabilities.into_iter().take(MOST));
+        listed.map(|capability| self.capability_entry(schemas, &capability)).collect()
     }
 
-    fn write_capability(&self, schemas: &mut DataSchemas<'_>, capability: &Capability<'d>) {
-        schemas.writer.open('{');
-        schemas.writer.name("lmos:id").text(&capability.key);
+    fn capability_entry(&self, schemas: &mut DataSchemas, capability: &Capability<'d>) -> Value {
+        let mut entry = Map::new();
+        let mut put = |name: &str, value: Value| drop(entry.insert(name.to_owned(), value));
+        put("lmos:id", capability.key.as_str().into());
         match capability.what {
-            What::Named(name) => schemas.writer.name("lmos:name").text(name),
+            What::Named(name) => put("lmos:name", name.into()),
             What::Component(key) => {
-                schemas.writer.name("lmos:name").text(self.text(key, "name").unwrap_or(&capability.key));
-                if let Some(description) = self.text(key, "description") {
-                    schemas.writer.name("lmos:description").text(description);
+                put("lmos:name", self.text(key, "name").unwrap_or(&capability.key).into());
+                let description = self.text(key, "description").unwrap_or_default();
+                // Many may have the same long one.
+                if !description.is_empty() && schemas.spend(description.len()) {
+                    put("lmos:description", description.into());
                 }
-                schemas.writer.name("agentspec:componentType").text(self.graph.type_name(key));
+                put("agentspec:componentType", self.graph.type_name(key).into());
                 if self.field(key, "requires_confirmation") == Some(&Value::Bool(true)) {
-                    schemas.writer.name("agentspec:requiresConfirmation").flag(true);
+                    put("agentspec:requiresConfirmation", true.into());
                 }
-                let elsewhere = Variables::default();
-                self.write_data(schemas, "agentspec:input", key, Side::Inputs, &elsewhere);
-                self.write_data(schemas, "agentspec:output", key, Side::Outputs, &elsewhere);
+                for (name, side) in [("agentspec:input", Side::Inputs), ("agentspec:output", Side::Outputs)] {
+                    self.data(schemas, key, side).into_iter().for_each(|data| put(name, data));
+                }
             }
         }
         if let Some(via) = capability.via {
             let id = self.graph.id(via).or_else(|| self.text(via, "name"));
-            schemas.writer.name("agentspec:via").text(id.unwrap_or(self.graph.type_name(via)));
+            put("agentspec:via", id.unwrap_or(self.graph.type_name(via)).into());
         }
-        schemas.writer.close('}');
+        entry.into()
     }
 }
 

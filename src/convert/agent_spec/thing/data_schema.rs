@@ -15,11 +15,16 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{layers::Layers, writer::Writer};
+use super::layers::Layers;
 use crate::{
-    convert::keywords::{Data, Keyword, TYPES},
+    convert::{
+        keywords::{Data, Keyword, TYPES},
+        size::size,
+    },
     td::MAX_DOCUMENT_BYTES,
 };
+
+type Object = Map<String, Value>;
 
 /// What comes before the type.
 const HEADING: [&str; 2] = ["title", "description"];
@@ -27,84 +32,98 @@ const HEADING: [&str; 2] = ["title", "description"];
 const DEEPEST: usize = 20;
 /// The deepest schema that is kept as it is.
 const DEEPEST_KEPT: usize = 48;
+/// About how many bytes the data schemas of one description may have: more than the registry takes, since that is about.
+const MOST_BYTES: usize = 4 * MAX_DOCUMENT_BYTES;
 
-/// Writes the data schemas of one description.
-pub(super) struct DataSchemas<'w> {
-    pub writer: &'w mut Writer,
+/// Makes the data schemas of one description.
+pub(super) struct DataSchemas {
     /// How many schemas may still be put in the place of references.
     inlined: usize,
+    /// About how many bytes there may still be, whatever a small document asks for.
+    left: usize,
 }
 
 /// A property: the schema that references lead into, and whether all of it was said so far.
 struct Property<'s> {
     root: &'s Value,
     /// What the references lead to that are being resolved.
-    followed: Vec<&'s Map<String, Value>>,
+    followed: Vec<&'s Object>,
     is_exact: bool,
 }
 
-impl DataSchemas<'_> {
-    /// A writer of data schemas, where at most `inlined` schemas stand in the place of references.
-    pub(super) fn new(writer: &mut Writer, inlined: usize) -> DataSchemas<'_> {
-        DataSchemas { writer, inlined }
+impl DataSchemas {
+    /// Data schemas where at most `inlined` schemas stand in the place of references.
+    pub(super) fn new(inlined: usize) -> DataSchemas {
+        DataSchemas { inlined, left: MOST_BYTES }
     }
 
-    /// Writes a schema, and in it the JSON Schema itself where that says more.
-    pub(super) fn write(&mut self, schema: &Value) {
+    /// Whether there is more than the registry takes, so that nothing is added to it.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether there is room for so much more.
+    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+        self.left = self.left.saturating_sub(bytes);
+        !self.is_full()
+    }
+
+    /// The data schema of a schema, and in it the JSON Schema itself where that says more.
+    pub(super) fn of(&mut self, schema: &Value) -> Value {
         let mut property = Property { root: schema, followed: Vec::new(), is_exact: true };
-        self.writer.open('{');
-        self.members(schema, &mut property, 0);
-        if !property.is_exact && is_within_depth(schema, DEEPEST_KEPT) {
-            self.writer.name("agentspec:jsonSchema").json(schema);
+        let mut data = self.members(schema, &mut property, 0);
+        if !property.is_exact && is_within_depth(schema, DEEPEST_KEPT) && self.spend(size(schema, self.left)) {
+            data.insert("agentspec:jsonSchema".to_owned(), json_literal(schema));
         }
-        self.writer.close('}');
+        data.into()
     }
 
-    fn nested<'s>(&mut self, schema: &'s Value, property: &mut Property<'s>, depth: usize) {
-        self.writer.open('{');
-        self.members(schema, property, depth);
-        self.writer.close('}');
-    }
-
-    fn members<'s>(&mut self, schema: &'s Value, property: &mut Property<'s>, depth: usize) {
+    fn members<'s>(&mut self, schema: &'s Value, property: &mut Property<'s>, depth: usize) -> Object {
         let members = match schema {
             // What is too large is refused as a whole; until then it isn't made larger.
-            Value::Object(members) if depth < DEEPEST && self.writer.len() <= MAX_DOCUMENT_BYTES => members,
+            Value::Object(members) if depth < DEEPEST && self.spend(4) => members,
             other => {
                 property.is_exact &= *other == Value::Bool(true);
-                return;
+                return Object::new();
             }
         };
         let followed = property.followed.len();
         let layers = Layers::of(members, property.root, &mut property.followed, &mut self.inlined);
         property.is_exact &= layers.is_exact;
-        self.keywords(&layers, property, depth);
+        let data = self.keywords(&layers, property, depth);
         property.followed.truncate(followed);
+        data
     }
 
-    fn keywords<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
+    fn keywords<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) -> Object {
+        let mut data = Object::new();
         for name in HEADING {
-            layers.get(name).into_iter().for_each(|value| self.keyword(name, value, property));
+            layers.get(name).into_iter().for_each(|value| self.keyword(name, value, property, &mut data));
         }
         match layers.get("type") {
-            Some(Value::String(name)) if TYPES.contains(&name.as_str()) => {
-                self.writer.name("type").word(name);
-                self.keywords_of_type("", layers, property, depth);
-                self.alternatives(layers, property, depth);
-            }
-            Some(Value::Array(names)) => self.types(names, layers, property, depth),
-            other => {
-                property.is_exact &= other.is_none();
-                self.keywords_of_type("", layers, property, depth);
-                self.alternatives(layers, property, depth);
+            Some(Value::Array(names)) => self.types(names, layers, property, depth, &mut data),
+            type_ => {
+                let known = type_.filter(|name| name.as_str().is_some_and(|name| TYPES.contains(&name)));
+                property.is_exact &= type_.is_none() || known.is_some();
+                data.extend(known.map(|name| ("type".to_owned(), name.clone())));
+                self.keywords_of_type("", layers, property, depth, &mut data);
+                self.alternatives(layers, property, depth, &mut data);
             }
         }
-        self.same(layers, property, |name, of| of.is_empty() && !HEADING.contains(&name));
+        self.same(layers, property, |name, of| of.is_empty() && !HEADING.contains(&name), &mut data);
         property.is_exact &= layers.get("additionalProperties").is_none_or(|others| *others == Value::Bool(true));
+        data
     }
 
     /// Several types: a schema for each.
-    fn types<'s>(&mut self, names: &'s [Value], layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
+    fn types<'s>(
+        &mut self,
+        names: &'s [Value],
+        layers: &Layers<'s>,
+        property: &mut Property<'s>,
+        depth: usize,
+        data: &mut Object,
+    ) {
         let mut types: Vec<&str> = Vec::new();
         for name in names {
             match name.as_str().filter(|name| TYPES.contains(name)) {
@@ -117,22 +136,20 @@ impl DataSchemas<'_> {
             types.retain(|name| *name != "integer");
         }
         if let [name] = types.as_slice() {
-            self.writer.name("type").word(name);
-            self.keywords_of_type("", layers, property, depth);
-            return self.alternatives(layers, property, depth);
+            data.insert("type".to_owned(), (*name).into());
+            self.keywords_of_type("", layers, property, depth, data);
+            return self.alternatives(layers, property, depth, data);
         }
         property.is_exact &= layers.get("anyOf").is_none() && layers.get("oneOf").is_none();
-        self.writer.name("oneOf").open('[');
-        for name in types {
-            self.writer.open('{');
-            self.writer.name("type").word(name);
-            self.keywords_of_type(name, layers, property, depth + 1);
-            self.writer.close('}');
-        }
-        self.writer.close(']');
+        let of_type = |name: &str| {
+            let mut data = Object::from_iter([("type".to_owned(), name.into())]);
+            self.keywords_of_type(name, layers, property, depth + 1, &mut data);
+            Value::Object(data)
+        };
+        data.insert("oneOf".to_owned(), types.into_iter().map(of_type).collect());
     }
 
-    fn alternatives<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
+    fn alternatives<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize, data: &mut Object) {
         let schemas = match (layers.get("oneOf"), layers.get("anyOf")) {
             (None, None) => return,
             (Some(Value::Array(schemas)), other) => {
@@ -148,80 +165,88 @@ impl DataSchemas<'_> {
                 return;
             }
         };
-        self.writer.name("oneOf").open('[');
-        for schema in schemas {
-            self.nested(schema, property, depth + 1);
-        }
-        self.writer.close(']');
+        data.insert("oneOf".to_owned(), self.all(schemas, property, depth));
+    }
+
+    fn all<'s>(&mut self, schemas: &'s [Value], property: &mut Property<'s>, depth: usize) -> Value {
+        schemas.iter().map(|schema| self.members(schema, property, depth + 1)).collect()
     }
 
     /// The keywords for values of one type, or those of all types where it is empty.
-    fn keywords_of_type<'s>(&mut self, type_: &str, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
+    fn keywords_of_type<'s>(
+        &mut self,
+        type_: &str,
+        layers: &Layers<'s>,
+        property: &mut Property<'s>,
+        depth: usize,
+        data: &mut Object,
+    ) {
         let kind = if type_ == "integer" { "number" } else { type_ };
-        self.same(layers, property, |_, of| !of.is_empty() && (kind.is_empty() || of == kind));
+        self.same(layers, property, |_, of| !of.is_empty() && (kind.is_empty() || of == kind), data);
         if matches!(type_, "" | "array") {
-            self.items(layers, property, depth);
+            let items = match layers.get("items") {
+                None | Some(Value::Bool(true)) => None,
+                Some(schema @ Value::Object(_)) => Some(self.members(schema, property, depth + 1).into()),
+                Some(Value::Array(schemas)) => Some(self.all(schemas, property, depth)),
+                Some(_) => {
+                    property.is_exact = false;
+                    None
+                }
+            };
+            data.extend(items.map(|items| ("items".to_owned(), items)));
         }
-        if matches!(type_, "" | "object") {
-            self.properties(layers, property, depth);
+        match layers.get("properties").filter(|_| matches!(type_, "" | "object")) {
+            None => {}
+            Some(Value::Object(schemas)) => {
+                let mut properties = Object::new();
+                for (name, schema) in schemas {
+                    if !self.spend(name.len()) {
+                        break;
+                    }
+                    properties.insert(name.clone(), self.members(schema, property, depth + 1).into());
+                }
+                data.insert("properties".to_owned(), properties.into());
+            }
+            Some(_) => property.is_exact = false,
         }
     }
 
     /// The keywords that mean the same in both languages, of those that are wanted by their names and by the types
     /// that they are for.
-    fn same(&mut self, layers: &Layers<'_>, property: &mut Property<'_>, is_wanted: impl Fn(&str, &str) -> bool) {
+    fn same(
+        &mut self,
+        layers: &Layers<'_>,
+        property: &mut Property<'_>,
+        is_wanted: impl Fn(&str, &str) -> bool,
+        data: &mut Object,
+    ) {
         for (name, value) in layers.members() {
             if let Some(Keyword { data: Data::Same(of), .. }) = Keyword::find(name)
                 && is_wanted(name, of)
             {
-                self.keyword(name, value, property);
+                self.keyword(name, value, property, data);
             }
-        }
-    }
-
-    fn items<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
-        match layers.get("items") {
-            None | Some(Value::Bool(true)) => {}
-            Some(schema @ Value::Object(_)) => {
-                self.writer.name("items");
-                self.nested(schema, property, depth + 1);
-            }
-            Some(Value::Array(schemas)) => {
-                self.writer.name("items").open('[');
-                for schema in schemas {
-                    self.nested(schema, property, depth + 1);
-                }
-                self.writer.close(']');
-            }
-            Some(_) => property.is_exact = false,
-        }
-    }
-
-    fn properties<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) {
-        match layers.get("properties") {
-            None => {}
-            Some(Value::Object(schemas)) => {
-                self.writer.name("properties").open('{');
-                for (name, schema) in schemas {
-                    self.writer.name(name);
-                    self.nested(schema, property, depth + 1);
-                }
-                self.writer.close('}');
-            }
-            Some(_) => property.is_exact = false,
         }
     }
 
     /// A keyword whose value has no schemas in it, if that is what a data schema takes.
-    fn keyword(&mut self, name: &str, value: &Value, property: &mut Property<'_>) {
+    fn keyword(&mut self, name: &str, value: &Value, property: &mut Property<'_>, data: &mut Object) {
         if is_reference(value) {
             return;
         }
         match Keyword::find(name).is_some_and(|keyword| keyword.shape.is_data(value)) {
             false => property.is_exact = false,
-            true => self.writer.name(name).data(value),
+            true if self.spend(name.len() + size(value, self.left)) => {
+                data.insert(name.to_owned(), value.clone());
+            }
+            true => {}
         }
     }
+}
+
+/// A value that says nothing in JSON-LD: a JSON literal (JSON-LD 1.1, section 4.2.2).
+pub(super) fn json_literal(value: &Value) -> Value {
+    serde_json::json!({"@type": "@json", "@value": value})
 }
 
 /// Whether it is plain from their types that no value fits two of the schemas.
@@ -254,9 +279,7 @@ mod tests {
     use super::*;
 
     fn written(schema: &Value) -> Value {
-        let mut writer = Writer::default();
-        DataSchemas::new(&mut writer, 100).write(schema);
-        serde_json::from_str(&writer.into_text()).unwrap()
+        DataSchemas::new(100).of(schema)
     }
 
     fn unchanged(schema: Value) {

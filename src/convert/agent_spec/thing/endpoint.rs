@@ -61,11 +61,6 @@ impl Variables {
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
-
-    /// Whether an input is among them.
-    pub(super) fn contains(&self, name: &str) -> bool {
-        self.known.contains(name)
-    }
 }
 
 impl Endpoint {

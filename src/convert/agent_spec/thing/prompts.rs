@@ -1,33 +1,22 @@
 //! The prompts of an agent, for those who publish them.
 
-use super::{Mapper, writer::Writer};
+use serde_json::{Value, json};
+
+use super::Mapper;
 use crate::convert::agent_spec::{
     graph::{Key, Keys},
     types::Secrecy,
 };
 
 impl Mapper<'_, '_> {
-    /// Writes `agentspec:prompts`: those of a component and of its parts that are no Things of their own.
-    pub(super) fn write_prompts(&self, writer: &mut Writer, key: Key) {
-        if !self.options.publish_prompts {
-            return;
-        }
+    /// The prompts of a component and of its parts that are no Things of their own.
+    pub(super) fn prompts(&self, key: Key) -> Vec<Value> {
         let mut prompts = Vec::new();
-        self.collect_prompts(key, &mut Keys::from_iter([key]), &mut prompts);
-        if prompts.is_empty() {
-            return;
+        if self.options.publish_prompts {
+            self.collect_prompts(key, &mut Keys::from_iter([key]), &mut prompts);
         }
-        writer.name("agentspec:prompts").array(|writer| {
-            for (field, text) in prompts {
-                if writer.is_full() {
-                    return;
-                }
-                writer.object(|writer| {
-                    writer.name("agentspec:field").word(field);
-                    writer.name("agentspec:text").text(text);
-                });
-            }
-        });
+        let described = |(field, text)| json!({"agentspec:field": field, "agentspec:text": text});
+        prompts.into_iter().map(described).collect()
     }
 
     fn collect_prompts<'s>(&'s self, key: Key, seen: &mut Keys, prompts: &mut Vec<(&'static str, &'s str)>) {

@@ -15,13 +15,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     Mapper,
     action::is_access,
     endpoint::{Credentials, Endpoint},
-    writer::Writer,
 };
 use crate::{
     Error, Result,
@@ -90,32 +89,27 @@ impl<'d> Schemes<'d> {
 }
 
 impl<'d> Mapper<'_, 'd> {
-    /// Writes `securityDefinitions` and `security` of a Thing.
+    /// `securityDefinitions` and `security` of a Thing.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] where there are so many that nobody could have all of them.
-    pub(super) fn write_security(&self, writer: &mut Writer, key: Key, endpoint: Option<&Endpoint>) -> Result<()> {
+    pub(super) fn security(&self, key: Key, endpoint: Option<&Endpoint>) -> Result<(Value, Value)> {
         let schemes = self.schemes(key, endpoint.map(|endpoint| &endpoint.credentials));
         if schemes.0.len() > MOST_SCHEMES {
             let what = "number of security schemes of a Thing";
             return Err(Error::LimitExceeded { what, maximum: MOST_SCHEMES as u64 });
         }
+        let (mut definitions, mut names) = (Map::new(), Vec::new());
         let mut counts = HashMap::new();
-        let mut name = |scheme: &Scheme<'_>| {
+        for scheme in schemes.0 {
             let count = counts.entry(scheme.name()).and_modify(|count| *count += 1).or_insert(1);
-            if *count == 1 { format!("{}_sc", scheme.name()) } else { format!("{}{count}_sc", scheme.name()) }
-        };
-        let names: Vec<String> = schemes.0.iter().map(&mut name).collect();
-        writer.name("securityDefinitions").object(|writer| {
-            for (name, scheme) in names.iter().zip(&schemes.0) {
-                writer.name(name).object(|writer| self.write_scheme(writer, *scheme));
-            }
-        });
-        match names.as_slice() {
-            [name] => writer.name("security").word(name),
-            names => writer.name("security").array(|writer| names.iter().for_each(|name| writer.word(name))),
+            let number = if *count == 1 { String::new() } else { count.to_string() };
+            let name = format!("{}{number}_sc", scheme.name());
+            definitions.insert(name.clone(), self.definition(scheme));
+            names.push(name);
         }
-        Ok(())
+        let names = if names.len() == 1 { names.remove(0).into() } else { names.into() };
+        Ok((definitions.into(), names))
     }
 
     fn schemes<'s>(&self, key: Key, credentials: Option<&'s Credentials>) -> Schemes<'s>
@@ -179,50 +173,35 @@ impl<'d> Mapper<'_, 'd> {
         ["client_transport", "connection_config"].into_iter().find_map(|field| self.graph.part(key, field))
     }
 
-    fn write_scheme(&self, writer: &mut Writer, scheme: Scheme<'d>) {
+    fn definition(&self, scheme: Scheme<'d>) -> Value {
         match scheme {
-            Scheme::OAuth(auth) => self.write_oauth(writer, auth),
-            Scheme::Plain(name @ ("bearer" | "basic" | "digest")) => {
-                writer.name("scheme").word(name);
-                writer.name("in").word("header");
-            }
-            Scheme::Plain(name) => writer.name("scheme").word(name),
-            Scheme::ApiKey(place, name) => {
-                writer.name("scheme").word("apikey");
-                writer.name("in").word(place);
-                writer.name("name").text(name);
-            }
-            Scheme::Oci(auth_type) => {
-                writer.name("scheme").word("agentspec:oci");
-                if let Some(auth_type) = auth_type {
-                    writer.name("agentspec:authType").text(auth_type);
-                }
-            }
+            Scheme::OAuth(auth) => self.oauth(auth).into(),
+            Scheme::Plain(name @ ("bearer" | "basic" | "digest")) => json!({"scheme": name, "in": "header"}),
+            Scheme::Plain(name) => json!({"scheme": name}),
+            Scheme::ApiKey(place, name) => json!({"scheme": "apikey", "in": place, "name": name}),
+            Scheme::Oci(None) => json!({"scheme": "agentspec:oci"}),
+            Scheme::Oci(Some(auth_type)) => json!({"scheme": "agentspec:oci", "agentspec:authType": auth_type}),
         }
     }
 
-    fn write_oauth(&self, writer: &mut Writer, auth: Key) {
+    fn oauth(&self, auth: Key) -> Map<String, Value> {
         let endpoints = self.field(auth, "endpoints");
         let endpoint = |field: &str| {
             let url = self.resolve(endpoints?.get(field)?)?;
-            Endpoint::of_url(url.as_str()?)
+            Endpoint::of_url(url.as_str()?).map(|endpoint| endpoint.href)
         };
         let members = [
             ("authorization", endpoint("authorization_endpoint")),
             ("token", endpoint("token_endpoint")),
             ("refresh", endpoint("refresh_endpoint")),
+            ("agentspec:issuer", self.text(auth, "issuer").and_then(Endpoint::of_url).map(|endpoint| endpoint.href)),
         ];
-        let [(_, authorization), (_, token), _] = &members;
-        if authorization.is_some() && token.is_some() {
-            writer.name("scheme").word("oauth2");
-            writer.name("flow").word("code");
-        } else {
-            writer.name("scheme").word("agentspec:oauth2");
-        }
-        for (member, endpoint) in members {
-            if let Some(endpoint) = endpoint {
-                writer.name(member).word(&endpoint.href);
-            }
+        let is_code = members.iter().take(2).all(|(_, url)| url.is_some());
+        let mut definition: Map<String, Value> =
+            members.into_iter().filter_map(|(name, url)| Some((name.to_owned(), url?.into()))).collect();
+        definition.insert("scheme".to_owned(), if is_code { "oauth2" } else { "agentspec:oauth2" }.into());
+        if is_code {
+            definition.insert("flow".to_owned(), "code".into());
         }
         let scopes: Vec<&str> = match self.field(auth, "scopes") {
             Some(Value::String(scopes)) => scopes.split_whitespace().collect(),
@@ -230,10 +209,8 @@ impl<'d> Mapper<'_, 'd> {
             _ => Vec::new(),
         };
         if !scopes.is_empty() {
-            writer.name("scopes").array(|writer| scopes.iter().for_each(|scope| writer.text(scope)));
+            definition.insert("scopes".to_owned(), scopes.into());
         }
-        if let Some(issuer) = self.text(auth, "issuer").and_then(Endpoint::of_url) {
-            writer.name("agentspec:issuer").word(&issuer.href);
-        }
+        definition
     }
 }

@@ -3,9 +3,12 @@
 //! A placeholder is always filled in as text (Agent Spec, section 5.3.4, and its SDK), so that a number that
 //! goes into a body goes there as a string. What the template says itself is constant.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Mapper, data_schema::DataSchemas, writer::Writer};
+use super::{
+    Mapper,
+    data_schema::{DataSchemas, json_literal},
+};
 use crate::convert::agent_spec::{
     graph::Key,
     inference::Side,
@@ -15,70 +18,56 @@ use crate::convert::agent_spec::{
 /// The deepest template that is shown: beyond, the description would be too deep.
 const DEEPEST: usize = 24;
 
-impl<'d> Mapper<'_, 'd> {
-    /// Writes the schema of what a template becomes.
-    pub(super) fn write_body(&self, schemas: &mut DataSchemas<'_>, key: Key, template: &Value, depth: usize) {
-        if schemas.writer.is_full() {
-            return;
+impl Mapper<'_, '_> {
+    /// The schema of what a template becomes.
+    pub(super) fn body_schema(&self, schemas: &mut DataSchemas, key: Key, template: &Value, depth: usize) -> Value {
+        if depth > DEEPEST || !schemas.spend(16) {
+            return json!({});
         }
         match template {
-            _ if depth > DEEPEST => schemas.writer.object(|_| ()),
-            Value::String(text) => self.write_text(schemas, key, text),
+            Value::String(text) => self.text_schema(schemas, key, text),
             Value::Array(elements) => {
-                schemas.writer.open('{');
-                schemas.writer.name("type").word("array");
-                if !elements.is_empty() {
-                    schemas.writer.name("items").open('[');
-                    elements.iter().for_each(|element| self.write_body(schemas, key, element, depth + 1));
-                    schemas.writer.close(']');
+                let count = elements.len();
+                let mut schema = json!({"type": "array", "minItems": count, "maxItems": count});
+                if count > 0 {
+                    let items = elements.iter().map(|element| self.body_schema(schemas, key, element, depth + 1));
+                    schema["items"] = items.collect();
                 }
-                schemas.writer.name("minItems").number(&elements.len().into());
-                schemas.writer.name("maxItems").number(&elements.len().into());
-                schemas.writer.close('}');
+                schema
             }
             Value::Object(members) => {
                 let is_named = |name: &&String| pieces(name).iter().all(|piece| matches!(piece, Piece::Literal(_)));
                 let named: Vec<_> = members.iter().filter(|(name, _)| is_named(name)).collect();
-                schemas.writer.open('{');
-                schemas.writer.name("type").word("object");
-                schemas.writer.name("properties").open('{');
-                for (name, member) in &named {
-                    schemas.writer.name(name);
-                    self.write_body(schemas, key, member, depth + 1);
-                }
-                schemas.writer.close('}');
-                schemas.writer.name("required").array(|writer| named.iter().for_each(|(name, _)| writer.text(name)));
+                let member = |(name, member): &(&String, &Value)| {
+                    ((*name).clone(), self.body_schema(schemas, key, member, depth + 1))
+                };
+                let properties: Map<String, Value> = named.iter().map(member).collect();
+                let required: Vec<_> = named.iter().map(|(name, _)| name).collect();
+                let mut schema = json!({"type": "object", "properties": properties, "required": required});
                 if named.len() < members.len() {
                     // Whose names are inputs too.
-                    schemas.writer.name("agentspec:template").json(template);
+                    schema["agentspec:template"] = json_literal(template);
                 }
-                schemas.writer.close('}');
+                schema
             }
-            constant => schemas.writer.object(|writer| {
-                writer.name("type").word(type_of(constant));
-                writer.name("const").data(constant);
-            }),
+            constant => json!({"type": type_of(constant), "const": constant}),
         }
     }
 
-    fn write_text(&self, schemas: &mut DataSchemas<'_>, key: Key, text: &str) {
+    fn text_schema(&self, schemas: &mut DataSchemas, key: Key, text: &str) -> Value {
         match pieces(text).as_slice() {
-            [Piece::Name(name)] => self.write_input_as_text(schemas, key, name),
-            texts if texts.iter().all(|piece| matches!(piece, Piece::Literal(_))) => schemas.writer.object(|writer| {
-                writer.name("type").word("string");
-                writer.name("const").text(text);
-            }),
-            _ => schemas.writer.object(|writer| {
-                writer.name("type").word("string");
-                writer.name("agentspec:template").text(text);
-            }),
+            [Piece::Name(name)] => self.input_as_text(schemas, key, name),
+            texts if texts.iter().all(|piece| matches!(piece, Piece::Literal(_))) => {
+                json!({"type": "string", "const": text})
+            }
+            _ => json!({"type": "string", "agentspec:template": text}),
         }
     }
 
-    fn write_input_as_text(&self, schemas: &mut DataSchemas<'_>, key: Key, name: &str) {
+    fn input_as_text(&self, schemas: &mut DataSchemas, key: Key, name: &str) -> Value {
         let schema = self.inference.port(key, Side::Inputs).find(name).map(|property| property.schema());
         match schema.as_deref() {
-            Some(schema) if schema.get("type").is_some_and(|name| name == "string") => schemas.write(schema),
+            Some(schema) if schema.get("type").is_some_and(|name| name == "string") => schemas.of(schema),
             schema => {
                 let mut text = json!({"title": name, "type": "string"});
                 let said = |keyword| schema?.get(keyword);
@@ -88,26 +77,10 @@ impl<'d> Mapper<'_, 'd> {
                 if let Some(default @ (Value::Number(_) | Value::Bool(_))) = said("default") {
                     text["default"] = default.to_string().into();
                 }
-                schemas.write(&text);
+                schemas.of(&text)
             }
         }
     }
-}
-
-/// Writes headers that every request has.
-pub(super) fn write_headers<'h>(writer: &mut Writer, headers: impl Iterator<Item = (&'h str, &'h str)>) {
-    let mut headers = headers.peekable();
-    if headers.peek().is_none() {
-        return;
-    }
-    writer.name("htv:headers").array(|writer| {
-        for (name, value) in headers {
-            writer.object(|writer| {
-                writer.name("htv:fieldName").text(name);
-                writer.name("htv:fieldValue").text(value);
-            });
-        }
-    });
 }
 
 fn type_of(constant: &Value) -> &'static str {
