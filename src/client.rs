@@ -307,6 +307,18 @@ impl RegistryClient {
         Ok(SearchAnswer { text, ..answer })
     }
 
+    /// The results of a SPARQL query, in a format that the registry has for it: `application/sparql-results+json`,
+    /// `text/csv`, `text/turtle`…
+    ///
+    /// # Errors
+    /// [`Error::Refused`] also where SPARQL is not switched on, and those of every request.
+    pub async fn query_sparql(&self, query: &str, accept: &str, consistent: bool) -> Result<String> {
+        let consistent = if consistent { "true" } else { "false" };
+        let request = self.request(Method::POST, "search/sparql", &[("consistent", consistent)]);
+        let request = request.header("content-type", "application/sparql-query").header("accept", accept);
+        text(self.send(request.body(query.to_owned())).await?).await
+    }
+
     /// What a JSONPath finds in the list of all descriptions; see [`crate::search::jsonpath`].
     ///
     /// # Errors

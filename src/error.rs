@@ -158,6 +158,20 @@ pub enum Error {
         /// Which bound it exceeds, and what would be less.
         message: String,
     },
+    /// It is not switched on here.
+    #[error("this registry does not offer {what}: {instead}")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// What would switch it on, and what there is instead.
+        instead: &'static str,
+    },
+    /// So much of this is done at the moment that there was no turn.
+    #[error("too much is being done at the moment: {doing}; try again later")]
+    Overloaded {
+        /// What was to be done.
+        doing: &'static str,
+    },
     /// The search index is being built.
     #[error("the search index is being rebuilt: {done} of {total}")]
     IndexRebuilding {

@@ -29,7 +29,7 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 26] = [
+const CRATES: [(&str, &[&str]); 33] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -37,7 +37,14 @@ const CRATES: [(&str, &[&str]); 26] = [
     ("sled", &["store"]),
     ("tantivy", &["search"]),
     ("serde_json_path", &["search"]),
+    ("json_ld::", &["td"]),
     ("oxigraph", &["search"]),
+    ("oxrdf", &["search"]),
+    ("oxttl", &["search"]),
+    ("oxjsonld", &["search"]),
+    ("spargebra", &["search"]),
+    ("spareval", &["search"]),
+    ("sparesults", &["search"]),
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),
     ("rmcp", &["mcp", "consumer"]),

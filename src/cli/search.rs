@@ -7,6 +7,8 @@ use std::{
 
 use clap::Args;
 
+mod sparql;
+
 use super::{
     output::{self, Style},
     remote::{self, Remote},
@@ -34,6 +36,10 @@ pub(super) struct Arguments {
     /// prints what is found as JSON, one result a line
     #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "json"])]
     jsonpath: Option<String>,
+    /// Search by SPARQL instead, where the registry offers it, such as "SELECT ?s ?o { ?s a ?o }"; statements are printed
+    /// as Turtle
+    #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "jsonpath"])]
+    sparql: Option<String>,
     /// Wait until everything written so far can be found
     #[arg(long)]
     consistent: bool,
@@ -109,6 +115,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let mut out = io::stdout().lock();
         found.iter().try_for_each(|result| writeln!(out, "{}", result.get()))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(query) = &arguments.sparql {
+        return sparql::run(&client, query, arguments.consistent, arguments.json);
     }
     let (query, facets) = (arguments.words.join(" "), arguments.facets.join(","));
     let (limit, offset) = (arguments.limit.to_string(), arguments.offset.to_string());

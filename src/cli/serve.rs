@@ -134,6 +134,9 @@ pub(super) struct Arguments {
     /// How many failed polls in a row make an agent stale [default: 5]
     #[arg(long, value_name = "NUMBER")]
     stale_after: Option<u32>,
+    /// Answer SPARQL queries at /search/sparql: the statements of all descriptions are held in memory, about 10 KB each
+    #[arg(long)]
+    sparql: bool,
     /// File with settings [default: agentdex.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -173,6 +176,7 @@ impl Arguments {
             require_signature: self.require_signature.then_some(true),
             refresh_interval: self.refresh_interval,
             stale_after: self.stale_after,
+            sparql: self.sparql.then_some(true),
         }
     }
 }
@@ -302,6 +306,7 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         default_ttl: settings.default_ttl,
         min_ttl: settings.min_ttl,
         max_ttl: settings.max_ttl,
+        sparql: settings.sparql,
         ..registry::Options::default()
     };
     Ok(Registry::builder(&settings.data).options(options).tracking(tracking(settings)?).open()?)

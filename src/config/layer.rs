@@ -98,6 +98,8 @@ layer! {
     refresh_interval: u64 = number,
     /// How many failures in a row make an import stale.
     stale_after: u32 = number,
+    /// Whether SPARQL queries are answered.
+    sparql: bool = switch,
 }
 
 impl Layer {
@@ -186,6 +188,7 @@ mod tests {
             ("require_signature", "true", "true"),
             ("refresh_interval", "60", "60"),
             ("stale_after", "2", "2"),
+            ("sparql", "true", "true"),
         ];
         let variable = |name: &str| {
             let key = name.strip_prefix("AGENTDEX_")?.to_lowercase();
@@ -201,6 +204,7 @@ mod tests {
             require_signature: Some(true),
             refresh_interval: Some(60),
             stale_after: Some(2),
+            sparql: Some(true),
             ..Layer::default()
         };
         assert_eq!(Layer::from_variables(&variable).unwrap(), expected);

@@ -83,6 +83,8 @@ pub struct Settings {
     pub refresh_interval: u64,
     /// How many failures in a row make an import stale.
     pub stale_after: u32,
+    /// Whether SPARQL queries are answered.
+    pub sparql: bool,
 }
 
 impl Settings {
@@ -160,6 +162,7 @@ impl Settings {
             require_signature: layer.require_signature.unwrap_or(false),
             refresh_interval: between("refresh_interval", layer.refresh_interval, 1..=MAX_REFRESH_INTERVAL)?
                 .unwrap_or(DEFAULT_REFRESH_INTERVAL),
+            sparql: layer.sparql.unwrap_or(false),
             stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),
         })
     }

@@ -11,13 +11,13 @@ use uuid::Uuid;
 use super::{
     address::thing_id_before,
     blocking::blocking,
+    body::WARNINGS,
     conditions::{Conditions, Verdict},
     context::Context,
     formats::ExportPath,
     negotiation::accepts,
     parameters::Parameters,
     problem::Problem,
-    thing::WARNINGS,
 };
 use crate::{Error, Registry, td::Document};
 

@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 use super::{
     address::{base_path, thing_path},
     blocking::blocking,
+    body::WARNINGS,
     context::Context,
     documents::{self, Documents},
     formats::{COMMON_PARAMETERS, ImportPath, explain, explain_fetched},
     parameters::Parameters,
     problem::Problem,
-    thing::WARNINGS,
 };
 use crate::{
     convert::{Conversion, Format, ImportOptions, Input, Syntax},

@@ -44,10 +44,14 @@ mod problem;
 mod process;
 mod progress;
 mod query_languages;
+#[cfg(feature = "rdf")]
+mod rdf;
 mod schemas;
 mod search;
 mod selection;
 mod server;
+#[cfg(feature = "sparql")]
+mod sparql;
 mod stop;
 mod thing;
 mod things;

@@ -86,8 +86,17 @@ impl Mount<'_> {
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         self.resource(config, "/search/jsonpath", "/search/jsonpath", vec![read(jsonpath::descriptions)]);
+        #[cfg(feature = "sparql")]
+        let sparql = vec![read(super::sparql::get), on(POST, super::sparql::post)];
+        #[cfg(feature = "sparql")]
+        self.resource(config, "/search/sparql", "/search/sparql", sparql);
         let unoffered = || vec![read(query_languages::not_offered), on(POST, query_languages::not_offered)];
-        self.resource(config, "/search/{language}", "/search/{language:xpath|sparql}", unoffered());
+        self.resource(
+            config,
+            "/search/{language}",
+            &format!("/search/{{language:{}}}", query_languages::NOT_OFFERED),
+            unoffered(),
+        );
         self.formats(config);
     }
 

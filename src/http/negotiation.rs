@@ -1,6 +1,12 @@
 //! Which media type a response has: content negotiation by `Accept` (RFC 9110, section 12.5.1).
 
-use actix_web::{HttpRequest, http::header::ACCEPT};
+use actix_web::{
+    HttpRequest,
+    http::header::{ACCEPT, HeaderName, HeaderValue, VARY},
+};
+
+/// Which headers of a request a description depends on.
+pub(super) const VARY_BY_TYPE: (HeaderName, HeaderValue) = (VARY, HeaderValue::from_static("accept, accept-encoding"));
 
 /// A media range of `Accept` with its weight in thousandths.
 struct Range<'a> {

@@ -41,9 +41,17 @@ use crate::Error;
 )]
 struct Document;
 
+/// What is there with the feature `sparql` only.
+#[cfg(feature = "sparql")]
+#[derive(OpenApi)]
+#[openapi(paths(super::sparql::get, super::sparql::post))]
+struct Sparql;
+
 /// The OpenAPI document of the API: what `GET /openapi.json` returns and `openapi/agentdex.json` contains.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
+    #[cfg(feature = "sparql")]
+    document.merge(Sparql::openapi());
     formats::describe(&mut document);
     Constraints.modify(&mut document);
     document

@@ -37,7 +37,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     Parameters::parse(&request, &[])?;
     let base = base_url(&request, &context.options, "/.well-known/wot");
     let id = format!("urn:agentdex:registry:{}", context.registry.registry_id());
-    let document = description(&base, &id).to_string();
+    let document = description(&base, &id, offers_sparql(&context)).to_string();
     let mut hasher = DefaultHasher::new();
     document.hash(&mut hasher);
     let tag = format!("{:016x}", hasher.finish());
@@ -59,7 +59,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
 const VARY_BY: (HeaderName, &str) = (VARY, "accept, host");
 
 /// The TD; `base` is the URL of the API's root without a slash at the end.
-fn description(base: &str, id: &str) -> Value {
+fn description(base: &str, id: &str, with_sparql: bool) -> Value {
     json!({
         "@context": [
             "https://www.w3.org/2022/wot/td/v1.1",
@@ -80,7 +80,7 @@ fn description(base: &str, id: &str) -> Value {
             "code": {"type": "string"}, "detail": {"type": "string"},
         }))},
         "properties": properties(),
-        "actions": actions(),
+        "actions": actions(with_sparql),
         "events": events(),
     })
 }
@@ -113,11 +113,22 @@ fn properties() -> Value {
     })
 }
 
-fn actions() -> Value {
+/// Whether SPARQL queries are answered.
+fn offers_sparql(context: &Context) -> bool {
+    #[cfg(feature = "sparql")]
+    return context.registry.answers_sparql();
+    #[cfg(not(feature = "sparql"))]
+    {
+        let _ = context;
+        false
+    }
+}
+
+fn actions(with_sparql: bool) -> Value {
     let id = json!({"id": {"type": "string", "format": "uri-reference"}});
     let thing = || json!({"type": "object"});
     let created = || object(json!({"id": {"type": "string"}, "warnings": {"type": "array"}}));
-    json!({
+    let mut actions = json!({
         "createAnonymousThing": Action::new("Register a Thing; the directory assigns its id", "POST", "things", TD_JSON)
             .input(thing()).output(created(), JSON),
         "createThing": Action::new("Register a Thing under its id", "PUT", "things/{id}", TD_JSON)
@@ -139,7 +150,15 @@ fn actions() -> Value {
             .uri_variables(&json!({"query": {"type": "string"}}))
             .output(json!({"type": "array"}), JSON)
             .safe(),
-    })
+    });
+    if with_sparql {
+        const RESULTS: &str = "application/sparql-results+json";
+        actions["searchSPARQL"] = Action::new("Find Things by SPARQL", "GET", "search/sparql{?query}", RESULTS)
+            .uri_variables(&json!({"query": {"type": "string"}}))
+            .output(json!({"type": "object"}), RESULTS)
+            .safe();
+    }
+    actions
 }
 
 /// An action affordance with one form.
@@ -240,7 +259,7 @@ mod tests {
 
     #[test]
     fn it_is_a_valid_thing_description() -> crate::Result<()> {
-        let document = description("https://example.org/registry", "urn:agentdex:registry:x").to_string();
+        let document = description("https://example.org/registry", "urn:agentdex:registry:x", true).to_string();
         let report = validate(&Document::parse(document.as_bytes())?, Layers::All);
         assert!(report.is_valid(), "{report:?}");
         assert!(report.warnings.is_empty(), "{report:?}");

@@ -209,6 +209,8 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::Contended { .. } => (S::SERVICE_UNAVAILABLE, "contended"),
         Error::InvalidQuery { .. } => (S::BAD_REQUEST, "invalid-query"),
         Error::QueryTooCostly { .. } => (S::SERVICE_UNAVAILABLE, "query-too-costly"),
+        Error::Unsupported { .. } => (S::NOT_IMPLEMENTED, "query-language-not-offered"),
+        Error::Overloaded { .. } => (S::SERVICE_UNAVAILABLE, "overloaded"),
         Error::IndexRebuilding { .. } => (S::SERVICE_UNAVAILABLE, "index-rebuilding"),
         Error::ConsistencyTimeout { .. } => (S::SERVICE_UNAVAILABLE, "consistency-timeout"),
         Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed"),

@@ -1,8 +1,12 @@
-//! `/search/xpath`, `/search/sparql`: query languages of WoT Discovery that are not offered.
+//! `/search/xpath`, and `/search/sparql` where it isn't compiled in: query languages of WoT Discovery that are not
+//! offered.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 
 use super::problem::Problem;
+
+/// What is not offered.
+pub(super) const NOT_OFFERED: &str = if cfg!(feature = "sparql") { "xpath" } else { "xpath|sparql" };
 
 /// Refuses with 501, as WoT Discovery requires.
 #[utoipa::path(
@@ -11,7 +15,7 @@ use super::problem::Problem;
     tag = "search",
     summary = "Query languages of WoT Discovery that are not offered",
     params(
-        ("language" = String, Path, description = "`xpath` or `sparql`"),
+        ("language" = String, Path, description = "`xpath`"),
     ),
     responses(
         (status = 404, description = "Not a query language of WoT Discovery", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -20,9 +24,11 @@ use super::problem::Problem;
 )]
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let language = request.match_info().get("language").unwrap_or_default();
+    let sparql =
+        if cfg!(feature = "sparql") { ", and where it is switched on GET /search/sparql?query= by SPARQL" } else { "" };
     let detail = format!(
         "this registry does not offer {language} queries; GET /search?q= finds Things by words, GET /search/jsonpath?query= by \
-         their structure"
+         their structure{sparql}"
     );
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", detail))
 }

@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
-    http::header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, VARY},
+    http::header::{CONTENT_TYPE, ETAG, HeaderValue, LOCATION},
     web::{self, Data},
 };
 use serde_json::json;
@@ -10,11 +10,11 @@ use serde_json::json;
 use super::{
     address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
     blocking::blocking,
-    body,
+    body::{self, WARNINGS},
     conditions::{Conditions, Verdict},
     context::Context,
     formats::explain,
-    negotiation::negotiate,
+    negotiation::{VARY_BY_TYPE, negotiate},
     parameters::Parameters,
     problem::Problem,
 };
@@ -24,13 +24,8 @@ use crate::{
     registry::{Effect, Thing, Write, Written},
 };
 
-/// Counts what was fixed or is unusual in a description that was written.
-pub(super) const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
 /// Bodies over this are validated on a thread that may block.
 pub(super) const LARGE: usize = 32 * 1024;
-
-/// Which headers of a request a description depends on.
-const VARY_BY_TYPE: (HeaderName, HeaderValue) = (VARY, HeaderValue::from_static("accept, accept-encoding"));
 
 /// The methods of a Thing.
 pub(super) const METHODS: &str = "GET, HEAD, PUT, PATCH, DELETE";
@@ -66,7 +61,7 @@ pub(super) async fn any(
         ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
     ),
     responses(
-        (status = 200, description = "The description with `registration`", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json")), headers(("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag" = String, description = "The entity tag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that are ignored, since they are unknown or invalid"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
@@ -77,6 +72,10 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     let id = existing_id(&context, &request)?;
     let Some(thing) = context.registry.find_by_id(&id)? else { return Err(Error::NotFound { id }.into()) };
     let etag = tag(&thing);
+    #[cfg(feature = "rdf")]
+    if let Some(syntax) = super::rdf::wanted(&request) {
+        return super::rdf::respond(&context, &request, thing, etag, syntax).await;
+    }
     match Conditions::of(&request).verdict(etag.trim_matches('"')) {
         Verdict::Proceed => Ok(representation(&request, &mut HttpResponse::Ok(), etag, &thing)),
         Verdict::NotModified => {

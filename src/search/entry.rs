@@ -10,6 +10,7 @@ use tantivy::{TantivyDocument, schema::Field};
 use super::{
     Entry, FacetField,
     forms::Access,
+    iri_spellings::Vocabularies,
     node::{Node, Object},
     query::{ExactTerm, lower_case},
     schema::{ExactField, Fields},
@@ -230,6 +231,7 @@ impl<'a> EntryWriter<'a> {
             }
         }
         self.add_values(FacetField::Type, types(thing));
+        self.add_semantic_tags(thing);
         self.add_values(FacetField::Tag, tags(thing, self.terms));
         self.add_values(FacetField::Vendor, vendors(thing));
         let access = Access::of(thing);
@@ -253,6 +255,27 @@ impl<'a> EntryWriter<'a> {
         }
         for channel in supported(thing, "lmos:supportedChannels") {
             self.add_terms(ExactField::Channel, channel);
+        }
+    }
+
+    /// Types are found in every spelling, and those of affordances too; counted are those of the Thing as it writes them.
+    fn add_semantic_tags(&mut self, thing: &Object<'_>) {
+        let vocabularies = Vocabularies::of(thing);
+        let affordances =
+            ["properties", "actions", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
+        let of_affordances: HashSet<&str> = affordances
+            .flat_map(Object::values)
+            .filter_map(Node::as_object)
+            .flat_map(types)
+            .take(MOST_VALUES)
+            .collect();
+        let own: HashSet<&str> = types(thing).take(MOST_VALUES).collect();
+        let field = ExactField::Facet(FacetField::Type);
+        for tag in own.iter().chain(of_affordances.difference(&own)) {
+            if !own.contains(tag) {
+                self.add_terms(field, tag);
+            }
+            vocabularies.other_spellings(tag).iter().for_each(|spelling| self.add_terms(field, spelling));
         }
     }
 

@@ -30,6 +30,7 @@ mod files;
 mod forms;
 mod hidden;
 mod index;
+mod iri_spellings;
 pub mod jsonpath;
 mod known_ids;
 #[doc(hidden)]
@@ -38,9 +39,13 @@ mod node;
 mod query;
 mod queue;
 mod rank;
+#[cfg(feature = "rdf")]
+pub mod rdf;
 mod schema;
 mod snapshot;
 mod snippet;
+#[cfg(feature = "sparql")]
+pub mod sparql;
 mod suggest;
 mod summary;
 mod text;

@@ -11,6 +11,8 @@ mod document;
 mod duplicates;
 mod enrich;
 mod identity;
+#[cfg(feature = "rdf")]
+pub mod json_ld;
 mod lmos;
 mod members;
 pub mod merge_patch;

@@ -15,8 +15,11 @@ mod list;
 mod mcp_servers;
 mod node_wot;
 mod problems;
+mod rdf;
 mod search;
 mod server;
+
 mod signed_cards;
+mod sparql;
 mod thing;
 mod validate;

@@ -4,6 +4,8 @@
 //! implement [`Follower`] and start it where [`Followers::start`] is called.
 
 mod follower;
+#[cfg(feature = "sparql")]
+mod quads;
 mod runner;
 mod search;
 mod unseen;
@@ -16,6 +18,8 @@ use std::{
 };
 
 pub use self::follower::{FollowerState, FollowerStatus};
+#[cfg(feature = "sparql")]
+pub(super) use self::quads::{QuadFollower, Quads, Sparql};
 use self::{follower::Follower, runner::Runner};
 pub(super) use self::{
     runner::Shared,

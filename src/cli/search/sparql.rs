@@ -1,0 +1,49 @@
+//! `agentdex search --sparql`: results as a table, statements as Turtle.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::{
+    cli::{output, remote},
+    client::RegistryClient,
+};
+
+const RESULTS: &str = "application/sparql-results+json";
+
+pub(super) fn run(client: &RegistryClient, query: &str, consistent: bool, as_json: bool) -> anyhow::Result<ExitCode> {
+    let statements = if as_json { "application/ld+json" } else { "text/turtle" };
+    let accept = format!("{RESULTS}, {statements}");
+    let text =
+        remote::block_on(async { client.query_sparql(query, &accept, consistent).await.map_err(remote::explain) })?;
+    let mut out = io::stdout().lock();
+    let results = (!as_json).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+    match results {
+        Some(results) => print(&mut out, &results)?,
+        None => writeln!(out, "{}", text.trim_end())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write, results: &Value) -> anyhow::Result<()> {
+    if let Some(answer) = results.get("boolean") {
+        writeln!(out, "{answer}")?;
+        return Ok(());
+    }
+    let variables = results.pointer("/head/vars").and_then(Value::as_array).context("reading the results")?;
+    let names: Vec<&str> = variables.iter().filter_map(Value::as_str).collect();
+    let rows = results.pointer("/results/bindings").and_then(Value::as_array).context("reading the results")?;
+    let mut table = output::table(&names);
+    for row in rows {
+        let value = |name: &&str| row.pointer(&format!("/{name}/value")).and_then(Value::as_str).unwrap_or_default();
+        table.add_row(names.iter().map(|name| output::visible(value(name)).to_string()));
+    }
+    writeln!(out, "{table}")?;
+    let noun = if rows.len() == 1 { "result" } else { "results" };
+    writeln!(out, "{} {noun}", rows.len())?;
+    Ok(())
+}

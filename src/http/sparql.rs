@@ -1,0 +1,114 @@
+//! `/search/sparql`: SPARQL 1.1 queries (WoT Discovery, section 7.3.2.3; SPARQL 1.1 Protocol).
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        Method,
+        header::{CONTENT_TYPE, VARY},
+    },
+    web::{self, Data},
+};
+
+use super::{
+    blocking::blocking, body, context::Context, negotiation::negotiate, parameters::Parameters, problem::Problem,
+};
+use crate::search::sparql::{Format, Query};
+
+/// The parameters, in the URL or in a form.
+const KNOWN: [&str; 2] = ["query", "consistent"];
+/// What a query comes in.
+const QUERIES: [&str; 2] = ["application/sparql-query", FORM];
+const FORM: &str = "application/x-www-form-urlencoded";
+/// The largest body: a query of the greatest length, every byte of it encoded, and a flag.
+const MAX_BODY_BYTES: usize = 32 * 1024;
+
+/// `GET /search/sparql`
+#[utoipa::path(
+    get,
+    path = "/search/sparql",
+    tag = "search",
+    summary = "Search by SPARQL",
+    description = "SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the server was started with `--sparql`.",
+    params(
+        ("query" = String, Query, description = "The query, of at most 8 KiB"),
+        ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
+    ),
+    responses(
+        (status = 200, description = "Results of SELECT and ASK, or the statements of CONSTRUCT and DESCRIBE", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
+        super::schemas::Refusals,
+        (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &KNOWN)?;
+    let query = query_of(&parameters)?.to_owned();
+    respond(&context, &request, &query, parameters.flag("consistent")?).await
+}
+
+/// `POST /search/sparql`
+#[utoipa::path(
+    post,
+    path = "/search/sparql",
+    tag = "search",
+    summary = "Search by SPARQL, with the query in the body",
+    params(
+        ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
+    ),
+    request_body(content((String = "application/sparql-query"), (String = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "As GET", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+        (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn post(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let in_url = Parameters::parse(&request, &["consistent"])?.flag("consistent")?;
+    body::check_type(&request, &QUERIES)?;
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_form = content_type.get(..FORM.len()).is_some_and(|start| start.eq_ignore_ascii_case(FORM));
+    let body = body::read(&request, payload, MAX_BODY_BYTES).await?;
+    let text = String::from_utf8(body).map_err(|_| Problem::invalid_parameter("query", "the body is not UTF-8"))?;
+    if !is_form {
+        return respond(&context, &request, &text, in_url).await;
+    }
+    let form = Parameters::parse_query(&text, &KNOWN)?;
+    let consistent = in_url || form.flag("consistent")?;
+    respond(&context, &request, query_of(&form)?, consistent).await
+}
+
+fn query_of(parameters: &Parameters) -> Result<&str, Problem> {
+    parameters.text("query").ok_or_else(|| {
+        let detail = "give a SPARQL query, such as SELECT ?thing ?title { ?thing <https://www.w3.org/2019/wot/td#title> ?title }";
+        Problem::invalid_parameter("query", detail)
+    })
+}
+
+async fn respond(
+    context: &Context,
+    request: &HttpRequest,
+    text: &str,
+    consistent: bool,
+) -> Result<HttpResponse, Problem> {
+    let registry = context.registry.clone();
+    registry.ready_for_sparql(consistent).await?;
+    let text = text.to_owned();
+    let query = blocking(move || Query::parse(&text)).await?;
+    let formats: Vec<(Format, &'static str)> = Format::all_for(query.kind()).collect();
+    let media_types: Vec<&'static str> = formats.iter().map(|(_, media_type)| *media_type).collect();
+    let media_type = negotiate(request, &media_types);
+    let format = formats.iter().find(|(_, own)| *own == media_type).map_or(Format::Json, |(format, _)| *format);
+    let written = blocking(move || registry.query_sparql(&query, format)).await?;
+    let mut response = HttpResponse::Ok();
+    response.insert_header((VARY, "accept, accept-encoding")).content_type(media_type);
+    if request.method() == Method::HEAD {
+        return Ok(response.finish());
+    }
+    Ok(response.body(written))
+}

@@ -1,0 +1,164 @@
+//! The statements of all Things as a follower, and what SPARQL queries see of them. They are in memory, and read again
+//! from the records at the start.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize};
+
+use super::{
+    follower::{Durability, Follower},
+    runner::Shared,
+    unseen::Unseen,
+};
+use crate::{
+    Error, Result,
+    change::{Change, Position},
+    search::sparql::{QuadStore, Snapshot},
+    store::{Record, Store},
+    td::json_ld::{Expander, Pending, Statements},
+    td::{self, Registration},
+};
+
+/// How many descriptions are read at a time.
+const RECORDS_AT_ONCE: usize = 128;
+
+/// What SPARQL queries need.
+pub(in crate::registry) struct Sparql {
+    pub quads: Arc<Quads>,
+    /// The follower that keeps them at the end of the log.
+    pub following: Arc<Shared>,
+    /// How many queries are evaluated.
+    pub running: AtomicUsize,
+}
+
+/// What queries see: the statements as they were last committed, and what was removed since.
+pub(in crate::registry) struct Quads {
+    store: Store,
+    shown: Mutex<Option<(Snapshot, Unseen)>>,
+}
+
+impl Quads {
+    pub(in crate::registry) fn new(store: Store) -> Arc<Quads> {
+        Arc::new(Quads { store, shown: Mutex::default() })
+    }
+
+    /// The statements, and the ids of Things that were removed since they were read; none where there are none yet.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub(in crate::registry) fn visible(&self) -> Result<Option<(Snapshot, Vec<String>)>> {
+        let mut shown = self.lock();
+        let Some((snapshot, unseen)) = &mut *shown else { return Ok(None) };
+        if !unseen.read_on(&self.store)? {
+            // What was removed can't be told any more.
+            *shown = None;
+            return Ok(None);
+        }
+        Ok(Some((snapshot.clone(), unseen.newly_deleted().to_vec())))
+    }
+
+    fn show(&self, snapshot: Snapshot, position: Position) {
+        let mut shown = self.lock();
+        let unseen = match shown.take() {
+            Some((_, mut unseen)) => {
+                unseen.shown(position.seq);
+                unseen
+            }
+            None => Unseen::after(position.seq),
+        };
+        *shown = Some((snapshot, unseen));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Snapshot, Unseen)>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps the statements at the end of the log.
+pub(in crate::registry) struct QuadFollower {
+    store: Store,
+    quads: Arc<Quads>,
+    statements: QuadStore,
+    /// None before they were read.
+    position: Option<Position>,
+    expander: Expander,
+}
+
+impl QuadFollower {
+    pub(in crate::registry) fn new(store: Store, quads: Arc<Quads>) -> QuadFollower {
+        let statements = QuadStore::new();
+        QuadFollower { store, quads, statements, position: None, expander: Expander::new() }
+    }
+
+    /// Starts to read a description, with what the registry knows of it that only changes with it.
+    fn start(&self, record: &Record) -> Result<Pending> {
+        let registration = Registration {
+            created: record.created,
+            modified: record.modified,
+            expires: None,
+            ttl: None,
+            retrieved: None,
+        };
+        self.expander.start(td::enrich(&record.text, &registration))
+    }
+
+    fn put(&mut self, id: &str, read: Result<Statements>) -> Result<()> {
+        match read {
+            Ok(read) => self.statements.put(id, &read.quads),
+            Err(error @ (Error::NotExpressible { .. } | Error::LimitExceeded { .. } | Error::MalformedJson { .. })) => {
+                tracing::debug!(id, %error, "a description has no statements");
+                self.statements.remove(id);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Follower for QuadFollower {
+    fn name(&self) -> &'static str {
+        "sparql"
+    }
+
+    fn position(&mut self) -> Result<Option<Position>> {
+        Ok(self.position)
+    }
+
+    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for ids in ids.chunks(RECORDS_AT_ONCE) {
+            let mut pending = Vec::new();
+            for &id in ids {
+                match self.store.find_unpurged(id)? {
+                    Some(record) => pending.push((id, self.start(&record)?)),
+                    None => self.statements.remove(id),
+                }
+            }
+            for (id, read) in pending {
+                self.put(id, read.wait())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, position: Position, _: Durability) -> Result<()> {
+        self.quads.show(self.statements.commit(), position);
+        self.position = Some(position);
+        Ok(())
+    }
+
+    fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
+        self.position = None;
+        self.statements = QuadStore::new();
+        loop {
+            let part: Vec<Record> = records.take(RECORDS_AT_ONCE).collect::<Result<_>>()?;
+            if part.is_empty() {
+                return self.commit(position, Durability::System);
+            }
+            let pending: Vec<Pending> = part.iter().map(|record| self.start(record)).collect::<Result<_>>()?;
+            for (record, read) in part.iter().zip(pending) {
+                self.put(&record.id, read.wait())?;
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! SPARQL over all Things.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use super::{
+    Registry,
+    followers::{FollowerState, Sparql, Waited},
+};
+use crate::{
+    Error, Result,
+    search::sparql::{Format, Query},
+};
+
+/// How long a query with `consistent` waits for the statements.
+const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a query without it waits for them.
+const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
+/// Statements that lack more changes than this won't have them soon: queries without `consistent` don't wait.
+const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
+/// The most queries at a time.
+const MAX_QUERIES: usize = 4;
+
+/// A query that is being evaluated.
+struct Turn<'a>(&'a AtomicUsize);
+
+impl<'a> Turn<'a> {
+    fn take(running: &'a AtomicUsize) -> Result<Turn<'a>> {
+        let take = |count| (count < MAX_QUERIES).then_some(count + 1);
+        match running.fetch_update(Ordering::AcqRel, Ordering::Acquire, take) {
+            Ok(_) => Ok(Turn(running)),
+            Err(_) => Err(Error::Overloaded { doing: "evaluating SPARQL queries" }),
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Registry {
+    /// Whether SPARQL queries are answered: see [`super::Options::sparql`].
+    pub fn answers_sparql(&self) -> bool {
+        self.0.sparql.is_some()
+    }
+
+    /// The results of a SPARQL query over the statements of all Things, written in a format for its kind. Blocks, for
+    /// about 5 s at most; see [`Registry::ready_for_sparql`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] where it exceeds a bound; [`Error::Overloaded`] where four others
+    /// are evaluated; [`Error::IndexRebuilding`] while the statements are read at the start; [`Error::Unsupported`] where
+    /// SPARQL is not switched on.
+    pub fn query_sparql(&self, query: &Query, format: Format) -> Result<Vec<u8>> {
+        let sparql = self.sparql()?;
+        let _turn = Turn::take(&sparql.running)?;
+        let (snapshot, mut hidden) = sparql.quads.visible()?.ok_or_else(|| self.reading_statements(sparql))?;
+        hidden.extend(self.expired()?.iter().cloned());
+        query.evaluate(&snapshot, &hidden, format)
+    }
+
+    /// Waits until a SPARQL query sees every write that was acknowledged before; without `consistent` for a second at
+    /// most. Takes no thread while it waits.
+    ///
+    /// # Errors
+    /// With `consistent`: [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
+    /// [`Error::Unsupported`] where SPARQL is not switched on.
+    pub async fn ready_for_sparql(&self, consistent: bool) -> Result<()> {
+        let sparql = self.sparql()?;
+        let target = self.last_seq();
+        let status = sparql.following.status();
+        let Some(seq) = status.seq else { return Err(self.reading_statements(sparql)) };
+        if seq >= target {
+            return Ok(());
+        }
+        if !consistent {
+            if target.0.saturating_sub(seq.0) <= MAX_CHANGES_TO_WAIT_FOR && status.is_ready() {
+                sparql.following.wait(target, FRESHNESS_TIMEOUT).await;
+            }
+            return Ok(());
+        }
+        match sparql.following.wait(target, CONSISTENCY_TIMEOUT).await {
+            Waited::Reached(_) => Ok(()),
+            Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: CONSISTENCY_TIMEOUT.as_secs() }),
+            Waited::Stopped => Err(Error::ShuttingDown),
+        }
+    }
+
+    fn sparql(&self) -> Result<&Sparql> {
+        self.0.sparql.as_ref().ok_or(Error::Unsupported {
+            what: "SPARQL queries",
+            instead: "start it with --sparql, or search by /search?q= or /search/jsonpath?query=",
+        })
+    }
+
+    fn reading_statements(&self, sparql: &Sparql) -> Error {
+        match sparql.following.status().state {
+            FollowerState::Rebuilding { done, total } => Error::IndexRebuilding { done, total },
+            _ => Error::IndexRebuilding { done: 0, total: self.len() },
+        }
+    }
+}
