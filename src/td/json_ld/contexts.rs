@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json::to_syntax;
 
 /// The bundled contexts, written from the tables of terms of the vocabularies: URL and document.
-const CONTEXTS: [(&str, &str); 8] = [
+const CONTEXTS: [(&str, &str); 10] = [
     ("https://www.w3.org/2022/wot/td/v1.1", include_str!("../../../schemas/contexts/td-1.1.jsonld")),
     ("https://www.w3.org/2019/wot/td/v1", include_str!("../../../schemas/contexts/td-1.0.jsonld")),
     ("https://www.w3.org/2022/wot/discovery", include_str!("../../../schemas/contexts/discovery.jsonld")),
@@ -17,6 +17,8 @@ const CONTEXTS: [(&str, &str); 8] = [
         include_str!("../../../schemas/contexts/discovery.jsonld"),
     ),
     ("https://eclipse.dev/lmos/protocol/v1", include_str!("../../../schemas/contexts/lmos.jsonld")),
+    ("https://eclipse.dev/lmos/protocol/v1/", include_str!("../../../schemas/contexts/lmos.jsonld")),
+    ("https://eclipse.dev/lmos/protocol/v1#", include_str!("../../../schemas/contexts/lmos.jsonld")),
     ("urn:agentdex:", include_str!("../../../schemas/contexts/agentdex.jsonld")),
     ("urn:agentdex:a2a:", include_str!("../../../schemas/a2a.jsonld")),
     ("urn:agentdex:agent-spec:", include_str!("../../../schemas/agent-spec.jsonld")),
@@ -32,7 +34,7 @@ static PARSED: LazyLock<Vec<(&str, syntax::Value)>> = LazyLock::new(|| {
 });
 
 /// Whether there is a context at this URL.
-pub(super) fn is_known(url: &str) -> bool {
+pub(in crate::td) fn is_known(url: &str) -> bool {
     CONTEXTS.iter().any(|(known, _)| *known == url)
 }
 

@@ -15,6 +15,7 @@ mod statements;
 
 use std::sync::Arc;
 
+pub(super) use self::contexts::is_known as is_known_context;
 pub use self::expander::{Expander, Pending};
 
 /// What a description says, as RDF.

@@ -100,7 +100,30 @@ impl<'a> Walk<'a> {
         self.report.violations.retain(|found| found.rule != rule || !found.pointer.starts_with(place));
     }
 
+    /// Contexts are never fetched: terms that only an unknown one defines have no meaning as RDF.
+    #[cfg(feature = "rdf")]
+    fn check_contexts_are_known(&mut self) {
+        let context = self.thing.get("@context");
+        let path = Path::ROOT.member("@context");
+        let contexts = context.and_then(Value::as_array).into_iter().flatten();
+        let several = contexts.enumerate().map(|(index, context)| (path.index(index), context));
+        let unknown: Vec<_> = several
+            .chain(context.filter(|context| context.is_string()).map(|context| (path, context)))
+            .filter_map(|(path, context)| Some((path, context.as_str()?)))
+            .filter(|(_, url)| !super::json_ld::is_known_context(url))
+            .collect();
+        for (path, url) in unknown {
+            let message = format!(
+                "the context {url:?} is not known here and is not fetched: it is stored, and terms that only it defines have \
+                 no meaning in RDF and SPARQL"
+            );
+            self.warning(&path, "unknown-context", message);
+        }
+    }
+
     fn check_context(&mut self) {
+        #[cfg(feature = "rdf")]
+        self.check_contexts_are_known();
         let Some(Value::Array(contexts)) = self.thing.get("@context") else {
             return;
         };
