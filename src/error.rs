@@ -122,6 +122,16 @@ pub enum Error {
         /// Its id.
         id: String,
     },
+    /// A Thing has no such action, or the action isn't what is asked for.
+    #[error("there is no such action {action:?} of {id:?}: {reason}")]
+    NoSuchAction {
+        /// The Thing.
+        id: String,
+        /// The name that was asked for.
+        action: String,
+        /// What there is instead.
+        reason: String,
+    },
     /// `register` found the id taken.
     #[error("there is a Thing {id:?} already")]
     AlreadyExists {

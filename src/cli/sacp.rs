@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     output::red_on_stderr,
@@ -83,22 +83,12 @@ fn read(file: &PathBuf) -> io::Result<String> {
 
 fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::Result<ExitCode> {
     let mut reading = sacp::read(text);
-    reading.violations.extend(contract.iter().flat_map(|contract| contract.check(&reading.response)));
-    let found = match reading.found {
-        Found::Whole => "whole",
-        Found::Fenced => "fenced",
-        Found::Embedded => "embedded",
-        Found::Nowhere => "nowhere",
-    };
+    if let Some(contract) = contract {
+        reading.hold_to(contract);
+    }
     let mut out = io::stdout().lock();
     if as_json {
-        let report = json!({
-            "response": reading.response.to_value(),
-            "found": found,
-            "repaired": reading.is_repaired,
-            "violations": reading.violations,
-        });
-        writeln!(out, "{report}")?;
+        writeln!(out, "{}", reading.report())?;
     } else {
         writeln!(out, "{}: {}", reading.response.status, reading.response.message)?;
         match reading.found {
@@ -116,8 +106,7 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
             writeln!(io::stderr(), "{} {violation}", red_on_stderr("error:"))?;
         }
     }
-    let is_fine = reading.violations.is_empty() && reading.found != Found::Nowhere;
-    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if reading.is_valid() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Action {

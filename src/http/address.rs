@@ -90,6 +90,14 @@ pub(super) fn thing_id_before(request: &HttpRequest, options: &Options, end: &st
     id_of(request, options, path.strip_suffix(end).unwrap_or(path))
 }
 
+/// What in a path addresses something of an action of a Thing, such as `/actions/<name>/sacp`: all of it, and the name.
+pub(super) fn action_before<'a>(path: &'a str, end: &str) -> Option<(&'a str, Result<String, Error>)> {
+    let before = path.strip_suffix(end)?;
+    let start = before.rfind("/actions/").filter(|start| *start > 0)?;
+    let name = before.get(start + "/actions/".len()..).filter(|name| !name.is_empty() && !name.contains('/'))?;
+    Some((path.get(start..)?, decode(name).map(Cow::into_owned)))
+}
+
 fn id_of(request: &HttpRequest, options: &Options, below: &str) -> Result<String, Error> {
     let tail = below.strip_prefix('/').unwrap_or(below);
     if tail.contains(char::REPLACEMENT_CHARACTER) {

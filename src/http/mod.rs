@@ -46,6 +46,8 @@ mod progress;
 mod query_languages;
 #[cfg(feature = "rdf")]
 mod rdf;
+#[cfg(feature = "sacp")]
+mod sacp;
 mod schemas;
 mod search;
 mod selection;

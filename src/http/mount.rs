@@ -9,7 +9,10 @@ use actix_web::{
 
 #[cfg(feature = "mqtt")]
 use super::mqtt;
+#[cfg(feature = "sacp")]
+use super::sacp;
 use super::{
+    address::action_before,
     batch, changes,
     compression::CompressIfAsked,
     context::Context,
@@ -83,6 +86,8 @@ impl Mount<'_> {
         self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
         self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
+        #[cfg(feature = "sacp")]
+        self.below(config, "/things", "/things/{id}/actions/{name}/sacp", is_sacp, web::to(sacp::any));
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         self.resource(config, "/search/jsonpath", "/search/jsonpath", vec![read(jsonpath::descriptions)]);
@@ -207,7 +212,14 @@ fn is_batch(path: &str) -> bool {
 
 /// Whether a path is that of a Thing itself.
 fn is_thing(path: &str) -> bool {
-    !is_batch(path) && end_of(path).is_none()
+    !is_batch(path) && end_of(path).is_none() && !is_sacp(path)
+}
+
+/// Whether a path is that of the answers of an action.
+fn is_sacp(path: &str) -> bool {
+    cfg!(feature = "sacp")
+        && action_before(path, "/sacp")
+            .is_some_and(|(end, _)| !path.strip_suffix(end).is_some_and(|thing| thing.ends_with("/things")))
 }
 
 /// What a Thing has in addition to its description.

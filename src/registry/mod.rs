@@ -13,6 +13,8 @@ mod own_members;
 mod parts;
 #[cfg(feature = "rdf")]
 mod rdf;
+#[cfg(feature = "sacp")]
+mod responses;
 mod searches;
 #[cfg(feature = "sparql")]
 mod sparql;

@@ -4,9 +4,10 @@
 //! stands, then without comments and trailing commas. Every stage reads the text a bounded number of
 //! times, so the work is linear in its length.
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::{repair, response::Response};
+use super::{contract::DataContract, repair, response::Response};
 use crate::td::Violation;
 
 /// The longest text that is searched for a response; a longer one is unreadable.
@@ -17,7 +18,8 @@ const MAX_CANDIDATES: usize = 64;
 const MAX_RESTARTS: usize = 16;
 
 /// Where in the text the response was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Found {
     /// The text is the response.
     Whole,
@@ -40,6 +42,31 @@ pub struct Reading {
     pub is_repaired: bool,
     /// What is wrong with it. If it was found nowhere: with the object that came nearest.
     pub violations: Vec<Violation>,
+}
+
+impl Reading {
+    /// Adds what is wrong with the data by what an action declares.
+    pub fn hold_to(&mut self, contract: &DataContract) {
+        if self.found != Found::Nowhere {
+            self.violations.extend(contract.check(&self.response));
+        }
+    }
+
+    /// Whether there is a response and nothing is wrong with it.
+    pub fn is_valid(&self) -> bool {
+        self.violations.is_empty() && self.found != Found::Nowhere
+    }
+
+    /// The reading as JSON: `valid`, `response`, `found`, `repaired`, `violations`.
+    pub fn report(&self) -> Value {
+        json!({
+            "valid": self.is_valid(),
+            "response": self.response.to_value(),
+            "found": self.found,
+            "repaired": self.is_repaired,
+            "violations": self.violations,
+        })
+    }
 }
 
 /// Reads what an agent wrote. Never fails: what can't be read becomes the fallback of section 7.2, with

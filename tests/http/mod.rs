@@ -16,6 +16,7 @@ mod mcp_servers;
 mod node_wot;
 mod problems;
 mod rdf;
+mod sacp;
 mod search;
 mod server;
 

@@ -117,6 +117,29 @@ pub(super) struct Created {
     warnings: Vec<Violation>,
 }
 
+/// What an answer in SACP was read as.
+#[derive(ToSchema)]
+pub(super) struct SacpReading {
+    /// Whether there is a response and nothing is wrong with it.
+    valid: bool,
+    /// The response, or what stands for it: `schemas/sacp-response.json`.
+    response: serde_json::Value,
+    found: Found,
+    /// Whether comments or trailing commas had to be taken out.
+    repaired: bool,
+    violations: Vec<Violation>,
+}
+
+/// Where in the text the response was.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(super) enum Found {
+    Whole,
+    Fenced,
+    Embedded,
+    Nowhere,
+}
+
 /// Something that is wrong, was fixed automatically, or is unusual.
 #[derive(ToSchema)]
 pub(super) struct Violation {

@@ -1,0 +1,102 @@
+//! `/things/{id}/actions/{name}/sacp`: answers of agents in the Standard Agent Communication Protocol.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{self, Data},
+};
+use utoipa::OpenApi;
+
+use super::{
+    address::{action_before, path_below, thing_id_before},
+    blocking::blocking,
+    body,
+    context::Context,
+    parameters::Parameters,
+    problem::Problem,
+};
+use crate::sacp;
+
+/// What comes behind the name of the action.
+pub(super) const END: &str = "/sacp";
+/// What an answer comes in: as text, since what an agent writes often isn't the JSON that it should be.
+const ANSWERS: [&str; 2] = ["text/plain", "application/json"];
+
+/// What this adds to the OpenAPI document.
+#[derive(OpenApi)]
+#[openapi(paths(instructions, check))]
+pub(super) struct Document;
+
+/// Answers all methods.
+pub(super) async fn any(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    match request.method().as_str() {
+        "GET" | "HEAD" => instructions(context, request).await,
+        "POST" => check(context, request, payload).await,
+        other => Err(Problem::method_not_allowed(other, "GET, HEAD, POST")),
+    }
+}
+
+/// `GET /things/{id}/actions/{name}/sacp`
+#[utoipa::path(
+    get,
+    path = "/things/{id}/actions/{name}/sacp",
+    tag = "things",
+    operation_id = "sacp_instructions",
+    summary = "Give the instructions that make an agent answer in SACP",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("name" = String, Path, description = "The name of the action"),
+    ),
+    responses(
+        (status = 200, description = "To be appended to a system prompt; names the data that the action declares", body = String, content_type = "text/plain"),
+        super::schemas::Refusals,
+        super::schemas::ThingRefusals,
+    )
+)]
+async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let (id, action) = addressed(&context, &request)?;
+    let registry = context.registry.clone();
+    let contract = blocking(move || registry.response_contract(&id, &action)).await?;
+    Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(sacp::instructions(Some(&contract))))
+}
+
+/// `POST /things/{id}/actions/{name}/sacp`
+#[utoipa::path(
+    post,
+    path = "/things/{id}/actions/{name}/sacp",
+    tag = "things",
+    operation_id = "check_sacp_response",
+    summary = "Say what is wrong with an answer in SACP, by what the action declares",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("name" = String, Path, description = "The name of the action"),
+    ),
+    request_body(content((String = "text/plain"), (serde_json::Value = "application/json")), description = "What the agent wrote, with whatever stands around it"),
+    responses(
+        (status = 200, description = "What was read; also if it is wrong", body = super::schemas::SacpReading),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+        super::schemas::ThingRefusals,
+    )
+)]
+async fn check(context: Data<Context>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    body::check_type(&request, &ANSWERS)?;
+    let (id, action) = addressed(&context, &request)?;
+    let text = body::read(&request, payload, context.options.body_limit).await?;
+    let registry = context.registry.clone();
+    let read = move || registry.check_response(&id, &action, &String::from_utf8_lossy(&text));
+    let reading = blocking(read).await?;
+    Ok(HttpResponse::Ok().json(reading.report()))
+}
+
+/// The id of the Thing and the name of the action in the path.
+fn addressed(context: &Context, request: &HttpRequest) -> Result<(String, String), Problem> {
+    let unknown = || Problem::unknown_path(request.path());
+    let (end, action) = action_before(path_below(request), END).ok_or_else(unknown)?;
+    Ok((thing_id_before(request, &context.options, end)?, action?))
+}

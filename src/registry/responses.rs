@@ -1,0 +1,52 @@
+//! Answers of agents, held to what their actions declare.
+
+use serde_json::Value;
+
+use super::Registry;
+use crate::{
+    Error, Result,
+    sacp::{self, DataContract, Reading},
+};
+
+impl Registry {
+    /// Reads what an agent has answered to an action as SACP does, and holds its data to what the action's `output`
+    /// declares.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NoSuchAction`] also where the action declares no responses in SACP,
+    /// [`Error::InvalidId`], [`Error::Store`].
+    pub fn check_response(&self, id: &str, action: &str, text: &str) -> Result<Reading> {
+        let contract = self.response_contract(id, action)?;
+        let mut reading = sacp::read(text);
+        reading.hold_to(&contract);
+        Ok(reading)
+    }
+
+    /// What an action declares of the responses in SACP that it gives.
+    ///
+    /// # Errors
+    /// As [`Registry::check_response`].
+    pub fn response_contract(&self, id: &str, action: &str) -> Result<DataContract> {
+        let thing = self.find_by_id(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
+        let refuse = |reason: String| Error::NoSuchAction { id: id.to_owned(), action: action.to_owned(), reason };
+        let description: Value = serde_json::from_str(thing.text())
+            .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
+        let Some(found) = description["actions"].get(action) else {
+            let names: Vec<&str> = description["actions"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name.as_str())
+                .take(20)
+                .collect();
+            return Err(refuse(match names.is_empty() {
+                true => "it has no actions".to_owned(),
+                false => format!("it has {}", names.join(", ")),
+            }));
+        };
+        let contract = DataContract::of_action(found).map_err(|error| refuse(error.to_string()))?;
+        contract.ok_or_else(|| {
+            refuse("its `output` declares no responses in SACP, by \"@type\": \"sacp:Response\"".to_owned())
+        })
+    }
+}
