@@ -80,6 +80,9 @@ pub(super) struct Filters {
     /// Only agents that support this channel
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<String>,
+    /// Only agents whose actions answer in this protocol: sacp
+    #[arg(long, value_name = "PROTOCOL")]
+    speaks: Vec<String>,
     /// Only agents whose source is stale, or current
     #[arg(long, value_name = "stale|current")]
     status: Vec<String>,
@@ -91,7 +94,7 @@ pub(super) struct Filters {
 impl Filters {
     /// As query parameters.
     pub(super) fn parameters(&self) -> Vec<(&str, &str)> {
-        let fields: [(&str, &[String]); 11] = [
+        let fields: [(&str, &[String]); 12] = [
             ("capability", &self.capability),
             ("type", &self.type_),
             ("tag", &self.tag),
@@ -101,6 +104,7 @@ impl Filters {
             ("format", &self.format),
             ("tenant", &self.tenant),
             ("channel", &self.channel),
+            ("speaks", &self.speaks),
             ("status", &self.status),
             ("signature", &self.signature),
         ];

@@ -6,11 +6,22 @@ use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, excerpt};
-use crate::{registry::tracked_sources::SourceStatus, search::Filters, signature};
+use crate::{registry::tracked_sources::SourceStatus, search::Filters, signature, td};
 
 /// The search filters. There is one more, for source formats, which has another name in each resource.
-const FILTERS: [&str; 10] =
-    ["capability", "type", "tag", "vendor", "protocol", "security", "tenant", "channel", "status", "signature"];
+const FILTERS: [&str; 11] = [
+    "capability",
+    "type",
+    "tag",
+    "vendor",
+    "protocol",
+    "security",
+    "tenant",
+    "channel",
+    "speaks",
+    "status",
+    "signature",
+];
 /// What may be given more than once beside the filters.
 const REPEATABLE: [&str; 3] = ["format", "source_format", "facets"];
 
@@ -123,6 +134,7 @@ impl Parameters {
             format: values(format),
             tenant: values("tenant"),
             channel: values("channel"),
+            speaks: words("speaks", &[td::SACP])?,
             status: words("status", &[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))?,
             signature: words("signature", &signature::Status::ALL.map(signature::Status::name))?,
         })

@@ -65,6 +65,7 @@ struct Link {
         ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
         ("tenant" = Option<Vec<String>>, Query, description = "Tenants; agents that name none support all"),
         ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
+        ("speaks" = Option<Vec<String>>, Query, description = "Protocols that actions answer in: `sacp`"),
         ("status" = Option<Vec<String>>, Query, description = "`stale` where the URL that a description was imported from is broken, else `current`"),
         ("signature" = Option<Vec<String>>, Query, description = "What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`"),
         ("facets" = Option<Vec<String>>, Query, description = "Fields to count, one by one or with commas"),

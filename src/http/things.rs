@@ -90,6 +90,7 @@ pub(super) async fn create(
         ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
         ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
         ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
+        ("speaks" = Option<Vec<String>>, Query, description = "Protocols that actions answer in: `sacp`"),
         ("status" = Option<Vec<String>>, Query, description = "`stale` where the URL that a description was imported from is broken, else `current`"),
         ("signature" = Option<Vec<String>>, Query, description = "What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`"),
     ),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::response::{Response, Status};
-use crate::td::Violation;
+use crate::td::{self, Violation};
 
 /// The schema of the `data` of an agent's successful responses.
 #[derive(Debug)]
@@ -42,21 +42,15 @@ impl DataContract {
 
     /// The contract of an action whose output is a response in SACP; none if its output is something else.
     ///
-    /// An output is a response if its `@type` has `sacp:Response`, or if it requires `thought`, `status`,
-    /// `data` and `message`. Its `properties.data` is the schema of the data.
+    /// Which outputs are, [`td::answers_in_sacp`] says. Its `properties.data` is the schema of the data.
     ///
     /// # Errors
     /// If that schema can't be compiled.
     pub fn of_action(action: &Value) -> Result<Option<DataContract>, SchemaError> {
         let output = &action["output"];
-        let names = |value: &'_ Value, name: &str| match value {
-            Value::String(text) => text == name,
-            Value::Array(items) => items.iter().any(|item| item == name),
-            _ => false,
-        };
-        let required = ["thought", "status", "data", "message"];
-        let is_response = names(&output["@type"], "sacp:Response")
-            || required.iter().all(|member| names(&output["required"], member));
+        let is_response = td::answers_in_sacp(texts(&output["@type"]), |member| {
+            texts(&output["required"]).any(|name| name == member)
+        });
         let schema = output["properties"].get("data").cloned().unwrap_or(Value::Bool(true));
         is_response.then(|| DataContract::new(schema)).transpose()
     }
@@ -91,4 +85,10 @@ impl DataContract {
         keys.sort_by_key(|key| !key.is_required);
         keys
     }
+}
+
+/// The text, or those of a list.
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let list = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+    value.as_str().into_iter().chain(list)
 }

@@ -256,6 +256,10 @@ impl<'a> EntryWriter<'a> {
         for channel in supported(thing, "lmos:supportedChannels") {
             self.add_terms(ExactField::Channel, channel);
         }
+        let actions = thing.get("actions").and_then(Node::as_object).into_iter().flat_map(Object::values);
+        if actions.filter_map(|action| action.get("output")).any(answers_in_sacp) {
+            self.add_terms(ExactField::Speaks, td::SACP);
+        }
     }
 
     /// Types are found in every spelling, and those of affordances too; counted are those of the Thing as it writes them.
@@ -389,6 +393,12 @@ fn objects<'a>(owner: &'a Object<'a>, key: &str) -> impl Iterator<Item = &'a Obj
 
 fn metadata<'a>(thing: &'a Object<'a>) -> Option<&'a Object<'a>> {
     thing.get("lmos:metadata").and_then(Node::as_object)
+}
+
+/// What [`td::answers_in_sacp`] says.
+fn answers_in_sacp(output: &Node<'_>) -> bool {
+    let texts = |name: &str| output.get(name).into_iter().flat_map(Node::one_or_many).filter_map(Node::as_str);
+    td::answers_in_sacp(texts("@type"), |member| texts("required").any(|name| name == member))
 }
 
 /// What the capability files of LMOS list: `lmos:supportedTenants` or `lmos:supportedChannels`.

@@ -112,6 +112,8 @@ pub struct Filters {
     pub tenant: Vec<String>,
     /// Channels that are supported.
     pub channel: Vec<String>,
+    /// Protocols that actions answer in: `sacp`.
+    pub speaks: Vec<String>,
     /// `stale` where the URL that a Thing was imported from is broken, else `current`.
     pub status: Vec<String>,
     /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`.

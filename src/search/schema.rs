@@ -8,6 +8,7 @@
 //! | `capability`, `type`, `tag`… | the values of a filter, in their filtering form | exact terms |
 //! | `capability_version` | names and ids of capabilities with their version (`versions`) | exact terms |
 //! | `tenant`, `channel` | what is supported; `*` where no tenant is named | exact terms |
+//! | `speaks` | protocols that actions answer in: `sacp` | exact terms |
 //! | `capability_values`, `type_values`… | the same values as they were written | a column that facets count |
 //! | `summary` | what a hit shows | stored bytes |
 
@@ -36,6 +37,8 @@ pub(super) enum ExactField {
     Tenant,
     /// Channels.
     Channel,
+    /// Protocols that actions answer in.
+    Speaks,
 }
 
 /// The indexed and the counted side of a facet.
@@ -56,6 +59,7 @@ pub(super) struct Fields {
     pub capability_version: Field,
     pub tenant: Field,
     pub channel: Field,
+    pub speaks: Field,
     pub summary: Field,
     facets: [FacetFields; FacetField::ALL.len()],
 }
@@ -69,6 +73,7 @@ impl Fields {
             ExactField::CapabilityVersion => self.capability_version,
             ExactField::Tenant => self.tenant,
             ExactField::Channel => self.channel,
+            ExactField::Speaks => self.speaks,
         }
     }
 
@@ -92,13 +97,14 @@ pub(super) fn build() -> (Schema, Fields) {
     let capability_version = builder.add_text_field("capability_version", exact());
     let tenant = builder.add_text_field("tenant", exact());
     let channel = builder.add_text_field("channel", exact());
+    let speaks = builder.add_text_field("speaks", exact());
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
         terms: builder.add_text_field(facet.name(), exact()),
         values: builder.add_text_field(facet.column(), FAST),
     });
     let fields =
-        Fields { id, text, title, description, language, capability_version, tenant, channel, summary, facets };
+        Fields { id, text, title, description, language, capability_version, tenant, channel, speaks, summary, facets };
     (builder.build(), fields)
 }
 

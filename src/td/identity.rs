@@ -9,7 +9,7 @@ use super::MAX_ID_BYTES;
 use crate::{Error, Result};
 
 /// The prefix of ids that were fixed.
-pub const MENDED_ID_PREFIX: &str = "urn:agentdex:";
+pub const NORMALIZED_ID_PREFIX: &str = "urn:agentdex:";
 
 /// All but the unreserved characters of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -48,8 +48,8 @@ pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
         true => Cow::Borrowed(id),
         false => {
             // A fixed id whose encoding was undone, as servers do with paths, is still meant.
-            let word = id.strip_prefix(MENDED_ID_PREFIX).unwrap_or(id);
-            Cow::Owned(format!("{MENDED_ID_PREFIX}{}", utf8_percent_encode(word, RESERVED)))
+            let word = id.strip_prefix(NORMALIZED_ID_PREFIX).unwrap_or(id);
+            Cow::Owned(format!("{NORMALIZED_ID_PREFIX}{}", utf8_percent_encode(word, RESERVED)))
         }
     };
     if normal.len() > MAX_ID_BYTES {

@@ -70,6 +70,17 @@ fn what_has_no_such_answers_says_what_there_is() {
 }
 
 #[test]
+fn agents_that_answer_in_it_are_found() {
+    let registry = registry();
+    registry.put("/things/urn:example:other", crate::support::agent("urn:example:other", "Other")).expect(201);
+    for path in ["/search?speaks=sacp&consistent=true", "/things?speaks=sacp&format=collection"] {
+        let found = registry.get(path).expect(200);
+        assert!(found.text().contains("urn:example:orders") && !found.text().contains("urn:example:other"), "{path}");
+    }
+    registry.get("/search?speaks=latin").problem(400, "invalid-parameter");
+}
+
+#[test]
 fn a_thing_may_be_called_like_that() {
     let registry = TestRegistry::start();
     let td = crate::support::agent("http://example.org/sacp", "A");

@@ -72,6 +72,7 @@ pub(in crate::search) fn compile(
         }
     }
     compiler.restrict(ExactField::Channel, &filters.channel);
+    compiler.restrict(ExactField::Speaks, &filters.speaks);
     if !filters.tenant.is_empty() {
         let any = ANY_TENANT.to_owned();
         let tenants: Vec<String> = filters.tenant.iter().cloned().chain([any]).collect();

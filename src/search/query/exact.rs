@@ -23,7 +23,7 @@ impl ExactTerm {
                 }
             }
             ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => add(&lower_case(value)),
-            ExactField::CapabilityVersion => add(value),
+            ExactField::CapabilityVersion | ExactField::Speaks => add(value),
             ExactField::Language => {
                 let tag = lower_case(value);
                 if let Some((primary, _)) = tag.split_once('-') {
@@ -42,9 +42,11 @@ impl ExactTerm {
                 .filter(|_| value.contains(':'))
                 .map_or_else(|| value.to_owned(), |name| format!("lmos:{name}")),
             ExactField::Facet(FacetField::Protocol) => forms::protocol(value),
-            ExactField::Facet(_) | ExactField::Language | ExactField::Tenant | ExactField::Channel => {
-                value.to_lowercase()
-            }
+            ExactField::Facet(_)
+            | ExactField::Language
+            | ExactField::Tenant
+            | ExactField::Channel
+            | ExactField::Speaks => value.to_lowercase(),
         }
     }
 }
