@@ -6,6 +6,7 @@
 mod admission;
 mod assess;
 mod capability;
+pub(crate) mod casting;
 mod check;
 mod document;
 mod duplicates;

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::{
     Configuration, Options,
-    effort::Effort,
     export::{DESCRIPTION, from_thing},
     findings::{Findings, Spot},
     graph::{Graph, Key},
@@ -19,6 +18,7 @@ use super::{
     stored,
     thing::{Base, Mapper},
 };
+use crate::td::casting::effort::Effort;
 use crate::{
     Error, Result,
     convert::{Conversion, ConvertedThing, Format, MAX_SOURCE_BYTES},

@@ -19,7 +19,7 @@ use self::{
     properties::{Property, Titles},
     target::Target,
 };
-use super::effort::Effort;
+use crate::td::casting::effort::Effort;
 use crate::{
     Error, Result,
     convert::{Format, MAX_SOURCE_BYTES, size::size},

@@ -2,13 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    Profile,
-    casting::{Casting, describe},
+use super::{Profile, json_schema, property::DEFAULT_TITLE, sdk_types::SdkTypes};
+use crate::td::casting::{
+    Casting, describe,
     effort::{Effort, Refusal},
-    json_schema,
-    property::DEFAULT_TITLE,
-    sdk_types::SdkTypes,
 };
 
 /// What a title must not contain, by the SDK.

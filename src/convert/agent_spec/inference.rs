@@ -23,12 +23,12 @@ pub(super) use self::{
     ports::{Further, Generated, List, Side},
 };
 use super::{
-    effort::Effort,
     findings::Spot,
     graph::{Graph, Key},
     property::Property,
     references::as_reference,
 };
+use crate::td::casting::effort::Effort;
 
 /// The inputs, outputs and branches of all components of a graph.
 #[derive(Debug)]

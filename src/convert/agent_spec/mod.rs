@@ -3,11 +3,9 @@
 //! A [`Configuration`] is read into a graph of its components, by one table of the types that there are,
 //! and validated in one of two [`Profile`]s: by the text of the language, or by what its SDK accepts.
 
-mod casting;
 mod coercion;
 mod configuration;
 mod conversion;
-mod effort;
 mod export;
 mod faults;
 mod findings;

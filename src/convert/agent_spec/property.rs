@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::{
-    Profile,
-    casting::Casting,
+use super::{Profile, sdk_types::SdkTypes};
+use crate::td::casting::{
+    Casting,
     effort::{Effort, Refusal},
-    sdk_types::SdkTypes,
 };
 
 /// What the SDK calls a property without a title.

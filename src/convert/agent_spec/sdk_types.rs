@@ -6,9 +6,8 @@
 
 use std::sync::LazyLock;
 
+use crate::td::casting::effort::{Answer, Effort, Refusal};
 use serde_json::{Map, Value, json};
-
-use super::effort::{Answer, Effort, Refusal};
 
 /// The SDK gives up on a union of more types.
 const MAX_ALTERNATIVES: usize = 100;
@@ -366,5 +365,13 @@ mod tests {
         assert_eq!(equal(json!({"default": [1, 0]}), json!({"default": [1.0, false]})), Ok(true));
         assert_eq!(equal(json!(1), json!("1")), Ok(false));
         assert_eq!(equal(json!(null), json!(0)), Ok(false));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn everything_casts_to_itself(schema in crate::td::casting::tests::schema()) {
+            let effort = Effort::for_document();
+            proptest::prop_assert_eq!(SdkTypes { effort: &effort }.castable(&schema, &schema), Ok(true));
+        }
     }
 }

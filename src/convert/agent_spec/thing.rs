@@ -29,12 +29,12 @@ use self::{
 };
 use super::{
     Options,
-    effort::Effort,
     findings::Findings,
     graph::{Graph, Key},
     inference::Inference,
     types::Call,
 };
+use crate::td::casting::effort::Effort;
 use crate::{
     Error, Result,
     convert::{

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use crate::convert::{
     agent_spec::{
         Profile,
-        effort::Effort,
         faults::{Role, find_faults},
     },
     keywords::Keyword,
     size::size,
 };
+use crate::td::casting::effort::Effort;
 
 /// So much of a schema is a step, since all of it is read several times.
 const BYTES_OF_A_STEP: usize = 8;

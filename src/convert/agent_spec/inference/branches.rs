@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::{
     super::{
         Profile,
-        effort::Effort,
         graph::{Graph, Key},
         types::Leaving,
     },
     generate::end_nodes,
 };
+use crate::td::casting::effort::Effort;
 
 /// The branch of nodes that have one, and of end nodes that name none.
 pub(in super::super) const NEXT: &str = "next";

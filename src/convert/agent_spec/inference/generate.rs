@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{
     super::{
         Profile,
-        effort::{Effort, Refusal},
         graph::{Graph, Key, Keys},
         placeholders::{Collected, Within},
         property::Property,
@@ -15,6 +14,7 @@ use super::{
     },
     ports::{Further, Generated, List, Ports, PropertyList, Side},
 };
+use crate::td::casting::effort::{Effort, Refusal};
 
 /// The output of a node that asks a language model.
 const GENERATED_TEXT: &str = "generated_text";

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{super::casting::describe, Demand, Key, Rules, Side, quoted};
+use super::{Demand, Key, Rules, Side, quoted};
+use crate::td::casting::describe;
 
 impl Rules<'_, '_> {
     /// An agent's tools have different names, or else it depends on the runtime what becomes of them.

@@ -2,12 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{
-    super::{casting::describe, graph::Keys},
-    Demand, Key, Rules, Side,
-    flows::FlowGraph,
-    listed, quoted,
-};
+use super::{super::graph::Keys, Demand, Key, Rules, Side, flows::FlowGraph, listed, quoted};
+use crate::td::casting::describe;
 
 impl Rules<'_, '_> {
     /// A data edge names an output and an input, and the one can be cast to the other.

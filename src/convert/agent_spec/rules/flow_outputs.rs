@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::{
     super::{
-        casting::describe,
         inference::{List, end_nodes},
         property::Property,
     },
     Demand, Key, Profile, Rules, Side, quoted,
 };
+use crate::td::casting::describe;
 
 impl<'d> Rules<'_, 'd> {
     pub(super) fn flow_outputs(&mut self, flow: Key) {

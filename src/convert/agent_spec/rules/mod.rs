@@ -5,12 +5,12 @@
 
 use super::{
     Profile,
-    effort::{Effort, Refusal},
     findings::{Findings, Spot},
     graph::{Graph, Key},
     inference::{Inference, Side},
     property::Property,
 };
+use crate::td::casting::effort::{Effort, Refusal};
 
 mod agents;
 mod control_edges;

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{
     super::{
-        casting::{describe, is_numeric},
         inference::{CAUGHT_EXCEPTION, EXCEPTION_INFO},
         sdk_types::SdkTypes,
         version::Version,
     },
     Demand, Key, Profile, Refusal, Rules, Side, listed, quoted,
 };
+use crate::td::casting::{describe, is_numeric};
 
 impl Rules<'_, '_> {
     pub(super) fn node(&mut self, key: Key) {

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{
     super::{
-        casting::describe,
         faults::{Role, find_faults},
         inference::{Further, Generated, List},
         references::as_reference,
@@ -14,6 +13,7 @@ use super::{
     },
     Demand, Key, Profile, Rules, Side, listed, quoted,
 };
+use crate::td::casting::describe;
 
 impl<'d> Rules<'_, 'd> {
     pub(super) fn properties(&mut self, key: Key) {

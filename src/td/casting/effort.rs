@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// The SDK raises an error: `allOf` and `oneOf` anywhere, `true` and `false` in some places.
     Unsupported,
     /// The document's [`Effort`] is spent.
@@ -15,25 +15,25 @@ pub(super) enum Refusal {
 }
 
 /// Yes, no or neither.
-pub(super) type Answer = Result<bool, Refusal>;
+pub(crate) type Answer = Result<bool, Refusal>;
 
 /// What is left of it.
 #[derive(Debug)]
-pub(super) struct Effort {
+pub(crate) struct Effort {
     left: Cell<u64>,
     is_spent: Cell<bool>,
 }
 
 impl Effort {
     /// About a second on a slow machine; a flow of 4,000 nodes with ten properties each takes a twentieth.
-    pub(super) const DOCUMENT: u64 = 8_000_000;
+    pub(crate) const DOCUMENT: u64 = 8_000_000;
 
-    pub(super) fn for_document() -> Effort {
+    pub(crate) fn for_document() -> Effort {
         Effort { left: Cell::new(Effort::DOCUMENT), is_spent: Cell::new(false) }
     }
 
     /// Takes `steps` off, as long as there are any left.
-    pub(super) fn spend(&self, steps: usize) -> Result<(), Refusal> {
+    pub(crate) fn spend(&self, steps: usize) -> Result<(), Refusal> {
         match self.left.get().checked_sub(steps as u64) {
             Some(left) if !self.is_spent.get() => {
                 self.left.set(left);
@@ -47,7 +47,7 @@ impl Effort {
     }
 
     /// Whether something took more than there was; nothing is compared from then on.
-    pub(super) fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.is_spent.get()
     }
 }
