@@ -130,7 +130,7 @@ fn open(directory: &tempfile::TempDir, sparql: bool) -> Registry {
     Registry::builder(directory.path()).options(options).open().expect("a registry")
 }
 
-/// A Thing of about 3.6 KB: four properties, two actions and an event.
+/// A Thing of about 3.6 KB: six properties, two actions and an event.
 fn thing(number: usize) -> String {
     let form = |path: &str, op: &str| json!([{"href": format!("https://agents.example/{number}/{path}"), "op": [op], "contentType": "application/json"}]);
     let property = |name: usize| {
@@ -156,7 +156,7 @@ fn thing(number: usize) -> String {
         "description": format!("The agent with number {number} of a directory, which answers questions about places and their weather"),
         "created": "2026-01-01T00:00:00Z", "version": {"instance": "1.0.0"}, "support": "mailto:support@agents.example",
         "securityDefinitions": {"key": {"scheme": "apikey", "in": "header", "name": "X-Key"}}, "security": ["key"],
-        "properties": {"p1": property(1), "p2": property(2), "p3": property(3), "p4": property(4)},
+        "properties": {"p1": property(1), "p2": property(2), "p3": property(3), "p4": property(4), "p5": property(5), "p6": property(6)},
         "actions": {"a1": action(1), "a2": action(2)},
         "events": {"changed": {"title": "Changed", "data": {"type": "string"}, "forms": form("events/changed", "subscribeevent")}},
         "links": [{"rel": "service-doc", "href": "https://agents.example/docs", "type": "text/html"}],

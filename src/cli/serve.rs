@@ -134,7 +134,7 @@ pub(super) struct Arguments {
     /// How many failed polls in a row make an agent stale [default: 5]
     #[arg(long, value_name = "NUMBER")]
     stale_after: Option<u32>,
-    /// Answer SPARQL queries at /search/sparql: the statements of all descriptions are held in memory, about 10 KB each
+    /// Answer SPARQL queries at /search/sparql: the statements of all descriptions are held in memory, 10 to 20 KB each
     #[arg(long)]
     sparql: bool,
     /// File with settings [default: agentdex.toml, if it is there]

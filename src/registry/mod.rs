@@ -72,8 +72,8 @@ pub struct Options {
     pub max_ttl: Option<u64>,
     /// How old a write may be that a search doesn't find yet.
     pub refresh_interval: Duration,
-    /// Whether SPARQL queries are answered, for which the statements of all descriptions are held in memory: about 10 KB
-    /// for one of 3.6 KB.
+    /// Whether SPARQL queries are answered, for which the statements of all descriptions are held in memory: 10 to
+    /// 20 KB for one of 3.6 KB.
     #[cfg(feature = "sparql")]
     pub sparql: bool,
     /// How the store is opened.

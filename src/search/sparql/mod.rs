@@ -1,7 +1,7 @@
 //! SPARQL 1.1 queries over the statements of all descriptions (WoT Discovery, section 7.3.2.3).
 //!
 //! - **Data**: [`QuadStore`] has the statements of each Thing in the graph that is named by its id; the default graph is the
-//!   union of all. A Thing with a description of 3.6 KB takes about 10 KB.
+//!   union of all. A Thing with a description of 3.6 KB takes 10 to 20 KB.
 //! - **Language**: SELECT, ASK, CONSTRUCT and DESCRIBE. Updates, FROM and SERVICE are refused.
 //! - **Costs** are bounded before the parser sees the text (`guard`), after it (`algebra`), and while a query is evaluated
 //!   (`meter`): by 5 s, by the size of intermediate results, by 100,000 results and 16 MiB.
