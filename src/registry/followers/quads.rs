@@ -19,6 +19,8 @@ use crate::{
 
 /// How many descriptions are read at a time.
 const RECORDS_AT_ONCE: usize = 128;
+/// How many of those portions are sorted together while all are read: what isn't sorted yet takes more memory.
+const PORTIONS_IN_A_SEGMENT: usize = 16;
 
 /// What SPARQL queries need.
 pub(in crate::registry) struct Sparql {
@@ -150,15 +152,21 @@ impl Follower for QuadFollower {
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
         self.position = None;
         self.statements = QuadStore::new();
-        loop {
+        for portion in 1_usize.. {
             let part: Vec<Record> = records.take(RECORDS_AT_ONCE).collect::<Result<_>>()?;
             if part.is_empty() {
-                return self.commit(position, Durability::System);
+                break;
             }
             let pending: Vec<Pending> = part.iter().map(|record| self.start(record)).collect::<Result<_>>()?;
             for (record, read) in part.iter().zip(pending) {
                 self.put(&record.id, read.wait())?;
             }
+            if portion.is_multiple_of(PORTIONS_IN_A_SEGMENT) {
+                self.statements.commit();
+            }
         }
+        // What its threads remember of all those descriptions is of no use for the next.
+        self.expander = Expander::new();
+        self.commit(position, Durability::System)
     }
 }
