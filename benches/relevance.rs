@@ -1,8 +1,10 @@
 //! How well requests in natural language find the agents that answer them.
 //!
-//! `cargo bench --bench relevance` registers the agents of each labelled set in a registry of its own,
-//! searches for every request, and prints nDCG@10, MRR and recall with the requests that fail worst.
-//! `-- --set NAME` takes one set, `-- --worst N` prints more or fewer failures. The sets lie in
+//! `cargo bench --bench relevance` registers the agents of each labelled set in a registry of its own, and those of
+//! all sets in one, searches for every request by words, by meaning and by both, and prints nDCG@10, MRR and recall
+//! with the requests that fail worst by both. `-- --set NAME` takes one set (`mixed`: the requests of all sets among
+//! the agents of all), `-- --mode NAME` one mode, `-- --worst N` prints more or fewer failures, `-- --model DIR` takes
+//! the sentence encoder of a directory in place of the built-in table. The sets lie in
 //! `../shared/corpus/relevance`, or below the directory that `AGENTDEX_SHARED` names; without them there is
 //! nothing to measure.
 
@@ -10,7 +12,8 @@ use std::{collections::HashSet, env, fs, path::Path, path::PathBuf};
 
 use agentdex::{
     Registry,
-    search::{MAX_QUERY_BYTES, Request},
+    registry::Options,
+    search::{MAX_QUERY_BYTES, Mode, Request, semantic::Model},
 };
 use serde_json::{Map, Value, json};
 
@@ -34,22 +37,34 @@ fn main() -> Outcome {
     println!("| set | mode | requests | nDCG@10 | even / odd requests | MRR | recall@5 | recall@10 |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut failures = Vec::new();
-    for set in SETS.into_iter().filter(|set| value("--set").is_none_or(|wanted| wanted == set)) {
-        let mut judged = judge(&folder.join(set))?;
-        let halves = [0, 1].map(|half| mean(judged.iter().skip(half).step_by(2), |one| one.gain));
-        println!(
-            "| {set} | lexical | {} | {:.4} | {:.4} / {:.4} | {:.4} | {:.4} | {:.4} |",
-            judged.len(),
-            mean(&judged, |one| one.gain),
-            halves[0],
-            halves[1],
-            mean(&judged, |one| one.reciprocal_rank),
-            mean(&judged, |one| one.recall(5)),
-            mean(&judged, |one| one.recall(DEPTH)),
-        );
-        judged.sort_by(|one, other| one.gain.total_cmp(&other.gain));
-        judged.truncate(worst);
-        failures.push((set, judged));
+    let model = value("--model").map_or(Ok(Model::BuiltIn), |directory| Model::open(Path::new(directory)))?;
+    let alone = SETS.map(|set| (set.to_owned(), vec![set], vec![set]));
+    let mixed = SETS.map(|set| (format!("{set}, mixed"), SETS.to_vec(), vec![set]));
+    let is_wanted = |name: &str| value("--set").is_none_or(|wanted| name.contains(wanted.as_str()));
+    let modes = Mode::ALL.into_iter().filter(|mode| value("--mode").is_none_or(|wanted| wanted == mode.name()));
+    let modes: Vec<Mode> = modes.collect();
+    for (set, agents, requests) in alone.into_iter().chain(mixed).filter(|(name, ..)| is_wanted(name)) {
+        let registry = Registered::new(&folder, &agents, &model)?;
+        for &mode in &modes {
+            let mut judged = registry.judge(&folder, &requests, mode)?;
+            let halves = [0, 1].map(|half| mean(judged.iter().skip(half).step_by(2), |one| one.gain));
+            println!(
+                "| {set} | {} | {} | {:.4} | {:.4} / {:.4} | {:.4} | {:.4} | {:.4} |",
+                mode.name(),
+                judged.len(),
+                mean(&judged, |one| one.gain),
+                halves[0],
+                halves[1],
+                mean(&judged, |one| one.reciprocal_rank),
+                mean(&judged, |one| one.recall(5)),
+                mean(&judged, |one| one.recall(DEPTH)),
+            );
+            judged.sort_by(|one, other| one.gain.total_cmp(&other.gain));
+            judged.truncate(worst);
+            if mode == Mode::Hybrid {
+                failures.push((set.clone(), judged));
+            }
+        }
     }
     for (set, judged) in failures {
         println!("\nworst of {set}:");
@@ -98,28 +113,53 @@ fn mean<'j>(judged: impl IntoIterator<Item = &'j Judged>, figure: impl Fn(&Judge
     sum / number
 }
 
-/// Searches for all requests of a set.
-fn judge(folder: &Path) -> Outcome<Vec<Judged>> {
-    let directory = tempfile::tempdir()?;
-    let registry = Registry::builder(directory.path()).open()?;
-    let agents: Vec<String> =
-        lines(&folder.join("agents.jsonl"))?.iter().map(|tool| Ok(agent(tool)?.to_string())).collect::<Outcome<_>>()?;
-    for agent in agents {
-        registry.register(&agent)?;
+/// A registry with the agents of some sets.
+struct Registered {
+    registry: Registry,
+    _directory: tempfile::TempDir,
+}
+
+impl Registered {
+    fn new(folder: &Path, sets: &[&str], model: &Model) -> Outcome<Registered> {
+        let directory = tempfile::tempdir()?;
+        let options = Options { model: Some(model.clone()), ..Options::default() };
+        let registry = Registry::builder(directory.path()).options(options).open()?;
+        for set in sets {
+            for tool in lines(&folder.join(set).join("agents.jsonl"))? {
+                registry.put(&agent(&tool)?.to_string())?;
+            }
+        }
+        while registry.search(&Request::words("anything"), true).is_err_and(|error| is_late(&error)) {}
+        Ok(Registered { registry, _directory: directory })
     }
-    registry.refresh()?;
-    let mut judged = Vec::new();
-    for labelled in lines(&folder.join("queries.jsonl"))? {
-        let query = text(&labelled, "query")?;
-        let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default().to_owned();
-        let relevant =
-            labelled["relevant"].as_array().into_iter().flatten().filter_map(Value::as_str).map(id).collect();
-        let request = Request { limit: DEPTH, ..Request::words(query.clone()) };
-        let found = registry.search_as_indexed(&request)?.response.hits.into_iter().map(|hit| hit.id).collect();
-        judged.push(Judged::new(query, relevant, found));
+
+    /// Searches for all requests of some sets.
+    fn judge(&self, folder: &Path, sets: &[&str], mode: Mode) -> Outcome<Vec<Judged>> {
+        let mut judged = Vec::new();
+        for set in sets {
+            for labelled in lines(&folder.join(set).join("queries.jsonl"))? {
+                let query = text(&labelled, "query")?;
+                let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default().to_owned();
+                let relevant = labelled["relevant"].as_array().into_iter().flatten();
+                let relevant = relevant.filter_map(Value::as_str).map(id).collect();
+                let request = Request { limit: DEPTH, mode, ..Request::words(query.clone()) };
+                let hits = self.registry.search_as_indexed(&request)?.response.hits;
+                judged.push(Judged::new(query, relevant, hits.into_iter().map(|hit| hit.id).collect()));
+            }
+        }
+        Ok(judged)
     }
-    registry.close();
-    Ok(judged)
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.registry.close();
+    }
+}
+
+/// Whether an encoder has not made all vectors yet.
+fn is_late(error: &agentdex::Error) -> bool {
+    matches!(error, agentdex::Error::ConsistencyTimeout { .. })
 }
 
 /// A tool as an agent with one action.

@@ -132,6 +132,9 @@ pub struct SearchAnswer {
     /// Whether the hits only match words that are spelled alike.
     #[serde(default)]
     pub fuzzy: bool,
+    /// `low` where the hits are perhaps not what was asked for.
+    #[serde(default)]
+    pub confidence: Option<String>,
     /// The answer as it came, facets and links included.
     #[serde(skip)]
     pub text: String,
@@ -148,8 +151,14 @@ pub struct SearchHit {
     /// Its description.
     #[serde(default)]
     pub description: Option<String>,
-    /// Raw BM25 score.
+    /// What hits are ranked by.
     pub score: f32,
+    /// How well the words match: raw BM25.
+    #[serde(default)]
+    pub bm25: f32,
+    /// How alike the meaning is: a cosine, where meaning counts.
+    #[serde(default)]
+    pub cosine: Option<f32>,
     /// What it can do, the best match first.
     #[serde(default)]
     pub capabilities: Vec<MatchingCapability>,

@@ -6,7 +6,7 @@
 mod layer;
 mod settings;
 
-use std::str::FromStr;
+use std::{path::PathBuf, str::FromStr};
 
 use serde::Deserialize;
 
@@ -68,6 +68,37 @@ impl From<Validation> for Strictness {
             Validation::Lenient => Strictness::Lenient,
             Validation::Strict => Strictness::Strict,
         }
+    }
+}
+
+/// What searches compare the meaning of texts with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum EmbeddingModel {
+    /// The table of words that is part of the program.
+    #[default]
+    BuiltIn,
+    /// Nothing: words alone count.
+    None,
+    /// The sentence encoder in a directory.
+    Directory(PathBuf),
+}
+
+impl FromStr for EmbeddingModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "" => Err("it is empty; name a directory, or `built-in` or `none`".to_owned()),
+            "built-in" => Ok(EmbeddingModel::BuiltIn),
+            "none" => Ok(EmbeddingModel::None),
+            directory => Ok(EmbeddingModel::Directory(directory.into())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for EmbeddingModel {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

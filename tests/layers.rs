@@ -29,7 +29,7 @@ const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 33] = [
+const CRATES: [(&str, &[&str]); 36] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -45,6 +45,9 @@ const CRATES: [(&str, &[&str]); 33] = [
     ("spargebra", &["search"]),
     ("spareval", &["search"]),
     ("sparesults", &["search"]),
+    ("ndarray", &["search"]),
+    ("safetensors", &["search"]),
+    ("icu_normalizer", &["search"]),
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),
     ("rmcp", &["mcp", "consumer"]),

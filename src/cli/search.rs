@@ -20,6 +20,12 @@ pub(super) struct Arguments {
     /// Words, "phrases", +must, field:value, prefix*; after `--` also -not
     #[arg(value_name = "WORD")]
     words: Vec<String>,
+    /// Let the meaning alone count, not the words
+    #[arg(long, conflicts_with_all = ["lexical", "jsonpath"])]
+    semantic: bool,
+    /// Let the words alone count, not the meaning
+    #[arg(long, conflicts_with = "jsonpath")]
+    lexical: bool,
     #[command(flatten)]
     filters: Filters,
     /// How many hits
@@ -130,6 +136,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !query.is_empty() {
         parameters.push(("q", &query));
     }
+    if arguments.semantic || arguments.lexical {
+        parameters.push(("mode", if arguments.semantic { "semantic" } else { "lexical" }));
+    }
     if !facets.is_empty() {
         parameters.push(("facets", &facets));
     }
@@ -157,6 +166,9 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::
     }
     if answer.fuzzy {
         writeln!(out, "No agent matches exactly; these come close.")?;
+    }
+    if answer.confidence.is_some() {
+        writeln!(out, "No agent is much like that; these are the nearest.")?;
     }
     let mut table = output::table(&["Score", "Agent", "Can do"]);
     for hit in &answer.hits {

@@ -23,10 +23,11 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    config::{DEFAULT_MQTT_LISTEN, Layer, LogFormat, MqttListener, Settings, Validation},
+    config::{DEFAULT_MQTT_LISTEN, EmbeddingModel, Layer, LogFormat, MqttListener, Settings, Validation},
     fetch::{self, AllowList, Fetcher},
     http, mqtt,
     registry::{self, FollowerState, tracked_sources::Tracking},
+    search::semantic::Model,
     signature::TrustedKeys,
 };
 
@@ -78,6 +79,11 @@ pub(super) struct Arguments {
     /// Longest time to live; a longer one is lowered
     #[arg(long, value_name = "SECONDS")]
     max_ttl: Option<u64>,
+    /// Directory of a sentence encoder (model.safetensors, config.json, vocab.txt or tokenizer.json) that searches
+    /// compare meaning by; built-in for the table that is part of the program, none to search by words alone
+    /// [default: built-in]
+    #[arg(long, value_name = "DIR|built-in|none")]
+    embedding_model: Option<EmbeddingModel>,
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -158,6 +164,7 @@ impl Arguments {
             default_ttl: self.default_ttl,
             min_ttl: self.min_ttl,
             max_ttl: self.max_ttl,
+            embedding_model: self.embedding_model,
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),
             max_connections: self.max_connections,
@@ -307,6 +314,11 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         min_ttl: settings.min_ttl,
         max_ttl: settings.max_ttl,
         sparql: settings.sparql,
+        model: match &settings.embedding_model {
+            EmbeddingModel::BuiltIn => Some(Model::BuiltIn),
+            EmbeddingModel::Directory(directory) => Some(Model::open(directory)?),
+            EmbeddingModel::None => None,
+        },
         ..registry::Options::default()
     };
     Ok(Registry::builder(&settings.data).options(options).tracking(tracking(settings)?).open()?)

@@ -4,7 +4,7 @@ use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use serde::Deserialize;
 
-use super::{LogFormat, Validation};
+use super::{EmbeddingModel, LogFormat, Validation};
 use crate::{Error, Result};
 
 /// Declares the settings: a key, what it holds, and how a variable is read as that.
@@ -62,6 +62,8 @@ layer! {
     min_ttl: u64 = number,
     /// The longest time to live in seconds.
     max_ttl: u64 = number,
+    /// What searches compare the meaning of texts with.
+    embedding_model: EmbeddingModel = parse,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// Names that requests may have in `Host`.

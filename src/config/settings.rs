@@ -10,7 +10,7 @@ use std::{
 use super::{
     DEFAULT_BODY_TIMEOUT, DEFAULT_DATA, DEFAULT_FETCH_TIMEOUT, DEFAULT_FILE, DEFAULT_HEAD_TIMEOUT, DEFAULT_LISTEN,
     DEFAULT_MQTT_PREFIX, DEFAULT_MQTT_SESSION_EXPIRY, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER,
-    DEFAULT_WRITE_TIMEOUT, Layer, LogFormat, MqttListener, Validation,
+    DEFAULT_WRITE_TIMEOUT, EmbeddingModel, Layer, LogFormat, MqttListener, Validation,
 };
 use crate::{Error, Result};
 
@@ -46,6 +46,8 @@ pub struct Settings {
     pub min_ttl: Option<u64>,
     /// The longest time to live in seconds.
     pub max_ttl: Option<u64>,
+    /// What searches compare the meaning of texts with.
+    pub embedding_model: EmbeddingModel,
     /// Origins whose pages may call the API; `*` for all; empty for none.
     pub cors_origins: Vec<String>,
     /// Names that requests may have in `Host`, beside those that always may.
@@ -139,6 +141,7 @@ impl Settings {
             default_ttl: layer.default_ttl,
             min_ttl: layer.min_ttl,
             max_ttl: layer.max_ttl,
+            embedding_model: layer.embedding_model.unwrap_or_default(),
             cors_origins: layer.cors_origin.unwrap_or_default(),
             allowed_hosts: layer.allowed_host.unwrap_or_default(),
             max_connections: between("max_connections", layer.max_connections, 1..=usize::MAX)?,

@@ -14,11 +14,11 @@ use super::{
 use crate::{
     Seq,
     registry::Answer,
-    search::{DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Request},
+    search::{Confidence, DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Mode, Request},
 };
 
 /// Beside the filters.
-const KNOWN: [&str; 6] = ["q", "limit", "offset", "format", "facets", "consistent"];
+const KNOWN: [&str; 7] = ["q", "mode", "limit", "offset", "format", "facets", "consistent"];
 /// The answer.
 #[derive(Serialize)]
 struct Page {
@@ -27,6 +27,8 @@ struct Page {
     facets: std::collections::BTreeMap<FacetField, Vec<FacetCount>>,
     suggestions: Vec<String>,
     fuzzy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<Confidence>,
     seq: Seq,
 }
 
@@ -54,6 +56,7 @@ struct Link {
     summary = "Find Things by what they can do",
     params(
         ("q" = Option<String>, Query, description = "Words (any), \"phrases\", +must, -not, field:value, prefix*"),
+        ("mode" = Option<super::schemas::SearchMode>, Query, description = "What of `q` counts: its words (`lexical`), its meaning (`semantic`), or both (`hybrid`, unless given). What is found by meaning alone satisfies all filters, fields of exact values, `+must` and `-not`"),
         ("limit" = Option<u64>, Query, description = "Maximum number of results: 10 unless given; over 1,000 is served as 1,000"),
         ("offset" = Option<u64>, Query, description = "Number of results to skip; with `limit` at most 10,000"),
         ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it (`billing@^1.2`: the highest version first); repeated: one of them"),
@@ -82,7 +85,7 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     let asked = read(&parameters)?;
     let (limit, offset) = (asked.limit, asked.offset);
     let registry = context.registry.clone();
-    registry.ready_to_search(consistent).await?;
+    registry.ready_to_search_in(asked.mode, consistent).await?;
     let search = move || registry.search_as_indexed(&asked);
     let Answer { response, seq } = blocking(search).await?;
 
@@ -97,6 +100,7 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
         facets: response.facets,
         suggestions: response.suggestions,
         fuzzy: response.fuzzy,
+        confidence: response.confidence,
         seq,
     };
     let mut answer = HttpResponse::Ok();
@@ -115,6 +119,7 @@ fn read(parameters: &Parameters) -> Result<Request, Problem> {
     let offset = parameters.number("offset", 0)?.unwrap_or_default();
     Ok(Request {
         query: parameters.text("q").map(str::to_owned),
+        mode: parameters.choice("mode", &Mode::ALL.map(|mode| (mode.name(), mode)))?.unwrap_or_default(),
         filters: parameters.filters("format")?,
         facets: facets(parameters)?,
         limit: limit.min(MAX_LIMIT),

@@ -37,9 +37,11 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
+#[cfg(feature = "semantic")]
+use self::followers::VectorFollower;
 use self::{
     clock::Clock,
-    followers::{Followers, Search, SearchFollower, Shared},
+    followers::{Followers, Search, SearchFollower, Shared, VECTORS},
     measures::Measures,
 };
 pub use self::{
@@ -55,6 +57,7 @@ use crate::Error;
 use crate::{
     Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
+    search,
     store::{self, Changes, Original, Store},
     td::{self, Document, Report, Strictness},
 };
@@ -76,6 +79,9 @@ pub struct Options {
     /// 20 KB for one of 3.6 KB.
     #[cfg(feature = "sparql")]
     pub sparql: bool,
+    /// What makes the vectors that searches by meaning compare; none: words alone count.
+    #[cfg(feature = "semantic")]
+    pub model: Option<search::semantic::Model>,
     /// How the store is opened.
     pub store: store::Options,
 }
@@ -90,6 +96,8 @@ impl Default for Options {
             refresh_interval: Duration::from_millis(100),
             #[cfg(feature = "sparql")]
             sparql: false,
+            #[cfg(feature = "semantic")]
+            model: Some(search::semantic::Model::BuiltIn),
             store: store::Options::default(),
         }
     }
@@ -144,6 +152,15 @@ impl Builder {
         } else {
             None
         };
+        #[cfg(feature = "semantic")]
+        let meaning = match self.options.model.clone().map(search::semantic::Meaning::new) {
+            Some(meaning) => {
+                let path = self.directory.join("vectors");
+                let follower = VectorFollower::new(path, store.clone(), meaning.clone());
+                Some((meaning, followers.start(follower, &store)?))
+            }
+            None => None,
+        };
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
@@ -162,6 +179,8 @@ impl Builder {
             followers,
             search,
             indexing,
+            #[cfg(feature = "semantic")]
+            meaning,
             store,
             options: self.options,
             measures: Measures::default(),
@@ -216,6 +235,9 @@ struct Inner {
     search: Arc<Search>,
     /// The follower that keeps it at the end of the log.
     indexing: Arc<Shared>,
+    /// The vectors, and the follower that keeps them at the end of the log.
+    #[cfg(feature = "semantic")]
+    meaning: Option<(Arc<search::semantic::Meaning>, Arc<Shared>)>,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.
@@ -229,7 +251,8 @@ pub struct Status {
     pub cursor: String,
     /// How many Things there are.
     pub things: u64,
-    /// How each follower of the log is; `search` is the one that searches need.
+    /// How each follower of the log is; `search` is the one that searches need, `vectors` the one for their
+    /// meaning.
     pub followers: Vec<FollowerStatus>,
     /// Why writes are refused, if they are.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -238,11 +261,12 @@ pub struct Status {
 
 impl Status {
     /// Why the registry isn't ready: writes are refused, or a follower doesn't answer or keep up. None where
-    /// it is.
+    /// it is. Without vectors, or with those of some Things, it is: searches find by words.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
-        closed.or_else(|| self.followers.iter().find_map(FollowerStatus::reason))
+        let mut needed = self.followers.iter().filter(|follower| follower.name != VECTORS);
+        closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }
 
     /// The last change that searches show; none where they aren't answered.
@@ -456,6 +480,10 @@ impl Registry {
             tracker.stop();
         }
         self.0.clock.stop();
+        #[cfg(feature = "semantic")]
+        if let Some((meaning, _)) = &self.0.meaning {
+            meaning.stop();
+        }
         self.0.followers.stop();
         self.0.store.close();
     }

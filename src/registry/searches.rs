@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     change::Seq,
-    search::{self, Filters},
+    search::{self, Filters, Mode},
 };
 
 /// How long a search with `consistent` waits for the index.
@@ -52,7 +52,7 @@ impl Registry {
     /// [`Error::InvalidQuery`], [`Error::LimitExceeded`], [`Error::IndexRebuilding`],
     /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::Index`].
     pub fn search(&self, request: &search::Request, consistent: bool) -> Result<Answer> {
-        pollster::block_on(self.ready_to_search(consistent))?;
+        pollster::block_on(self.ready_to_search_in(request.mode, consistent))?;
         self.search_as_indexed(request)
     }
 
@@ -62,7 +62,7 @@ impl Registry {
     /// As [`Registry::search`].
     pub fn search_as_indexed(&self, request: &search::Request) -> Result<Answer> {
         let view = self.view()?;
-        Ok(Answer { response: view.snapshot.search(request, &view.hidden)?, seq: view.seq })
+        Ok(Answer { response: view.snapshot.search(request, &view.hidden, self.meaning())?, seq: view.seq })
     }
 
     /// The ids of all Things that pass the filters and match the query, ascending. Blocks as
@@ -99,6 +99,16 @@ impl Registry {
         self.0.search.visible(&expired)?.ok_or_else(|| self.rebuilding())
     }
 
+    #[cfg(feature = "semantic")]
+    fn meaning(&self) -> Option<&search::Meaning> {
+        self.0.meaning.as_ref().map(|(meaning, _)| meaning.as_ref())
+    }
+
+    #[cfg(not(feature = "semantic"))]
+    fn meaning(&self) -> Option<&search::Meaning> {
+        None
+    }
+
     fn rebuilding(&self) -> Error {
         match self.0.indexing.status().state {
             FollowerState::Rebuilding { done, total } => Error::IndexRebuilding { done, total },
@@ -122,6 +132,36 @@ impl Registry {
         if let Some(target) = shown.overdue.filter(|_| is_near && self.0.indexing.status().is_ready()) {
             self.0.indexing.wait(target, FRESHNESS_TIMEOUT).await;
         }
+        Ok(())
+    }
+
+    /// Waits as [`Registry::ready_to_search`] does, and, where meaning counts, for the vectors as well. Those of an
+    /// encoder take long: only with `consistent` are they waited for. Where all vectors are being made again, only
+    /// [`Mode::Semantic`] waits for them.
+    ///
+    /// # Errors
+    /// As [`Registry::ready_to_search`], and with `consistent` [`Error::ConsistencyTimeout`] where the vectors aren't
+    /// made in 5 s.
+    pub async fn ready_to_search_in(&self, mode: Mode, consistent: bool) -> Result<()> {
+        let target = self.last_seq();
+        self.ready_to_search(consistent).await?;
+        #[cfg(feature = "semantic")]
+        if let Some((meaning, making)) = self.0.meaning.as_ref().filter(|_| mode != Mode::Lexical) {
+            let status = making.status();
+            if consistent && (status.is_ready() || mode == Mode::Semantic) {
+                return match making.wait(target, CONSISTENCY_TIMEOUT).await {
+                    Waited::Reached(_) => Ok(()),
+                    Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: CONSISTENCY_TIMEOUT.as_secs() }),
+                    Waited::Stopped => Err(Error::ShuttingDown),
+                };
+            }
+            let shown = self.0.search.shown()?.unwrap_or_default();
+            let is_near = status.seq.is_some_and(|seq| shown.0.saturating_sub(seq.0) <= MAX_CHANGES_TO_WAIT_FOR);
+            if meaning.model().is_fast() && is_near && status.is_ready() && status.seq < Some(shown) {
+                making.wait(shown, FRESHNESS_TIMEOUT).await;
+            }
+        }
+        let _ = (mode, target);
         Ok(())
     }
 

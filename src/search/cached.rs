@@ -37,6 +37,9 @@ pub(super) struct Cached {
     ids: Mutex<HashMap<SegmentId, Option<StrColumn>>>,
     /// Columns that facets are counted by.
     pub facets: Columns,
+    /// Which vectors the documents have.
+    #[cfg(feature = "semantic")]
+    pub places: super::semantic::Places,
 }
 
 /// Sets of documents, the recently used ones.

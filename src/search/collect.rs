@@ -13,7 +13,7 @@ use super::{
     documents::Documents,
     hidden::Hidden,
     query::Compiled,
-    rank::{Candidate, Ranking, quantized},
+    rank::{Candidate, Ranked, Ranking, quantized},
     union::Union,
     versions::Versions,
 };
@@ -21,7 +21,7 @@ use super::{
 /// The best documents, and how many match.
 pub(super) struct Matches {
     pub total: u64,
-    pub top: Vec<(Score, DocAddress)>,
+    pub top: Vec<Ranked>,
     /// All that match, segment by segment, where they were asked for.
     pub documents: Option<Vec<Documents>>,
 }
@@ -95,7 +95,7 @@ pub(super) fn collect(
     };
     let ordered = order(searcher, cached, candidates, depth)?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
-    let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
+    let top = top.map(ranked).collect();
     Ok(Matches { total, top, documents: all.0 })
 }
 
@@ -141,7 +141,7 @@ fn by_version(
         ordered.extend(order(searcher, cached, candidates, left)?);
     }
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
-    let top = top.map(|candidate| (candidate.score, DocAddress::new(candidate.segment, candidate.doc))).collect();
+    let top = top.map(ranked).collect();
     Ok(Matches { total, top, documents: all.0 })
 }
 
@@ -214,8 +214,12 @@ fn first(
     Ok((total, candidates))
 }
 
+fn ranked(candidate: Candidate) -> Ranked {
+    Ranked::by_words(candidate.score, DocAddress::new(candidate.segment, candidate.doc))
+}
+
 /// The first `wanted` candidates by score; ids decide between segments where scores are equal.
-fn order(
+pub(super) fn order(
     searcher: &Searcher,
     cached: &Cached,
     mut candidates: Vec<Candidate>,

@@ -364,7 +364,7 @@ fn declared_capabilities<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a 
 }
 
 /// What [`td::capabilities`] finds.
-fn capabilities<'a>(thing: &'a Object<'a>) -> Vec<td::Capability<'a>> {
+pub(super) fn capabilities<'a>(thing: &'a Object<'a>) -> Vec<td::Capability<'a>> {
     let entries = thing.get("lmos:capabilities").into_iter().flat_map(Node::one_or_many).map(|entry| {
         let text = |name, prefixed| {
             let text = entry.get(name).or_else(|| entry.get(prefixed))?.as_str();

@@ -138,7 +138,7 @@ impl Index {
     pub fn search(&self, request: &Request, hidden: &[String]) -> Result<Response> {
         let snapshot = self.snapshot();
         let hidden = snapshot.hide(&mut HiddenIds::default(), hidden.iter().map(String::as_str))?;
-        snapshot.search(request, &hidden)
+        snapshot.search(request, &hidden, None)
     }
 
     /// As [`Snapshot::ids`], on what can be searched now, with the ids that are hidden.

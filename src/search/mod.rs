@@ -2,6 +2,7 @@
 //!
 //! - **What is found**: titles, descriptions, capabilities, affordances and their data, tags, vendors
 //!   and types (`entry`), as words (`text`) that a query asks for (`query` has the language).
+//! - **By meaning**: beside words, vectors of Things and requests are compared (`semantic`), and both count (`hybrid`).
 //! - **In which order**: by BM25 over one field in which titles and names of capabilities count
 //!   several times; words that any request has count little; ties are in the order of ids (`rank`).
 //! - **Filters**: one of the values given for a field, and of every field that is given some.
@@ -29,6 +30,8 @@ mod failure;
 mod files;
 mod forms;
 mod hidden;
+#[cfg(feature = "semantic")]
+mod hybrid;
 mod index;
 mod iri_spellings;
 pub mod jsonpath;
@@ -42,6 +45,8 @@ mod rank;
 #[cfg(feature = "rdf")]
 pub mod rdf;
 mod schema;
+#[cfg(feature = "semantic")]
+pub mod semantic;
 mod snapshot;
 mod snippet;
 #[cfg(feature = "sparql")]
@@ -59,11 +64,20 @@ pub use index::Index;
 pub use snapshot::Snapshot;
 pub use writer::IndexWriter;
 
+/// What searches know of meaning: nothing in a build without the feature `semantic`.
+#[cfg(not(feature = "semantic"))]
+#[derive(Debug, Clone, Copy)]
+pub enum Meaning {}
+#[cfg(feature = "semantic")]
+pub use semantic::Meaning;
+
 /// What is looked for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The query text; empty or absent: everything that passes the filters.
     pub query: Option<String>,
+    /// Whether words, meaning or both count.
+    pub mode: Mode,
     /// The filters.
     pub filters: Filters,
     /// The fields that are counted.
@@ -81,6 +95,38 @@ impl Request {
     }
 }
 
+/// What counts in a search for words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The words alone.
+    Lexical,
+    /// The meaning alone.
+    Semantic,
+    /// Both; the words alone where the registry has no vectors.
+    #[default]
+    Hybrid,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 3] = [Mode::Lexical, Mode::Semantic, Mode::Hybrid];
+
+    /// The name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Lexical => "lexical",
+            Mode::Semantic => "semantic",
+            Mode::Hybrid => "hybrid",
+        }
+    }
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Mode> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
 /// Hits without `limit`.
 pub const DEFAULT_LIMIT: usize = 10;
 /// The most hits of a page.
@@ -88,7 +134,7 @@ pub const MAX_LIMIT: usize = 1000;
 /// The deepest page: `offset + limit`.
 pub const MAX_DEPTH: usize = 10_000;
 /// The longest query text in bytes.
-pub const MAX_QUERY_BYTES: usize = 1024;
+pub const MAX_QUERY_BYTES: usize = 4096;
 
 /// Values that a Thing must have: one of those within a field, and of every field that has some.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -222,6 +268,17 @@ pub struct Response {
     pub suggestions: Vec<String>,
     /// Whether nothing matched exactly and the hits match words that are spelled alike.
     pub fuzzy: bool,
+    /// Says so where the hits are perhaps not what was asked for. Only where meaning counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+}
+
+/// How sure it is that hits are what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// No hit is much like the request, and the best has few of its words.
+    Low,
 }
 
 /// One Thing that matches.
@@ -233,8 +290,13 @@ pub struct Hit {
     pub title: Option<String>,
     /// Its description.
     pub description: Option<String>,
-    /// Raw BM25 score.
+    /// What hits are ranked by: the raw scores of words and of meaning together.
     pub score: f32,
+    /// How well the words match: the raw BM25 score, 0 where none does.
+    pub bm25: f32,
+    /// How alike the meaning is: the cosine, where meaning counts and the Thing has vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cosine: Option<f32>,
     /// What it can do, the best match first.
     pub capabilities: Vec<CapabilityHit>,
 }

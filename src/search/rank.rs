@@ -9,7 +9,7 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use tantivy::{DocId, Score, query::Weight};
+use tantivy::{DocAddress, DocId, Score, query::Weight};
 
 use super::hidden::Visible;
 
@@ -38,6 +38,25 @@ impl Candidate {
     /// The better before the worse; of equals the first.
     pub fn order(&self, other: &Candidate) -> Ordering {
         other.score.total_cmp(&self.score).then(self.segment.cmp(&other.segment)).then(self.doc.cmp(&other.doc))
+    }
+}
+
+/// A document of the result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ranked {
+    pub address: DocAddress,
+    /// What it is ranked by.
+    pub score: Score,
+    /// How well words match.
+    pub bm25: Score,
+    /// How alike it is in meaning, where that counts.
+    pub cosine: Option<f32>,
+}
+
+impl Ranked {
+    /// One that words match.
+    pub fn by_words(score: Score, address: DocAddress) -> Ranked {
+        Ranked { address, score, bm25: score, cosine: None }
     }
 }
 

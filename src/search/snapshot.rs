@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use tantivy::{DocAddress, Score, Searcher, TantivyDocument, schema::Value};
+use tantivy::{DocAddress, Searcher, TantivyDocument, schema::Value};
 
+#[cfg(feature = "semantic")]
+use super::hybrid::{self, Hybrid};
 use super::{
-    FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Request, Response,
+    Confidence, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Request, Response,
     cached::Cached,
     collect::{self, Matches, Page},
     facets,
     failure::index_error,
     hidden::{Hidden, HiddenIds},
     query::{self, Compiled, Spelling},
+    rank::Ranked,
     schema::Fields,
     snippet::{self, Highlights},
     suggest,
@@ -64,20 +67,20 @@ impl Snapshot {
         hidden.hide(&self.searcher, self.fields.id, ids)
     }
 
-    /// Searches; `hidden` is what the index still has and nobody may find.
+    /// Searches; `hidden` is what the index still has and nobody may find, `meaning` the vectors, if there are some.
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond
-    /// [`MAX_DEPTH`], [`crate::Error::InvalidQuery`] for a range of versions that can't be read,
-    /// [`crate::Error::Index`].
-    pub fn search(&self, request: &Request, hidden: &Hidden) -> Result<Response> {
+    /// [`MAX_DEPTH`], [`crate::Error::InvalidQuery`] for a range of versions that can't be read, or for
+    /// [`Mode::Semantic`] without vectors, [`crate::Error::Index`].
+    pub fn search(&self, request: &Request, hidden: &Hidden, meaning: Option<&Meaning>) -> Result<Response> {
         let limit = request.limit.min(MAX_LIMIT);
         check_query(request.query.as_deref())?;
         if request.offset.saturating_add(limit) > MAX_DEPTH {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
         let page = Page { offset: request.offset, limit, wants_all: !request.facets.is_empty() };
-        Search { snapshot: self, request, page, hidden }.run()
+        Search { snapshot: self, request, page, hidden, meaning }.run()
     }
 
     /// The ids of all Things that pass the filters (and match the query), ascending.
@@ -122,43 +125,102 @@ struct Search<'a> {
     request: &'a Request,
     page: Page,
     hidden: &'a Hidden,
+    meaning: Option<&'a Meaning>,
 }
 
 impl Search<'_> {
     fn run(&self) -> Result<Response> {
         let clauses = query::parse(self.request.query.as_deref().unwrap_or_default());
-        let exact = self.compile(&clauses, Spelling::Exact)?;
-        let matches = self.collect(&exact)?;
-        if matches.total > 0 || !exact.is_scored {
-            return self.respond(exact, matches, false);
+        if self.request.mode == Mode::Semantic && self.meaning.is_none() {
+            let message = "this registry has no vectors to search by meaning; use the mode hybrid or lexical";
+            return Err(Error::InvalidQuery { message: message.to_owned() });
         }
-        let fuzzy = self.compile(&clauses, Spelling::Fuzzy)?;
-        let matches = self.collect(&fuzzy)?;
+        #[cfg(feature = "semantic")]
+        if let Some(meaning) = self.meaning.filter(|_| self.request.mode != Mode::Lexical)
+            && let Some(response) = self.run_by_meaning(&clauses, meaning)?
+        {
+            return Ok(response);
+        }
+        let (compiled, matches, is_fuzzy) = self.by_words(&clauses, self.page)?;
+        self.respond(compiled, matches, is_fuzzy)
+    }
+
+    /// What matches by words, or by words that are spelled alike.
+    fn by_words(&self, clauses: &[query::Clause], page: Page) -> Result<(Compiled, Matches, bool)> {
+        let exact = self.compile(clauses, Spelling::Exact)?;
+        let matches = self.collect(&exact, page)?;
+        if matches.total > 0 || !exact.is_scored {
+            return Ok((exact, matches, false));
+        }
+        let fuzzy = self.compile(clauses, Spelling::Fuzzy)?;
+        let matches = self.collect(&fuzzy, page)?;
         let is_fuzzy = matches.total > 0;
-        self.respond(fuzzy, matches, is_fuzzy)
+        Ok((fuzzy, matches, is_fuzzy))
+    }
+
+    /// What is found by meaning, or by words and meaning; none where the query has no words.
+    #[cfg(feature = "semantic")]
+    fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Response>> {
+        let wording = query::Wording::of(clauses);
+        let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {
+            let has_no_meaning = self.request.mode == Mode::Semantic && !wording.whole.is_empty();
+            return Ok(has_no_meaning.then(Response::default));
+        };
+        let is_restricted = !wording.restriction.is_empty() || !self.request.filters.is_empty();
+        let restriction = is_restricted.then(|| self.compile(&wording.restriction, Spelling::Exact)).transpose()?;
+        let hybrid = Hybrid {
+            searcher: &self.snapshot.searcher,
+            cached: &self.snapshot.cached,
+            hidden: self.hidden,
+            meaning,
+            question: &question,
+            restriction: restriction.as_ref(),
+            page: self.page,
+        };
+        let failed = index_error("searching by meaning");
+        let (compiled, (matches, best), is_fuzzy) = if self.request.mode == Mode::Semantic {
+            let compiled = self.compile(clauses, Spelling::Exact)?;
+            let found = hybrid.by_meaning(&compiled).map_err(failed)?;
+            (compiled, found, false)
+        } else {
+            let (compiled, matches, is_fuzzy) = self.by_words(clauses, hybrid.page_of_words())?;
+            let adds = wording.has_free_words || (wording.has_phrases && (matches.total == 0 || is_fuzzy));
+            let found = hybrid.fuse(&compiled, matches, adds).map_err(failed)?;
+            (compiled, found, is_fuzzy)
+        };
+        let is_unsure =
+            best < meaning.model().low_confidence() && (is_fuzzy || self.has_few_words(&compiled, &matches)?);
+        let mut response = self.respond(compiled, matches, is_fuzzy)?;
+        response.confidence = (is_unsure && response.total > 0).then_some(Confidence::Low);
+        Ok(Some(response))
+    }
+
+    /// Whether the best hit has less than half of the words that say something.
+    #[cfg(feature = "semantic")]
+    fn has_few_words(&self, compiled: &Compiled, matches: &Matches) -> Result<bool> {
+        let Some(best) = matches.top.first() else { return Ok(true) };
+        let found = hybrid::words_of(&self.snapshot.searcher, &compiled.words, best.address);
+        Ok(found.map_err(index_error("searching by meaning"))? * 2 < compiled.words.len().max(1))
     }
 
     fn compile(&self, clauses: &[query::Clause], spelling: Spelling) -> Result<Compiled> {
         query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.request.filters, spelling)
     }
 
-    fn collect(&self, compiled: &Compiled) -> Result<Matches> {
-        collect::collect(&self.snapshot.searcher, &self.snapshot.cached, self.hidden, compiled, self.page)
+    fn collect(&self, compiled: &Compiled, page: Page) -> Result<Matches> {
+        collect::collect(&self.snapshot.searcher, &self.snapshot.cached, self.hidden, compiled, page)
             .map_err(index_error("searching"))
     }
 
     fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Response> {
-        let stored = matches.top.iter().map(|&(_, address)| self.stored(address)).collect::<Result<Vec<_>>>()?;
+        let stored = matches.top.iter().map(|ranked| self.stored(ranked.address)).collect::<Result<Vec<_>>>()?;
         let mut summaries = Vec::with_capacity(stored.len());
         for stored in &stored {
             summaries.push(serde_json::from_slice::<Summary<'_>>(stored).map_err(index_error("reading a summary"))?);
         }
-        let scores = matches.top.iter().map(|&(score, _)| score);
         let mut analyzer = compiled.highlights.analyzer();
-        let hits = scores
-            .zip(&summaries)
-            .map(|(score, summary)| hit(&mut analyzer, score, summary, &compiled.highlights))
-            .collect();
+        let ranked = matches.top.iter().zip(&summaries);
+        let hits = ranked.map(|(ranked, summary)| hit(&mut analyzer, ranked, summary, &compiled.highlights)).collect();
         let suggestions =
             if fuzzy { suggest::suggestions(summaries.iter(), &compiled.corrections) } else { Vec::new() };
         let documents = matches.documents.as_deref().unwrap_or_default();
@@ -167,7 +229,7 @@ impl Search<'_> {
             Ok((field, counts.map_err(index_error("counting facets"))?))
         };
         let facets = self.request.facets.iter().map(count).collect::<Result<_>>()?;
-        Ok(Response { total: matches.total, hits, facets, suggestions, fuzzy })
+        Ok(Response { total: matches.total, hits, facets, suggestions, fuzzy, confidence: None })
     }
 
     fn stored(&self, address: DocAddress) -> Result<Vec<u8>> {
@@ -180,7 +242,7 @@ impl Search<'_> {
 
 fn hit(
     analyzer: &mut tantivy::tokenizer::TextAnalyzer,
-    score: Score,
+    ranked: &Ranked,
     summary: &Summary<'_>,
     highlights: &Highlights,
 ) -> Hit {
@@ -188,7 +250,9 @@ fn hit(
         id: summary.id.to_string(),
         title: summary.title.as_deref().map(str::to_owned),
         description: summary.description.as_deref().map(str::to_owned),
-        score,
+        score: ranked.score,
+        bm25: ranked.bm25,
+        cosine: ranked.cosine,
         capabilities: snippet::capability_hits(analyzer, &summary.capabilities, highlights),
     }
 }

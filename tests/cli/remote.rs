@@ -115,12 +115,14 @@ fn search_and_list_show_tables_and_json() {
     for (id, title) in [("urn:test:a", "Alpha"), ("urn:test:b", "Beta")] {
         assert!(run_with_input(&["register", "-", "--url", server.url()], &agent(id, title)).status.success());
     }
-    let found = run(&["search", "alpha", "--consistent", "--url", server.url()]);
+    let found = run(&["search", "alpha", "--lexical", "--consistent", "--url", server.url()]);
     assert!(stdout(&found).contains("urn:test:a") && !stdout(&found).contains("urn:test:b"), "{}", stdout(&found));
     let by_filter = run(&["search", "--capability", "greet", "--json", "--url", server.url()]);
     assert_eq!(json_lines(&by_filter)[0]["total"], 2);
     let by_path = run(&["search", "--jsonpath", "$[?search(@.title, '^A')].id", "--url", server.url()]);
     assert_eq!(stdout(&by_path), "\"urn:test:a\"\n", "{}", stderr(&by_path));
+    let by_meaning = run(&["search", "say hello", "--semantic", "--consistent", "--json", "--url", server.url()]);
+    assert!(json_lines(&by_meaning)[0]["hits"][0]["cosine"].is_number(), "{}", stdout(&by_meaning));
     let none = run(&["search", "zzzzzz", "--url", server.url()]);
     assert!(stdout(&none).contains("No agent matches"), "{}", stdout(&none));
 

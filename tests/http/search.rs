@@ -37,6 +37,25 @@ fn pages_link_to_the_next() {
 }
 
 #[test]
+#[cfg(feature = "semantic")]
+fn the_mode_says_what_counts() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "Weather agent")).expect(201);
+    let answer = |mode: &str| {
+        registry.get(&format!("/search?q=meteorological+prediction{mode}&consistent=true")).expect(200).json()
+    };
+    for mode in ["", "&mode=hybrid", "&mode=semantic"] {
+        let page = answer(mode);
+        let hit = &page["hits"][0];
+        assert_eq!((&hit["id"], &page["total"], &hit["bm25"]), (&json!("urn:example:a"), &json!(1), &json!(0.0)));
+        assert!(hit["cosine"].as_f64().is_some_and(|cosine| cosine > 0.2), "{mode}: {hit}");
+    }
+    assert_eq!(answer("&mode=lexical")["total"], 0);
+    let problem = registry.get("/search?q=weather&mode=fuzzy").problem(400, "invalid-parameter");
+    assert!(problem["detail"].as_str().unwrap().contains("lexical, semantic, hybrid"), "{problem}");
+}
+
+#[test]
 fn stray_operators_are_text() {
     let registry = TestRegistry::start();
     for query in ["%22", "%2B", "-", "*", "title%3A", "%22a%22%22", "AND", "(((", "%5B", "~%5E"] {
@@ -54,7 +73,7 @@ fn what_search_cannot_do_is_said() {
         assert!(problem["detail"].as_str().unwrap().contains("must be one of"), "{problem}");
     }
     registry.get("/search?offset=9999&limit=10").problem(400, "limit-exceeded");
-    registry.get(&format!("/search?q={}", "x".repeat(1025))).problem(400, "limit-exceeded");
+    registry.get(&format!("/search?q={}", "x".repeat(4097))).problem(400, "limit-exceeded");
     registry.get("/search/xpath?query=//title").problem(501, "query-language-not-offered");
     registry.get("/search/sparql?query=ASK%7B%7D").problem(501, "query-language-not-offered");
     registry.get("/search/cobol").problem(404, "unknown-path");

@@ -6,6 +6,8 @@ mod language;
 mod ranking;
 mod real;
 mod relevance;
+#[cfg(feature = "semantic")]
+mod semantic;
 mod versions;
 
 use std::{env, path::PathBuf};

@@ -41,7 +41,7 @@ fn ndcg(folder: PathBuf, every: usize) -> f64 {
             .map(|id| (format!("urn:tool:{}", id.as_str().expect("an id")), ()))
             .collect();
         let text = query["query"].as_str().expect("a query");
-        let text = text.get(..text.floor_char_boundary(1024)).expect("a boundary");
+        let text = text.get(..text.floor_char_boundary(4096)).expect("a boundary");
         let found = ids(&index.search(&Request { query: Some(text.into()), limit: 10, ..Request::default() }));
         let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let gain: f64 =

@@ -237,8 +237,30 @@ pub(super) struct SearchResult {
     suggestions: Vec<String>,
     /// Whether nothing matched exactly and the hits match words that are spelled alike.
     fuzzy: bool,
+    /// `low` where no hit is much like the request and the best has few of its words.
+    confidence: Option<SearchConfidence>,
     /// Every change up to this one is taken into account.
     seq: u64,
+}
+
+/// What counts in a search for words.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum SearchMode {
+    /// The words alone.
+    Lexical,
+    /// The meaning alone.
+    Semantic,
+    /// Both.
+    Hybrid,
+}
+
+/// How sure it is that hits are what was asked for.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum SearchConfidence {
+    /// Perhaps not.
+    Low,
 }
 
 /// A Thing that matches.
@@ -247,8 +269,12 @@ pub(super) struct Hit {
     id: String,
     title: Option<String>,
     description: Option<String>,
-    /// Raw BM25.
+    /// What hits are ranked by: BM25, and 40 times the cosine (60 times with a sentence encoder) where meaning counts.
     score: f32,
+    /// How well the words match: raw BM25, 0 where none does.
+    bm25: f32,
+    /// How alike the meaning is, from -1 to 1; missing where meaning doesn't count.
+    cosine: Option<f32>,
     capabilities: Vec<CapabilityHit>,
     links: Vec<Link>,
 }

@@ -9,6 +9,8 @@ mod quads;
 mod runner;
 mod search;
 mod unseen;
+#[cfg(feature = "semantic")]
+mod vectors;
 mod waiting;
 
 use std::{
@@ -20,6 +22,8 @@ use std::{
 pub use self::follower::{FollowerState, FollowerStatus};
 #[cfg(feature = "sparql")]
 pub(super) use self::quads::{QuadFollower, Quads, Sparql};
+#[cfg(feature = "semantic")]
+pub(super) use self::vectors::VectorFollower;
 use self::{follower::Follower, runner::Runner};
 pub(super) use self::{
     runner::Shared,
@@ -28,6 +32,9 @@ pub(super) use self::{
 };
 use super::thread::{lower_priority, spawn};
 use crate::{Result, store::Store};
+
+/// The name of the follower that searches by meaning need.
+pub(super) const VECTORS: &str = "vectors";
 
 /// Followers that run.
 pub(super) struct Followers {

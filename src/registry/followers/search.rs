@@ -70,6 +70,17 @@ impl Search {
         Ok(Some(Freshness { seq: seq(snapshot), overdue: unseen.older_than(age, Timestamp::now()) }))
     }
 
+    /// The last change that searches show; none where nothing can be searched.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[cfg(feature = "semantic")]
+    pub(in crate::registry) fn shown(&self) -> Result<Option<Seq>> {
+        let mut shown = self.lock();
+        shown.read_on(&self.store)?;
+        Ok(shown.snapshot.as_ref().map(seq))
+    }
+
     /// What can be searched, without what was deleted since and what has expired; none where nothing can be.
     ///
     /// # Errors

@@ -30,6 +30,8 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct Queue {
     waiters: Vec<Waiter>,
+    /// What was reached last.
+    reached: Option<Seq>,
     is_stopping: bool,
     has_ended: bool,
 }
@@ -46,7 +48,9 @@ impl Waiting {
     pub fn wait(&self, target: Seq, timeout: Duration) -> impl Future<Output = Waited> + Send + use<> {
         let (reply, answer) = oneshot::channel();
         let mut queue = self.lock();
-        if !queue.has_ended {
+        if let Some(reached) = queue.reached.filter(|reached| target <= *reached && !queue.has_ended) {
+            let _ = reply.send(Waited::Reached(reached));
+        } else if !queue.has_ended {
             queue.waiters.push(Waiter { target, deadline: Instant::now() + timeout, reply });
             self.changed.notify_all();
         }
@@ -56,6 +60,7 @@ impl Waiting {
 
     /// Answers those whose target is reached.
     pub fn reached(&self, seq: Seq) {
+        self.lock().reached = Some(seq);
         self.answer(|waiter| waiter.target <= seq, Waited::Reached(seq));
     }
 
@@ -138,6 +143,16 @@ mod tests {
         waiting.reached(Seq(5));
         assert_eq!(pollster::block_on(near), Waited::Reached(Seq(5)));
         assert_eq!(waiting.target(Seq(5)), Some(Seq(9)));
+        waiting.expire(Instant::now() + LONG);
+        assert_eq!(pollster::block_on(far), Waited::TooLong);
+    }
+
+    #[test]
+    fn what_was_reached_before_is_not_waited_for() {
+        let waiting = Waiting::default();
+        waiting.reached(Seq(5));
+        let (near, far) = (waiting.wait(Seq(5), LONG), waiting.wait(Seq(6), Duration::ZERO));
+        assert_eq!(pollster::block_on(near), Waited::Reached(Seq(5)));
         waiting.expire(Instant::now() + LONG);
         assert_eq!(pollster::block_on(far), Waited::TooLong);
     }

@@ -44,6 +44,8 @@ pub(in crate::search) struct Compiled {
     pub corrections: HashSet<String>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
+    /// The words that say something, as terms.
+    pub words: Vec<Term>,
 }
 
 /// Compiles clauses and filters.
@@ -202,6 +204,7 @@ impl<'a> Compiler<'a> {
         let highlights = self.words.take_highlights();
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
+        let words = self.any.iter().filter_map(Part::telling_term).cloned().collect();
         if self.says_nothing() && self.exact.is_empty() {
             return Compiled {
                 query: Box::new(EmptyQuery),
@@ -210,6 +213,7 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
+                words,
             };
         }
         weigh_common_words(&mut self.any);
@@ -228,9 +232,11 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
+                words,
             };
         }
-        Compiled { query: self.combine(is_restricted), union: None, is_scored, highlights, corrections, versions }
+        let query = self.combine(is_restricted);
+        Compiled { query, union: None, is_scored, highlights, corrections, versions, words }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

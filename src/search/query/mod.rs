@@ -20,11 +20,15 @@ mod exact;
 mod excluded;
 mod parse;
 mod sentences;
+#[cfg(feature = "semantic")]
+mod wording;
 mod words;
 
 pub(super) use compile::{Compiled, compile};
 pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use parse::parse;
+#[cfg(feature = "semantic")]
+pub(super) use wording::Wording;
 pub(super) use words::Spelling;
 
 use super::schema::ExactField;

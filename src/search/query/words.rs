@@ -67,6 +67,14 @@ impl Part {
         Part::Term { term: Term::from_field_text(field, text), boost: 1.0, is_common: false }
     }
 
+    /// The term, where it is a word that says something.
+    pub fn telling_term(&self) -> Option<&Term> {
+        match self {
+            Part::Term { term, is_common: false, .. } => Some(term),
+            _ => None,
+        }
+    }
+
     /// The part as a query of its own.
     pub fn into_query(self) -> Box<dyn Query> {
         match self {

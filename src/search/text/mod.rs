@@ -38,6 +38,16 @@ pub(super) fn prose() -> TextAnalyzer {
     TextAnalyzer::from(WordTokenizer::prose())
 }
 
+/// The words of a name or title as they are written: `getWeather_v2` is "get Weather v 2".
+#[cfg(feature = "semantic")]
+pub(super) fn spelled_out(name: &str) -> String {
+    let (mut names, mut parts, mut words) = (Names::new(name), Vec::new(), Vec::new());
+    while names.next_parts(&mut parts) {
+        words.extend(parts.iter().filter_map(|part| name.get(part.clone())));
+    }
+    words.join(" ")
+}
+
 /// The analyzer of names and titles: stop words count ("The Who", "IT").
 pub(super) fn names() -> TextAnalyzer {
     TextAnalyzer::from(WordTokenizer::names())

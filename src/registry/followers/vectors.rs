@@ -1,0 +1,74 @@
+//! The vectors of Things as a follower: what searches by meaning compare.
+
+use std::{collections::HashSet, path::PathBuf, sync::Arc};
+
+use super::follower::{Durability, Follower};
+use crate::{
+    Error, Result,
+    change::{Change, Position},
+    search::semantic::{Meaning, VectorWriter},
+    store::{Record, Store},
+};
+
+/// Keeps the vectors at the end of the log. They are shown as soon as they are made.
+pub(in crate::registry) struct VectorFollower {
+    path: PathBuf,
+    store: Store,
+    meaning: Arc<Meaning>,
+    /// None before it was opened, and after a failure.
+    writer: Option<VectorWriter>,
+}
+
+impl VectorFollower {
+    pub(in crate::registry) fn new(path: PathBuf, store: Store, meaning: Arc<Meaning>) -> VectorFollower {
+        VectorFollower { path, store, meaning, writer: None }
+    }
+
+    fn writer(&mut self) -> Result<&mut VectorWriter> {
+        self.writer.as_mut().ok_or(Error::Index { doing: "writing vectors", source: "they aren't open".into() })
+    }
+}
+
+impl Follower for VectorFollower {
+    fn name(&self) -> &'static str {
+        super::VECTORS
+    }
+
+    fn position(&mut self) -> Result<Option<Position>> {
+        self.writer = None;
+        let (writer, position) = VectorWriter::open(self.meaning.clone(), self.path.clone())?;
+        self.writer = Some(writer);
+        Ok(position)
+    }
+
+    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            match self.store.find_unpurged(id)? {
+                Some(record) => self.writer()?.put(id, &record.text)?,
+                None => self.writer()?.remove(id)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, position: Position, durability: Durability) -> Result<()> {
+        self.writer()?.commit(position, durability != Durability::Process)
+    }
+
+    /// What was made of the same texts is kept, so that a rebuild that was interrupted goes on.
+    fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
+        let writer = self.writer()?;
+        writer.begin_rebuild()?;
+        let mut ids = HashSet::new();
+        for record in records {
+            let record = record?;
+            writer.put(&record.id, &record.text)?;
+            ids.insert(record.id.into());
+        }
+        writer.retain(&ids)?;
+        writer.commit(position, true)
+    }
+}

@@ -1,0 +1,244 @@
+//! Words and meaning in one ranking.
+//!
+//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by BM25 + 40 × cosine (60 × with an encoder); what else
+//!   matches by words follows, by BM25. So each page of a request comes from the same order.
+//! - What is found by meaning alone satisfies all that restricts: filters, fields of exact values, `+must` and `-not`.
+//!   Words in quotes or of one field (`title:`) are asked for to the letter: beside them only other words are looked
+//!   for by meaning, except that a quoted request that nothing matches is.
+//! - Nothing is near that is much less alike than the nearest: see [`NEAR`].
+//! - Totals and facets count what is found by meaning alone with the rest.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tantivy::{
+    DocAddress, DocId, DocSet, Score, Searcher, Term,
+    query::{EnableScoring, Weight},
+    schema::IndexRecordOption,
+};
+
+use super::{
+    cached::Cached,
+    collect::{self, Matches, Page},
+    documents::Documents,
+    hidden::Hidden,
+    query::Compiled,
+    rank::{Candidate, Ranked, quantized},
+    semantic::{MOST_NEAREST, Meaning, Question},
+};
+
+/// How many of the best by words are ranked by meaning as well.
+const WINDOW: usize = 1000;
+/// The maximum number that is found where words don't count.
+const MOST_BY_MEANING: usize = 1000;
+/// The cosine of a candidate is at least this share of the best one.
+const NEAR: f32 = 0.5;
+
+/// Finds by words and meaning in one state of an index.
+pub(super) struct Hybrid<'a> {
+    pub searcher: &'a Searcher,
+    pub cached: &'a Cached,
+    pub hidden: &'a Hidden,
+    pub meaning: &'a Meaning,
+    pub question: &'a Question,
+    /// What anything found must satisfy, if there is something.
+    pub restriction: Option<&'a Compiled>,
+    pub page: Page,
+}
+
+/// Documents by how alike they are to the request.
+struct Likeness {
+    /// By segment and document, those near enough; the nearest first.
+    nearest: Vec<(f32, DocAddress)>,
+    /// Of the documents asked for.
+    known: HashMap<DocAddress, f32>,
+    best: f32,
+}
+
+impl Hybrid<'_> {
+    /// The part of the matches by words that has to be known.
+    pub fn page_of_words(&self) -> Page {
+        let depth = if self.page.limit == 0 { 0 } else { self.page.offset + self.page.limit };
+        Page { offset: 0, limit: depth.max(WINDOW), wants_all: self.page.wants_all }
+    }
+
+    /// The page of what is found by words, which `matches` has, and by meaning; or, where `adds` is not set, of
+    /// what is found by words alone. With the cosine of the nearest.
+    pub fn fuse(&self, compiled: &Compiled, matches: Matches, adds: bool) -> tantivy::Result<(Matches, f32)> {
+        let window = matches.top.len().min(WINDOW);
+        let (window, rest) = matches.top.split_at_checked(window).unwrap_or_default();
+        let likeness =
+            self.likeness(window.iter().map(|ranked| ranked.address), if adds { MOST_NEAREST } else { 0 })?;
+        let mut found: HashMap<DocAddress, Ranked> = HashMap::new();
+        let mut total = matches.total;
+        let mut documents = matches.documents;
+        for ranked in window {
+            found.insert(ranked.address, *ranked);
+        }
+        let new = likeness.nearest.iter().map(|(_, address)| *address).filter(|address| !found.contains_key(address));
+        for (address, score) in self.scores(compiled, matches.total, new.collect())? {
+            if score.is_none() {
+                total += 1;
+                if let Some(all) = documents.as_mut().and_then(|all| all.get_mut(address.segment_ord as usize)) {
+                    all.add(address.doc_id);
+                }
+            }
+            found.insert(address, Ranked::by_words(score.unwrap_or_default(), address));
+        }
+        for (address, ranked) in &mut found {
+            self.add_cosine(ranked, likeness.known.get(address).copied());
+        }
+        let mut ordered = self.order(compiled, &found)?;
+        ordered.extend(rest.iter().filter(|ranked| !found.contains_key(&ranked.address)));
+        let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
+        Ok((Matches { total, top, documents }, likeness.best))
+    }
+
+    /// The page of what is found by meaning alone.
+    pub fn by_meaning(&self, compiled: &Compiled) -> tantivy::Result<(Matches, f32)> {
+        let likeness = self.likeness(std::iter::empty(), MOST_BY_MEANING)?;
+        let mut found = HashMap::new();
+        let none = self.searcher.segment_readers().iter().map(|segment| Documents::none_of(segment.max_doc()));
+        let mut documents: Vec<Documents> = none.collect();
+        for (cosine, address) in &likeness.nearest {
+            let mut ranked = Ranked::by_words(0.0, *address);
+            self.add_cosine(&mut ranked, Some(*cosine));
+            found.insert(*address, ranked);
+            if let Some(all) = documents.get_mut(address.segment_ord as usize) {
+                all.add(address.doc_id);
+            }
+        }
+        let ordered = self.order(compiled, &found)?;
+        let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
+        Ok((Matches { total: found.len() as u64, top, documents: Some(documents) }, likeness.best))
+    }
+
+    /// How alike documents are, and the nearest `most` of all that may be found.
+    fn likeness(&self, asked: impl Iterator<Item = DocAddress>, most: usize) -> tantivy::Result<Likeness> {
+        let vectors = self.meaning.read();
+        let by_slot = self.question.likeness(&vectors);
+        let places = self.searcher.segment_readers().iter();
+        let places = places.map(|segment| self.cached.places.of(segment, |segment| self.cached.ids(segment), &vectors));
+        let places = places.collect::<tantivy::Result<Vec<_>>>()?;
+        drop(vectors);
+        let of_slot = |slot: u32| by_slot.get(slot as usize).copied();
+        let known = asked.filter_map(|address| {
+            let slot = places.get(address.segment_ord as usize)?.slot(address.doc_id)?;
+            Some((address, of_slot(slot)?))
+        });
+        let mut known: HashMap<DocAddress, f32> = known.collect();
+        let mut best = known.values().copied().fold(0.0, f32::max);
+        let mut nearest = Vec::new();
+        let restriction = self.restriction.map(|restriction| self.documents(restriction)).transpose()?;
+        for (ord, (segment, places)) in (0..).zip(self.searcher.segment_readers().iter().zip(&places)) {
+            let visible = self.hidden.visible(segment);
+            let allowed = restriction.as_ref().and_then(|all| all.get(ord as usize));
+            let threshold = self.meaning.model().threshold();
+            for (doc, slot) in places.documents() {
+                let Some(cosine) = of_slot(slot).filter(|cosine| *cosine >= threshold) else { continue };
+                if visible.has(doc) && allowed.is_none_or(|allowed| allowed.contains(doc)) {
+                    best = best.max(cosine);
+                    nearest.push((cosine, DocAddress::new(ord, doc)));
+                }
+            }
+        }
+        nearest.retain(|(cosine, _)| *cosine >= NEAR * best);
+        let order =
+            |one: &(f32, DocAddress), other: &(f32, DocAddress)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
+        if nearest.len() > most {
+            if most > 0 {
+                nearest.select_nth_unstable_by(most - 1, order);
+            }
+            nearest.truncate(most);
+        }
+        nearest.sort_unstable_by(order);
+        known.extend(nearest.iter().map(|(cosine, address)| (*address, *cosine)));
+        Ok(Likeness { nearest, known, best })
+    }
+
+    /// What satisfies a query, segment by segment.
+    fn documents(&self, compiled: &Compiled) -> tantivy::Result<Vec<Documents>> {
+        let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(self.searcher))?;
+        let of_segment = |segment: &tantivy::SegmentReader| {
+            let mut documents = Documents::none_of(segment.max_doc());
+            weight.for_each_no_score(segment, &mut |found| found.iter().for_each(|&doc| documents.add(doc)))?;
+            Ok(documents)
+        };
+        self.searcher.segment_readers().iter().map(of_segment).collect()
+    }
+
+    /// What documents score by words; none where words don't match.
+    fn scores(
+        &self,
+        compiled: &Compiled,
+        total: u64,
+        addresses: Vec<DocAddress>,
+    ) -> tantivy::Result<Vec<(DocAddress, Option<Score>)>> {
+        if total == 0 || !compiled.is_scored {
+            return Ok(addresses.into_iter().map(|address| (address, None)).collect());
+        }
+        let weight = compiled.query.weight(EnableScoring::enabled_from_searcher(self.searcher))?;
+        let mut by_segment: BTreeMap<u32, Vec<DocId>> = BTreeMap::new();
+        for address in addresses {
+            by_segment.entry(address.segment_ord).or_default().push(address.doc_id);
+        }
+        let mut scores = Vec::new();
+        for (ord, mut docs) in by_segment {
+            docs.sort_unstable();
+            scores.extend(self.scores_in(weight.as_ref(), ord, &docs)?);
+        }
+        Ok(scores)
+    }
+
+    /// The same within a segment, for ascending documents.
+    fn scores_in(
+        &self,
+        weight: &dyn Weight,
+        ord: u32,
+        docs: &[DocId],
+    ) -> tantivy::Result<Vec<(DocAddress, Option<Score>)>> {
+        let mut scorer = weight.scorer(self.searcher.segment_reader(ord), 1.0)?;
+        let score = |&doc: &DocId| {
+            let at = if scorer.doc() < doc { scorer.seek(doc) } else { scorer.doc() };
+            (DocAddress::new(ord, doc), (at == doc).then(|| quantized(scorer.score())))
+        };
+        Ok(docs.iter().map(score).collect())
+    }
+
+    /// Lets the meaning of a document count; one that is less alike than unrelated ones doesn't lose by it.
+    fn add_cosine(&self, ranked: &mut Ranked, cosine: Option<f32>) {
+        ranked.cosine = cosine;
+        ranked.score = ranked.bm25 + self.meaning.model().scale() * cosine.unwrap_or_default().max(0.0);
+    }
+
+    /// The best first; where versions of a capability are asked for, the highest before.
+    fn order(&self, compiled: &Compiled, found: &HashMap<DocAddress, Ranked>) -> tantivy::Result<Vec<Ranked>> {
+        let candidates = found.values().map(|ranked| Candidate {
+            score: quantized(ranked.score),
+            segment: ranked.address.segment_ord,
+            doc: ranked.address.doc_id,
+        });
+        let ordered = collect::order(self.searcher, self.cached, candidates.collect(), found.len())?;
+        let ordered = ordered.into_iter().map(|candidate| DocAddress::new(candidate.segment, candidate.doc));
+        let mut ordered: Vec<Ranked> = ordered.filter_map(|address| found.get(&address).copied()).collect();
+        if let Some(versions) = &compiled.versions {
+            let places = self.searcher.segment_readers().iter().map(|segment| versions.places(segment));
+            let places = places.collect::<tantivy::Result<Vec<_>>>()?;
+            let place = |address: DocAddress| places.get(address.segment_ord as usize)?.get(&address.doc_id).copied();
+            ordered.sort_by_key(|ranked| std::cmp::Reverse(place(ranked.address)));
+        }
+        Ok(ordered)
+    }
+}
+
+/// How many of the terms a document has.
+pub(super) fn words_of(searcher: &Searcher, words: &[Term], address: DocAddress) -> tantivy::Result<usize> {
+    let segment = searcher.segment_reader(address.segment_ord);
+    let mut found = 0;
+    for word in words {
+        let postings = segment.inverted_index(word.field())?.read_postings(word, IndexRecordOption::Basic)?;
+        let Some(mut postings) = postings else { continue };
+        let at = if postings.doc() < address.doc_id { postings.seek(address.doc_id) } else { postings.doc() };
+        found += usize::from(at == address.doc_id);
+    }
+    Ok(found)
+}

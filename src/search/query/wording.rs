@@ -1,0 +1,64 @@
+//! What a query says in words, for those who look for its meaning.
+
+use super::{Clause, Occur, Pattern, Target, sentences};
+
+/// A query as prose.
+pub(in crate::search) struct Wording {
+    /// Everything that is asked for, without signs of the query language.
+    pub whole: String,
+    /// Its sentences, where there are several.
+    pub sentences: Vec<String>,
+    /// Whether there are words that may be found anywhere, in whatever form.
+    pub has_free_words: bool,
+    /// Whether there are words in quotes that may be found anywhere.
+    pub has_phrases: bool,
+    /// What restricts: fields of exact values, what must be there and what must not.
+    pub restriction: Vec<Clause>,
+}
+
+impl Wording {
+    /// Reads clauses.
+    pub fn of(clauses: &[Clause]) -> Wording {
+        let starts = sentences::starts(clauses);
+        let ends = starts.iter().skip(1).copied().chain([clauses.len()]);
+        let sentences = starts.iter().zip(ends).filter_map(|(&start, end)| clauses.get(start..end));
+        let is_free = |clause: &Clause| clause.occur == Occur::Any && clause.target == Target::Text;
+        let is_phrase = |clause: &Clause| matches!(clause.pattern, Pattern::Phrase(_));
+        let is_word = |clause: &Clause| matches!(clause.pattern, Pattern::Word(_));
+        Wording {
+            whole: text(clauses),
+            sentences: sentences.map(text).collect(),
+            has_free_words: clauses.iter().any(|clause| is_free(clause) && is_word(clause)),
+            has_phrases: clauses.iter().any(|clause| is_free(clause) && is_phrase(clause)),
+            restriction: clauses.iter().filter(|clause| restricts(clause)).cloned().collect(),
+        }
+    }
+}
+
+fn restricts(clause: &Clause) -> bool {
+    clause.occur != Occur::Any || matches!(clause.target, Target::Id | Target::Exact(_))
+}
+
+fn text(clauses: &[Clause]) -> String {
+    let said = clauses.iter().filter_map(|clause| match (clause.occur, clause.target, &clause.pattern) {
+        (Occur::Not, ..) | (_, Target::Id | Target::Exact(_), _) | (.., Pattern::Prefix(_)) => None,
+        (.., Pattern::Word(text) | Pattern::Phrase(text)) => Some(text.as_str()),
+    });
+    said.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::query::parse;
+
+    #[test]
+    fn signs_of_the_language_are_no_words() {
+        let wording = Wording::of(&parse("+hotel \"in the city\" -hostel title:booking vendor:acme Rom*"));
+        assert_eq!(wording.whole, "hotel in the city booking");
+        assert_eq!((wording.has_free_words, wording.has_phrases, wording.restriction.len()), (false, true, 3));
+        let prose = Wording::of(&parse("Book me a hotel. Then tell me the weather!"));
+        assert_eq!(prose.sentences, ["Book me a hotel.", "Then tell me the weather!"]);
+        assert!(prose.has_free_words && prose.restriction.is_empty());
+    }
+}

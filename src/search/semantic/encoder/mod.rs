@@ -1,0 +1,127 @@
+//! Sentence encoders of the BERT family, read from a directory as `sentence-transformers` writes it.
+//!
+//! | file | what is read |
+//! |---|---|
+//! | `config.json` | the shape of the network |
+//! | `model.safetensors` | its weights, 32-bit floats |
+//! | `vocab.txt` or `tokenizer.json` | the word pieces; padding and truncation that the latter asks for are ignored |
+//! | `tokenizer_config.json` | `do_lower_case`, if present |
+//! | `1_Pooling/config.json` | whether the mean of all tokens or the first token counts, if present |
+//!
+//! A text is cut after [`MOST_TOKENS`] tokens. The vector is that of the network's last layer, pooled and scaled
+//! to length one. Nothing is downloaded.
+
+mod failure;
+mod files;
+mod layers;
+mod wordpiece;
+
+use std::{ops::Range, path::Path};
+
+use ndarray::{Array2, Axis, s};
+
+pub use self::failure::ModelError;
+use self::{
+    files::Weights,
+    layers::{Layer, Norm},
+    wordpiece::WordPieces,
+};
+
+/// The maximum number of tokens of a text, with the two that enclose it.
+pub const MOST_TOKENS: usize = 256;
+
+/// A sentence encoder.
+pub struct Encoder {
+    pieces: WordPieces,
+    words: Array2<f32>,
+    positions: Array2<f32>,
+    /// What is added to each token: all are of the first segment.
+    segment: ndarray::Array1<f32>,
+    norm: Norm,
+    layers: Vec<Layer>,
+    takes_first: bool,
+    hash: u64,
+}
+
+impl Encoder {
+    /// Reads the encoder in a directory.
+    ///
+    /// # Errors
+    /// [`ModelError`] where a file is missing or isn't what is expected.
+    pub fn open(directory: &Path) -> Result<Encoder, ModelError> {
+        let config = files::Config::read(directory)?;
+        let weights = Weights::read(directory)?;
+        let pieces = WordPieces::read(directory)?;
+        let words = weights.matrix("embeddings.word_embeddings.weight", config.hidden_size)?;
+        if words.nrows() < pieces.len() {
+            let problem = format!("it has {} words, the vocabulary {}", words.nrows(), pieces.len());
+            return Err(ModelError::new(files::WEIGHTS, problem));
+        }
+        let positions = weights.matrix("embeddings.position_embeddings.weight", config.hidden_size)?;
+        let segments = weights.matrix("embeddings.token_type_embeddings.weight", config.hidden_size)?;
+        let layers = (0..config.num_hidden_layers).map(|number| Layer::read(&weights, &config, number));
+        Ok(Encoder {
+            pieces,
+            words,
+            positions,
+            segment: segments.row(0).to_owned(),
+            norm: Norm::read(&weights, "embeddings.LayerNorm", config.layer_norm_eps)?,
+            layers: layers.collect::<Result<_, _>>()?,
+            takes_first: files::takes_first_token(directory)?,
+            hash: weights.hash(),
+        })
+    }
+
+    /// The number of dimensions of its vectors.
+    pub fn dimensions(&self) -> usize {
+        self.words.ncols()
+    }
+
+    /// Differs between encoders that give other vectors.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The vector of a text, of length one.
+    pub fn embed(&self, text: &str) -> Vec<f32> {
+        self.embed_all(&[text]).pop().unwrap_or_default()
+    }
+
+    /// The vectors of several texts, each of length one. Several short ones together take less time.
+    pub fn embed_all(&self, texts: &[&str]) -> Vec<Vec<f32>> {
+        let most = MOST_TOKENS.min(self.positions.nrows());
+        let (mut tokens, mut ranges) = (Vec::new(), Vec::with_capacity(texts.len()));
+        for text in texts {
+            let start = tokens.len();
+            self.pieces.read_into(text, most, &mut tokens);
+            ranges.push(start..tokens.len());
+        }
+        let hidden = self.last_layer(&tokens, &ranges);
+        ranges.into_iter().map(|range| self.pooled(&hidden, range)).collect()
+    }
+
+    /// What the network makes of tokens; each range of them is a text.
+    fn last_layer(&self, tokens: &[usize], ranges: &[Range<usize>]) -> Array2<f32> {
+        let mut hidden = self.words.select(Axis(0), tokens);
+        for range in ranges {
+            let mut text = hidden.slice_mut(s![range.clone(), ..]);
+            text += &self.positions.slice(s![..range.len(), ..]);
+            text += &self.segment;
+        }
+        self.norm.apply(&mut hidden);
+        for layer in &self.layers {
+            layer.apply(&mut hidden, ranges);
+        }
+        hidden
+    }
+
+    fn pooled(&self, hidden: &Array2<f32>, range: Range<usize>) -> Vec<f32> {
+        let tokens = hidden.slice(s![range, ..]);
+        let pooled = if self.takes_first { tokens.row(0).to_owned() } else { tokens.sum_axis(Axis(0)) };
+        let length = pooled.dot(&pooled).sqrt().max(f32::MIN_POSITIVE);
+        pooled.iter().map(|value| value / length).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! The file of the vectors: records one after the other, the last one of a Thing counts.
+//!
+//! After [`MAGIC`], the hash of the model (8 bytes) and the number of dimensions (4), each record is its length (4), a
+//! checksum (8) and its content: a kind (1) and what it says. All numbers are little-endian. What follows the last
+//! whole record is cut off. A file of which more than half is out of date is written again.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    scan::Quantized,
+    vectors::{Rows, Vectors},
+};
+use crate::{
+    Error, Result,
+    change::{Epoch, Position, Seq},
+};
+
+const MAGIC: [u8; 8] = *b"ADXVEC01";
+/// A longer record is damaged.
+const LONGEST_RECORD: usize = 16 * 1024 * 1024;
+/// A file with fewer bytes that are out of date isn't written again.
+const FEWEST_OUTDATED: u64 = 4 * 1024 * 1024;
+
+const PUT: u8 = 0;
+const REMOVE: u8 = 1;
+const POSITION: u8 = 2;
+const NO_POSITION: u8 = 3;
+
+/// The hash and the number of dimensions of the model.
+type ModelKey = (u64, usize);
+
+/// The file, at its end.
+pub(super) struct VectorFile {
+    path: PathBuf,
+    model: ModelKey,
+    file: BufWriter<File>,
+    length: u64,
+}
+
+impl VectorFile {
+    /// Opens the file with what it has; a new one where there is none of this model.
+    pub fn open(path: PathBuf, model: ModelKey) -> Result<(VectorFile, Vectors, Option<Position>)> {
+        Self::read(&path, model).map_err(io_error(&path))
+    }
+
+    fn read(path: &Path, model: ModelKey) -> io::Result<(VectorFile, Vectors, Option<Position>)> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut contents = Contents { vectors: Vectors::new(model.1), position: None };
+        let mut reader = BufReader::with_capacity(1 << 20, &file);
+        let mut found = Vec::new();
+        (&mut reader).take(header(model).len() as u64).read_to_end(&mut found)?;
+        let mut length = found.len() as u64;
+        if found == header(model) {
+            while let Some(record) = next_record(&mut reader)? {
+                if contents.apply(&record, model.1).is_none() {
+                    break;
+                }
+                length += (record.len() + 12) as u64;
+            }
+        } else {
+            length = 0;
+        }
+        drop(reader);
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length))?;
+        if length == 0 {
+            file.write_all(&header(model))?;
+            length = header(model).len() as u64;
+        }
+        let file = VectorFile { path: path.into(), model, file: BufWriter::new(file), length };
+        Ok((file, contents.vectors, contents.position))
+    }
+
+    /// Adds the vectors of a Thing.
+    pub fn put(&mut self, id: &str, rows: &Rows) -> Result<()> {
+        self.write(&put_record(id, rows))
+    }
+
+    /// Notes that a Thing has no vectors any more.
+    pub fn remove(&mut self, id: &str) -> Result<()> {
+        self.write(&[&[REMOVE], id.as_bytes()].concat())
+    }
+
+    /// Notes that something is missing.
+    pub fn forget_position(&mut self) -> Result<()> {
+        self.write(&[NO_POSITION])
+    }
+
+    /// Notes the position, and writes what is buffered to the system, or to the disk. `vectors` is all that there is.
+    pub fn commit(&mut self, position: Position, durable: bool, vectors: &Vectors) -> Result<()> {
+        self.write(&position_record(position))?;
+        let path = self.path.clone();
+        self.flush(durable).map_err(io_error(&path))?;
+        let useful = vectors.used_rows() as u64 * (self.model.1 as u64 + 4) + vectors.len() as u64 * 64;
+        if self.length > 2 * useful + FEWEST_OUTDATED {
+            self.write_again(position, vectors).map_err(io_error(&path))?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, durable: bool) -> io::Result<()> {
+        self.file.flush()?;
+        if durable { self.file.get_ref().sync_data() } else { Ok(()) }
+    }
+
+    fn write(&mut self, record: &[u8]) -> Result<()> {
+        self.length += write_record(&mut self.file, record).map_err(io_error(&self.path))?;
+        Ok(())
+    }
+
+    fn write_again(&mut self, position: Position, vectors: &Vectors) -> io::Result<()> {
+        let path = self.path.with_extension("new");
+        let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+        file.write_all(&header(self.model))?;
+        let mut length = header(self.model).len() as u64;
+        for id in vectors.ids() {
+            if let Some(rows) = vectors.find(id) {
+                length += write_record(&mut file, &put_record(id, &rows))?;
+            }
+        }
+        length += write_record(&mut file, &position_record(position))?;
+        file.flush()?;
+        file.get_ref().sync_data()?;
+        fs::rename(&path, &self.path)?;
+        (self.file, self.length) = (file, length);
+        Ok(())
+    }
+}
+
+fn header(model: ModelKey) -> Vec<u8> {
+    [MAGIC.as_slice(), &model.0.to_le_bytes(), &(model.1 as u32).to_le_bytes()].concat()
+}
+
+fn put_record(id: &str, rows: &Rows) -> Vec<u8> {
+    let mut record = vec![PUT];
+    record.extend((id.len() as u32).to_le_bytes());
+    record.extend(id.as_bytes());
+    record.extend(rows.source.to_le_bytes());
+    for row in &rows.rows {
+        record.extend(row.scale.to_le_bytes());
+        record.extend(row.values.iter().map(|value| value.cast_unsigned()));
+    }
+    record
+}
+
+fn position_record(position: Position) -> Vec<u8> {
+    [[POSITION].as_slice(), &position.epoch.0.to_le_bytes(), &position.seq.0.to_le_bytes()].concat()
+}
+
+fn write_record(file: &mut impl Write, record: &[u8]) -> io::Result<u64> {
+    file.write_all(&(record.len() as u32).to_le_bytes())?;
+    file.write_all(&checksum(record).to_le_bytes())?;
+    file.write_all(record)?;
+    Ok(record.len() as u64 + 12)
+}
+
+/// The next whole record; none where there is none.
+fn next_record(reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::with_capacity(12);
+    reader.take(12).read_to_end(&mut head)?;
+    let Some((length, sum)) = head.split_first_chunk::<4>() else { return Ok(None) };
+    let (length, Ok(sum)) = (u32::from_le_bytes(*length) as usize, <[u8; 8]>::try_from(sum)) else { return Ok(None) };
+    if length > LONGEST_RECORD {
+        return Ok(None);
+    }
+    let mut record = Vec::with_capacity(length);
+    reader.take(length as u64).read_to_end(&mut record)?;
+    Ok((record.len() == length && checksum(&record) == u64::from_le_bytes(sum)).then_some(record))
+}
+
+/// What the records say.
+struct Contents {
+    vectors: Vectors,
+    position: Option<Position>,
+}
+
+impl Contents {
+    /// None where the record can't be read.
+    fn apply(&mut self, record: &[u8], dimensions: usize) -> Option<()> {
+        let (kind, rest) = record.split_first()?;
+        match *kind {
+            PUT => {
+                let (length, rest) = rest.split_first_chunk::<4>()?;
+                let (id, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+                let (source, rows) = rest.split_first_chunk::<8>()?;
+                let rows = rows.chunks(dimensions + 4).map(|row| {
+                    let (scale, values) = row.split_first_chunk::<4>()?;
+                    let values: Vec<i8> = values.iter().map(|value| value.cast_signed()).collect();
+                    (values.len() == dimensions).then(|| Quantized { values, scale: f32::from_le_bytes(*scale) })
+                });
+                let rows = Rows { source: u64::from_le_bytes(*source), rows: rows.collect::<Option<_>>()? };
+                self.vectors.put(std::str::from_utf8(id).ok()?, &rows);
+            }
+            REMOVE => self.vectors.remove(std::str::from_utf8(rest).ok()?),
+            POSITION => {
+                let (epoch, seq) = rest.split_first_chunk::<8>()?;
+                let seq = Seq(u64::from_le_bytes(seq.try_into().ok()?));
+                self.position = Some(Position { epoch: Epoch(u64::from_le_bytes(*epoch)), seq });
+            }
+            NO_POSITION => self.position = None,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// Differs where a record was not written to its end.
+fn checksum(record: &[u8]) -> u64 {
+    record.chunks(8).fold(record.len() as u64, |sum, chunk| {
+        let mut word = [0; 8];
+        word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
+        (sum.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95)
+    })
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
+    let doing = format!("writing {}", path.display());
+    move |source| Error::Io { doing, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: ModelKey = (7, 3);
+
+    fn rows(vectors: &[[f32; 3]]) -> Rows {
+        Rows { source: 9, rows: vectors.iter().map(|vector| Quantized::new(vector)).collect() }
+    }
+
+    fn position(seq: u64) -> Position {
+        Position { epoch: Epoch(5), seq: Seq(seq) }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vectors/all");
+        let (mut file, mut vectors, none) = VectorFile::open(path.clone(), MODEL).unwrap();
+        assert_eq!(none, None);
+        let two = rows(&[[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]);
+        for id in ["urn:a", "urn:b"] {
+            file.put(id, &two).unwrap();
+            vectors.put(id, &two);
+        }
+        file.remove("urn:b").unwrap();
+        file.commit(position(4), true, &vectors).unwrap();
+        drop(file);
+        let (mut file, vectors, found) = VectorFile::open(path.clone(), MODEL).unwrap();
+        assert_eq!((found, vectors.len(), vectors.find("urn:a")), (Some(position(4)), 1, Some(two)));
+        file.forget_position().unwrap();
+        drop(file);
+        assert_eq!(VectorFile::open(path.clone(), MODEL).unwrap().2, None);
+        let (_, vectors, found) = VectorFile::open(path, (8, 3)).unwrap();
+        assert_eq!((found, vectors.len()), (None, 0), "another model");
+    }
+
+    #[test]
+    fn a_torn_end_is_cut_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vectors");
+        let (mut file, vectors, _) = VectorFile::open(path.clone(), MODEL).unwrap();
+        file.put("urn:a", &rows(&[[1.0, 0.0, 0.0]])).unwrap();
+        file.commit(position(1), false, &vectors).unwrap();
+        let whole = fs::metadata(&path).unwrap().len();
+        file.put("urn:b", &rows(&[[1.0, 0.0, 0.0]])).unwrap();
+        file.commit(position(2), false, &vectors).unwrap();
+        drop(file);
+        let bytes = fs::read(&path).unwrap();
+        for cut in [bytes.len() - 1, whole as usize + 5] {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            let (file, ..) = VectorFile::open(path.clone(), MODEL).unwrap();
+            drop(file);
+            let (_, vectors, found) = VectorFile::open(path.clone(), MODEL).unwrap();
+            assert!(vectors.find("urn:a").is_some());
+            assert_eq!(found, Some(position(1)));
+        }
+        let mut damaged = bytes;
+        damaged[40] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        assert_eq!(VectorFile::open(path, MODEL).unwrap().2, None);
+    }
+
+    #[test]
+    fn what_is_out_of_date_does_not_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vectors");
+        let (mut file, mut vectors, _) = VectorFile::open(path.clone(), MODEL).unwrap();
+        let many = rows(&vec![[0.0, 1.0, 0.0]; 100_000]);
+        for seq in 1..=20 {
+            file.put("urn:a", &many).unwrap();
+            vectors.put("urn:a", &many);
+            file.commit(position(seq), false, &vectors).unwrap();
+        }
+        assert!(fs::metadata(&path).unwrap().len() < 8 * 1024 * 1024);
+        file.put("urn:b", &rows(&[[1.0, 0.0, 0.0]])).unwrap();
+        file.commit(position(21), false, &vectors).unwrap();
+        drop(file);
+        let (_, vectors, found) = VectorFile::open(path, MODEL).unwrap();
+        assert_eq!((found, vectors.used_rows()), (Some(position(21)), 100_001));
+    }
+}

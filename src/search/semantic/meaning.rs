@@ -1,0 +1,172 @@
+//! What searches know of meaning, and what keeps it at the end of the log.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{
+    file::VectorFile,
+    model::Model,
+    scan::Quantized,
+    texts::described,
+    vectors::{Rows, SlotNumber, Vectors},
+};
+use crate::{Error, Result, change::Position};
+
+/// The vectors of all Things, and the model that made them.
+pub struct Meaning {
+    model: Model,
+    vectors: RwLock<Vectors>,
+    is_stopping: AtomicBool,
+}
+
+impl Meaning {
+    /// Starts with no vectors.
+    pub fn new(model: Model) -> Arc<Meaning> {
+        let vectors = RwLock::new(Vectors::new(model.dimensions()));
+        Arc::new(Meaning { model, vectors, is_stopping: AtomicBool::new(false) })
+    }
+
+    /// What makes the vectors.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// How many vectors there are.
+    pub fn vectors(&self) -> usize {
+        self.read().used_rows()
+    }
+
+    /// Ends what takes long.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(in crate::search) fn read(&self) -> RwLockReadGuard<'_, Vectors> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vectors> {
+        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request as vectors: the whole, and its sentences if there are several; none where it says nothing.
+    pub(in crate::search) fn question(&self, whole: &str, sentences: &[String]) -> Option<Question> {
+        let texts: Vec<&str> = [whole].into_iter().chain(sentences.iter().map(String::as_str)).collect();
+        let mut vectors =
+            self.model.embed(&texts).into_iter().map(|vector| vector.map(|vector| Quantized::new(&vector)));
+        let whole = vectors.next().flatten()?;
+        Some(Question { whole, sentences: vectors.flatten().collect() })
+    }
+}
+
+/// A request as vectors.
+#[derive(Debug)]
+pub(in crate::search) struct Question {
+    whole: Quantized,
+    sentences: Vec<Quantized>,
+}
+
+impl Question {
+    /// By slot, how alike all Things are to the request.
+    pub fn likeness(&self, vectors: &Vectors) -> Vec<f32> {
+        let mut whole = vectors.cosines(&self.whole);
+        let best = self.sentences.iter().map(|sentence| vectors.cosines(sentence)).reduce(|mut best, other| {
+            best.iter_mut().zip(other).for_each(|(best, other): (&mut f32, f32)| *best = best.max(other));
+            best
+        });
+        for (whole, best) in whole.iter_mut().zip(best.into_iter().flatten()) {
+            *whole = 0.5 * (*whole + best);
+        }
+        whole
+    }
+}
+
+/// Makes the vectors of Things and keeps them in a file.
+pub struct VectorWriter {
+    meaning: Arc<Meaning>,
+    file: VectorFile,
+}
+
+impl VectorWriter {
+    /// Opens the file, or creates it; with the last change whose effect it has, none where it has to be rebuilt. Vectors
+    /// that it has are shown.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn open(meaning: Arc<Meaning>, path: PathBuf) -> Result<(VectorWriter, Option<Position>)> {
+        let model = (meaning.model.hash(), meaning.model.dimensions());
+        let (file, vectors, position) = VectorFile::open(path, model)?;
+        *meaning.write() = vectors;
+        Ok((VectorWriter { meaning, file }, position))
+    }
+
+    /// Makes the vectors of a Thing in its stored form, unless they are those of the same texts.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where the stored form can't be read, [`Error::Io`], [`Error::ShuttingDown`].
+    pub fn put(&mut self, id: &str, thing: &str) -> Result<()> {
+        if self.meaning.is_stopping.load(Ordering::Relaxed) {
+            return Err(Error::ShuttingDown);
+        }
+        let described = described(thing)?;
+        let mut hasher = DefaultHasher::new();
+        described.hash(&mut hasher);
+        let source = hasher.finish();
+        if self.meaning.read().source(id) == Some(source) {
+            return Ok(());
+        }
+        let rows = Rows { source, rows: self.meaning.model.embed_described(&described) };
+        if rows.rows.is_empty() {
+            return self.remove(id);
+        }
+        self.file.put(id, &rows)?;
+        self.meaning.write().put(id, &rows);
+        Ok(())
+    }
+
+    /// Forgets the vectors of a Thing.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn remove(&mut self, id: &str) -> Result<()> {
+        let slot: Option<SlotNumber> = self.meaning.read().slot(id);
+        if slot.is_some() {
+            self.file.remove(id)?;
+            self.meaning.write().remove(id);
+        }
+        Ok(())
+    }
+
+    /// Notes that everything up to a position is in, which then survives the end of the process, or, where it is
+    /// `durable`, that of the system.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn commit(&mut self, position: Position, durable: bool) -> Result<()> {
+        self.file.commit(position, durable, &self.meaning.read())
+    }
+
+    /// Notes that something is missing until the next commit. What there is stays, so that it isn't made again.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn begin_rebuild(&mut self) -> Result<()> {
+        self.file.forget_position()
+    }
+
+    /// Forgets the vectors of all but these Things.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn retain(&mut self, ids: &HashSet<Box<str>>) -> Result<()> {
+        let gone: Vec<Box<str>> = self.meaning.read().ids().filter(|id| !ids.contains(*id)).map(Box::from).collect();
+        gone.iter().try_for_each(|id| self.remove(id))
+    }
+}

@@ -1,0 +1,118 @@
+//! What makes vectors of texts, and the numbers that depend on it.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use super::{
+    encoder::Encoder,
+    scan::{Quantized, unit},
+    table::Table,
+    texts::Described,
+};
+use crate::{Error, Result};
+
+/// How many Things are candidates by their meaning alone.
+pub const MOST_NEAREST: usize = 100;
+/// How much the name counts in a vector; the description counts the rest.
+const NAME_SHARE: f32 = 0.35;
+
+/// What makes vectors of texts.
+#[derive(Clone)]
+pub enum Model {
+    /// The table that is part of the program.
+    BuiltIn,
+    /// A sentence encoder.
+    Encoder(Arc<Encoder>),
+}
+
+impl Model {
+    /// The encoder in a directory.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] where there is none that can be used.
+    pub fn open(directory: &Path) -> Result<Model> {
+        let encoder = Encoder::open(directory).map_err(|error| Error::InvalidSetting {
+            origin: format!("embedding model {}", directory.display()),
+            message: error.to_string(),
+        })?;
+        Ok(Model::Encoder(Arc::new(encoder)))
+    }
+
+    /// Whether texts take so little time that writers can wait for them.
+    pub fn is_fast(&self) -> bool {
+        matches!(self, Model::BuiltIn)
+    }
+
+    /// What a cosine of 1 counts beside BM25. Best on the labelled requests that `benches/relevance.rs` asks; 20 more
+    /// or less change little.
+    pub fn scale(&self) -> f32 {
+        match self {
+            Model::BuiltIn => 40.0,
+            Model::Encoder(_) => 60.0,
+        }
+    }
+
+    /// The least cosine of a candidate that no words match.
+    pub fn threshold(&self) -> f32 {
+        match self {
+            Model::BuiltIn => 0.20,
+            Model::Encoder(_) => 0.25,
+        }
+    }
+
+    /// Where the best cosine is less, what was found is perhaps not what was asked for.
+    pub fn low_confidence(&self) -> f32 {
+        match self {
+            Model::BuiltIn => 0.30,
+            Model::Encoder(_) => 0.35,
+        }
+    }
+
+    pub(super) fn dimensions(&self) -> usize {
+        match self {
+            Model::BuiltIn => Table::built_in().dimensions(),
+            Model::Encoder(encoder) => encoder.dimensions(),
+        }
+    }
+
+    pub(super) fn hash(&self) -> u64 {
+        match self {
+            Model::BuiltIn => Table::built_in().hash(),
+            Model::Encoder(encoder) => encoder.hash(),
+        }
+    }
+
+    /// The vectors of texts, each of length one; none where a text says nothing.
+    pub(super) fn embed(&self, texts: &[&str]) -> Vec<Option<Vec<f32>>> {
+        match self {
+            Model::BuiltIn => texts.iter().map(|text| Table::built_in().embed(text)).collect(),
+            Model::Encoder(encoder) => {
+                let said: Vec<&str> = texts.iter().copied().filter(|text| !text.trim().is_empty()).collect();
+                let mut vectors = encoder.embed_all(&said).into_iter();
+                texts.iter().map(|text| if text.trim().is_empty() { None } else { vectors.next() }).collect()
+            }
+        }
+    }
+
+    /// The vector of each of the descriptions that say something.
+    pub(super) fn embed_described(&self, described: &[Described]) -> Vec<Quantized> {
+        let texts: Vec<&str> = described.iter().flat_map(|one| [one.name.as_str(), one.description.as_str()]).collect();
+        let vectors = self.embed(&texts);
+        let mixed = vectors.as_chunks::<2>().0.iter().filter_map(|pair| match pair {
+            [Some(name), Some(description)] => {
+                let mixed = name.iter().zip(description);
+                unit(mixed.map(|(name, rest)| NAME_SHARE * name + (1.0 - NAME_SHARE) * rest).collect())
+            }
+            [one, other] => one.clone().or_else(|| other.clone()),
+        });
+        mixed.map(|vector| Quantized::new(&vector)).collect()
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Model::BuiltIn => f.write_str("BuiltIn"),
+            Model::Encoder(encoder) => write!(f, "Encoder({:016x})", encoder.hash()),
+        }
+    }
+}

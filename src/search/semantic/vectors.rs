@@ -1,0 +1,287 @@
+//! The vectors of all Things in memory, and the scan that finds the nearest.
+//!
+//! A Thing has a slot, and the slot a run of rows: one for the Thing and one for each capability. A row takes as many
+//! bytes as there are dimensions, and 8 more. What is replaced or removed leaves its rows until more than half of
+//! all is of no use; then the rest is moved together, and slots get new numbers.
+
+use std::{collections::HashMap, ops::Range, thread};
+
+use super::scan::{Quantized, product};
+
+/// Rows of one allocation.
+const ROWS_IN_A_BLOCK: usize = 4096;
+/// So many unused rows are left before the rest is moved together.
+const FEWEST_UNUSED: usize = 4096;
+/// From so many rows on, two threads share a scan.
+const ROWS_FOR_TWO_THREADS: usize = 16 * 1024;
+/// A row that no Thing has any more.
+const UNUSED: u32 = u32::MAX;
+
+/// The vectors of one Thing.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::search) struct Rows {
+    /// A hash of the texts that they were made of.
+    pub source: u64,
+    pub rows: Vec<Quantized>,
+}
+
+/// The vectors of all Things.
+#[derive(Debug, Default)]
+pub(in crate::search) struct Vectors {
+    dimensions: usize,
+    blocks: Vec<Block>,
+    rows: usize,
+    used: usize,
+    slots: Vec<Slot>,
+    by_id: HashMap<Box<str>, u32>,
+    moves: u64,
+}
+
+/// Rows side by side.
+#[derive(Debug, Default)]
+struct Block {
+    values: Vec<i8>,
+    scales: Vec<f32>,
+    /// The slot that each row belongs to.
+    slots: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    source: u64,
+    first: u32,
+    count: u32,
+}
+
+/// Where a Thing stands, until [`Vectors::moves`] changes.
+pub(in crate::search) type SlotNumber = u32;
+
+impl Vectors {
+    pub fn new(dimensions: usize) -> Vectors {
+        Vectors { dimensions, ..Vectors::default() }
+    }
+
+    /// How many Things have vectors.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// How many vectors there are.
+    pub fn used_rows(&self) -> usize {
+        self.used
+    }
+
+    /// Slots have other numbers than when this was less.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// How many slots there are, used or not.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The Things that have vectors.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.by_id.keys().map(AsRef::as_ref)
+    }
+
+    /// The slot of a Thing.
+    pub fn slot(&self, id: &str) -> Option<SlotNumber> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The hash of the texts that the vectors of a Thing were made of.
+    pub fn source(&self, id: &str) -> Option<u64> {
+        let slot = self.slot(id)?;
+        self.slots.get(slot as usize).map(|slot| slot.source)
+    }
+
+    /// The vectors of a Thing.
+    pub fn find(&self, id: &str) -> Option<Rows> {
+        let slot = self.slots.get(self.slot(id)? as usize)?;
+        let rows = slot.rows().filter_map(|row| {
+            let (values, scale) = self.row(row)?;
+            Some(Quantized { values: values.to_vec(), scale })
+        });
+        Some(Rows { source: slot.source, rows: rows.collect() })
+    }
+
+    /// Replaces the vectors of a Thing.
+    pub fn put(&mut self, id: &str, vectors: &Rows) {
+        self.remove_rows(id);
+        if vectors.rows.is_empty() {
+            self.remove(id);
+            return;
+        }
+        let number = self.slot(id).unwrap_or(self.slots.len() as u32);
+        let slot = Slot { source: vectors.source, first: self.rows as u32, count: vectors.rows.len() as u32 };
+        match self.slots.get_mut(number as usize) {
+            Some(known) => *known = slot,
+            None => {
+                self.slots.push(slot);
+                self.by_id.insert(id.into(), number);
+            }
+        }
+        for row in &vectors.rows {
+            self.push(row, number);
+        }
+        self.used += vectors.rows.len();
+        self.move_together();
+    }
+
+    /// Forgets the vectors of a Thing.
+    pub fn remove(&mut self, id: &str) {
+        self.remove_rows(id);
+        self.by_id.remove(id);
+        self.move_together();
+    }
+
+    fn push(&mut self, row: &Quantized, slot: u32) {
+        if self.rows.is_multiple_of(ROWS_IN_A_BLOCK) {
+            self.blocks.push(Block::default());
+        }
+        let Some(block) = self.blocks.last_mut() else { return };
+        block.values.extend_from_slice(&row.values);
+        block.values.resize((block.slots.len() + 1) * self.dimensions, 0);
+        block.scales.push(row.scale);
+        block.slots.push(slot);
+        self.rows += 1;
+    }
+
+    fn row(&self, row: usize) -> Option<(&[i8], f32)> {
+        let (block, at) = (self.blocks.get(row / ROWS_IN_A_BLOCK)?, row % ROWS_IN_A_BLOCK);
+        let values = block.values.get(at * self.dimensions..(at + 1) * self.dimensions)?;
+        Some((values, *block.scales.get(at)?))
+    }
+
+    fn remove_rows(&mut self, id: &str) {
+        let Some(slot) = self.slot(id).and_then(|slot| self.slots.get_mut(slot as usize)) else { return };
+        let rows = slot.rows();
+        slot.count = 0;
+        self.used -= rows.len();
+        for row in rows {
+            if let Some(slot) =
+                self.blocks.get_mut(row / ROWS_IN_A_BLOCK).and_then(|block| block.slots.get_mut(row % ROWS_IN_A_BLOCK))
+            {
+                *slot = UNUSED;
+            }
+        }
+    }
+
+    fn move_together(&mut self) {
+        let unused = (self.rows - self.used).max(self.slots.len() - self.by_id.len());
+        if unused <= FEWEST_UNUSED.max(self.used) {
+            return;
+        }
+        let mut together = Vectors::new(self.dimensions);
+        // In the order of rows, so that those that are read together stay together.
+        let mut ids: Vec<(u32, &str)> = self.by_id.iter().map(|(id, slot)| (*slot, id.as_ref())).collect();
+        ids.sort_unstable();
+        for (_, id) in ids {
+            if let Some(rows) = self.find(id) {
+                together.put(id, &rows);
+            }
+        }
+        together.moves = self.moves + 1;
+        *self = together;
+    }
+
+    /// By slot, how alike all Things are to a query, -1 where there is none: each the largest cosine of its vectors.
+    pub fn cosines(&self, query: &Quantized) -> Vec<f32> {
+        let (first, second) = match self.rows >= ROWS_FOR_TWO_THREADS {
+            true => self.blocks.split_at(self.blocks.len() / 2),
+            false => (self.blocks.as_slice(), [].as_slice()),
+        };
+        let scan = |blocks: &[Block]| {
+            let mut largest = vec![-1.0; self.slots.len()];
+            blocks.iter().for_each(|block| block.scan(query, self.dimensions, &mut largest));
+            largest
+        };
+        if second.is_empty() {
+            return scan(first);
+        }
+        let (mut largest, other) = thread::scope(|scope| {
+            let other = scope.spawn(|| scan(second));
+            let largest = scan(first);
+            (largest, other.join().unwrap_or_default())
+        });
+        largest.iter_mut().zip(other).for_each(|(largest, other): (&mut f32, f32)| *largest = largest.max(other));
+        largest
+    }
+}
+
+impl Slot {
+    fn rows(self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+impl Block {
+    fn scan(&self, query: &Quantized, dimensions: usize, largest: &mut [f32]) {
+        let rows = self.values.chunks_exact(dimensions.max(1)).zip(self.scales.iter().zip(&self.slots));
+        for (values, (scale, slot)) in rows {
+            if let Some(largest) = largest.get_mut(*slot as usize) {
+                *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(vectors: &[[f32; 3]]) -> Rows {
+        Rows { source: 7, rows: vectors.iter().map(|vector| Quantized::new(vector)).collect() }
+    }
+
+    #[test]
+    fn the_largest_cosine_of_a_thing_counts() {
+        let mut vectors = Vectors::new(3);
+        vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]));
+        vectors.put("urn:b", &rows(&[[0.0, 1.0, 0.0]]));
+        vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.8, 0.6]]));
+        let query = Quantized::new(&[0.0, 0.6, 0.8]);
+        let cosines = vectors.cosines(&query);
+        let of = |id| cosines[vectors.slot(id).unwrap() as usize];
+        assert!((of("urn:a") - 0.96).abs() < 0.01 && (of("urn:b") - 0.6).abs() < 0.01, "{cosines:?}");
+        vectors.remove("urn:b");
+        assert_eq!((vectors.len(), vectors.used_rows(), vectors.slot("urn:b")), (1, 2, None));
+        assert_eq!(vectors.cosines(&query)[1], -1.0);
+    }
+
+    #[test]
+    fn unused_rows_are_reclaimed() {
+        let mut vectors = Vectors::new(3);
+        let vector = rows(&[[1.0, 0.0, 0.0]]);
+        for round in 0..3 {
+            (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:{number}"), &vector));
+            assert_eq!(vectors.used_rows(), FEWEST_UNUSED, "{round}");
+            assert!(vectors.rows <= 2 * FEWEST_UNUSED + 1);
+        }
+        (1..FEWEST_UNUSED).for_each(|number| vectors.remove(&format!("urn:{number}")));
+        (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:other:{number}"), &vector));
+        assert!(vectors.moves() > 0 && vectors.slots() <= 2 * FEWEST_UNUSED + 2);
+        let cosines = vectors.cosines(&Quantized::new(&[1.0, 0.0, 0.0]));
+        assert!((cosines[vectors.slot("urn:0").unwrap() as usize] - 1.0).abs() < 1e-6);
+        assert_eq!(vectors.find("urn:0"), Some(vector));
+    }
+
+    #[test]
+    fn two_threads_find_what_one_does() {
+        let mut vectors = Vectors::new(3);
+        for number in 0..ROWS_FOR_TWO_THREADS {
+            let angle = number as f32;
+            vectors.put(&number.to_string(), &rows(&[[angle.sin(), angle.cos(), 0.0]]));
+        }
+        let query = Quantized::new(&[0.6, 0.8, 0.0]);
+        let cosines = vectors.cosines(&query);
+        assert_eq!(cosines.len(), ROWS_FOR_TWO_THREADS);
+        for (number, cosine) in (0..).zip(cosines) {
+            let angle = f64::from(number);
+            let expected = 0.6 * angle.sin() + 0.8 * angle.cos();
+            assert!((f64::from(cosine) - expected).abs() < 0.02, "{number}: {cosine}, not {expected}");
+        }
+    }
+}
