@@ -301,7 +301,7 @@ fn fix_list(
 
 /// More than anybody reads of one document.
 const MOST_FINDINGS: usize = 1000;
-/// The same for the bytes of their pointers and messages.
+/// The same for the bytes of their pointers, which repeat names, and messages.
 const MOST_FINDING_BYTES: usize = 256 * 1024;
 
 /// What is odd about a document, as much as anybody reads.
@@ -313,11 +313,20 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn add(&mut self, path: &Path<'_>, rule: &'static str, message: impl FnOnce() -> String) {
+        self.push(|| Violation::new(path.to_pointer(), rule, message()));
+    }
+
+    /// Adds what is made, if there is room for it.
+    pub(super) fn push(&mut self, make: impl FnOnce() -> Violation) {
         if self.list.len() < MOST_FINDINGS && self.bytes < MOST_FINDING_BYTES {
-            let finding = Violation::new(path.to_pointer(), rule, message());
+            let finding = make();
             self.bytes += finding.pointer.len() + finding.message.len();
             self.list.push(finding);
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 
     pub(super) fn into_list(self) -> Vec<Violation> {

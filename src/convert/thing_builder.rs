@@ -139,6 +139,8 @@ enum Part {
     Form,
     Definition,
     Capability,
+    /// A data schema.
+    Schema,
     Other,
 }
 
@@ -167,11 +169,11 @@ impl Part {
                 ("description", Part::Other),
                 ("safe", Part::Other),
                 ("idempotent", Part::Other),
-                ("uriVariables", Part::Other),
-                ("input", Part::Other),
-                ("output", Part::Other),
-                ("subscription", Part::Other),
-                ("data", Part::Other),
+                ("uriVariables", Part::Named(&Part::Schema)),
+                ("input", Part::Schema),
+                ("output", Part::Schema),
+                ("subscription", Part::Schema),
+                ("data", Part::Schema),
                 ("forms", Part::Listed(&Part::Form)),
             ],
             Part::Form => &[
@@ -183,6 +185,15 @@ impl Part {
                 ("scopes", Part::Other),
             ],
             Part::Definition => &[("scheme", Part::Other), ("description", Part::Other)],
+            Part::Schema => &[
+                ("title", Part::Other),
+                ("description", Part::Other),
+                ("type", Part::Other),
+                ("oneOf", Part::Listed(&Part::Schema)),
+                ("properties", Part::Named(&Part::Schema)),
+                ("items", Part::Schema),
+                ("required", Part::Other),
+            ],
             Part::Capability => &[
                 ("lmos:id", Part::Other),
                 ("lmos:name", Part::Other),
@@ -222,7 +233,10 @@ fn write(text: &mut Vec<u8>, value: &Value, part: Part) {
             }
             text.push(b']');
         }
-        (Value::Object(members), Part::Thing | Part::Affordance | Part::Form | Part::Definition | Part::Capability) => {
+        (
+            Value::Object(members),
+            Part::Thing | Part::Affordance | Part::Form | Part::Definition | Part::Capability | Part::Schema,
+        ) => {
             let order = part.order();
             let first = order.iter().filter_map(|&(name, part)| Some((name, members.get(name)?, part)));
             let is_other = |name: &str| !order.iter().any(|(known, _)| *known == name);
