@@ -9,6 +9,8 @@ mod batch;
 mod blocking;
 mod body;
 mod changes;
+mod compatible;
+mod compose;
 mod compression;
 mod conditions;
 mod context;

@@ -13,7 +13,7 @@ use super::mqtt;
 use super::sacp;
 use super::{
     address::action_before,
-    batch, changes,
+    batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
     events, exposition,
@@ -85,11 +85,14 @@ impl Mount<'_> {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
         self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
         self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
+        self.of_thing(config, "/things/{id}/compatible", compatible::END, alone("GET, HEAD", compatible::of_thing));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
         #[cfg(feature = "sacp")]
         self.below(config, "/things", "/things/{id}/actions/{name}/sacp", is_sacp, web::to(sacp::any));
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
+        self.resource(config, "/search/compatible", "/search/compatible", vec![on(POST, compatible::capabilities)]);
+        self.resource(config, "/search/compose", "/search/compose", vec![on(POST, compose::chains)]);
         self.resource(config, "/search/jsonpath", "/search/jsonpath", vec![read(jsonpath::descriptions)]);
         #[cfg(feature = "sparql")]
         let sparql = vec![read(super::sparql::get), on(POST, super::sparql::post)];
@@ -224,7 +227,9 @@ fn is_sacp(path: &str) -> bool {
 
 /// What a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
-    [history::END, imports::REFRESH].into_iter().chain(EXPORTS.iter().map(|export| export.end.as_str()))
+    [history::END, imports::REFRESH, compatible::END]
+        .into_iter()
+        .chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }
 
 /// What the path of something of a Thing ends with. The slash of an id that ends like it is escaped.

@@ -41,11 +41,11 @@ struct LinkedHit {
 
 /// A link of a hit, as TDs write them.
 #[derive(Serialize)]
-struct Link {
-    rel: &'static str,
-    href: String,
+pub(super) struct Link {
+    pub(super) rel: &'static str,
+    pub(super) href: String,
     #[serde(rename = "type")]
-    type_: &'static str,
+    pub(super) type_: &'static str,
 }
 
 /// `GET /search`

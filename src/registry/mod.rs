@@ -1,10 +1,12 @@
 //! `Registry`: what an embedder holds, and the only place that joins descriptions, store and search.
 //!
-//! It owns the followers of the log that need no network ([`followers`]: the search index) and the clock
+//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of capabilities) and the clock
 //! that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
 //! was converted from other formats, and what answers searches in [`searches`].
 
 mod clock;
+mod compatible;
+mod compose;
 mod expiry;
 mod followers;
 mod import;
@@ -41,10 +43,12 @@ use tokio::sync::watch;
 use self::followers::VectorFollower;
 use self::{
     clock::Clock,
-    followers::{Followers, Search, SearchFollower, Shared, VECTORS},
+    followers::{Followers, Search, SearchFollower, ShapesFollower, Shared, SharedShapes, VECTORS},
     measures::Measures,
 };
 pub use self::{
+    compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
+    compose::{ComposeAnswer, ComposeQuery, ComposedChain},
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     measures::{Metric, MetricSource},
@@ -161,6 +165,8 @@ impl Builder {
             }
             None => None,
         };
+        let shapes = Arc::new(SharedShapes::default());
+        let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
@@ -181,6 +187,8 @@ impl Builder {
             indexing,
             #[cfg(feature = "semantic")]
             meaning,
+            shapes,
+            shaping,
             store,
             options: self.options,
             measures: Measures::default(),
@@ -238,6 +246,10 @@ struct Inner {
     /// The vectors, and the follower that keeps them at the end of the log.
     #[cfg(feature = "semantic")]
     meaning: Option<(Arc<search::semantic::Meaning>, Arc<Shared>)>,
+    /// What capabilities need and give.
+    shapes: Arc<SharedShapes>,
+    /// The follower that keeps it at the end of the log.
+    shaping: Arc<Shared>,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.

@@ -22,6 +22,7 @@ use crate::td::SearchTerm;
 
 mod cached;
 mod collect;
+pub mod compatible;
 mod directory;
 mod documents;
 mod entry;

@@ -5,6 +5,8 @@ mod agent_cards;
 mod batch;
 mod capability_files;
 mod changes;
+mod compatible;
+mod compose;
 mod corpus;
 mod events;
 mod hostile;

@@ -10,11 +10,13 @@
 //! Thing. The description is kept in the metadata. Credentials are no part of one: whoever runs the tools
 //! adds them.
 
+mod flow;
 mod properties;
 mod target;
 
 use serde_json::{Map, Value, json};
 
+pub use self::flow::{FlowLink, FlowStep, flow_of};
 use self::{
     properties::{Property, Titles},
     target::Target,
@@ -66,7 +68,7 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
         });
     };
     let Some(second) = second else {
-        let mut tool = tool(thing, &id_of(thing), name, action, &call, &effort);
+        let (mut tool, _) = tool(thing, &id_of(thing), name, action, &call, &effort);
         tool.insert("metadata".to_owned(), json!({DESCRIPTION: kept(thing)}));
         tool.insert("agentspec_version".to_owned(), VERSION.into());
         return Ok(Value::Object(tool));
@@ -74,7 +76,8 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
     let mut bytes = 0;
     let mut tools = Vec::new();
     for (name, action, call) in [(name, action, call), second].into_iter().chain(callable) {
-        let tool = Value::Object(tool(thing, &format!("{}#{name}", id_of(thing)), name, action, &call, &effort));
+        let (tool, _) = tool(thing, &format!("{}#{name}", id_of(thing)), name, action, &call, &effort);
+        let tool = Value::Object(tool);
         // The base and the variables of the Thing are in every tool.
         bytes += size(&tool, MAX_SOURCE_BYTES);
         if bytes > MAX_SOURCE_BYTES {
@@ -93,32 +96,48 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
 
 /// The whole Thing as an agent, if one of its forms is for A2A.
 fn agent(thing: &Value, effort: &Effort) -> Option<Value> {
-    let is_a2a = |form: &&Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("a2a"));
     let kinds = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
     let affordances = kinds.flat_map(Map::values).chain([thing]);
-    let mut forms = affordances.flat_map(forms).filter(is_a2a);
-    let url = forms.find_map(|form| Target::of(thing, form)?.without_variables())?;
+    let url = a2a_url(thing, affordances.flat_map(forms))?;
     let skills: Vec<&Value> =
         thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values).collect();
     // With several skills none is what goes in and out of the agent.
-    let [inputs, outputs] = ["input", "output"].map(|name| match skills.as_slice() {
-        [skill] => schemas(Titles::new(effort).properties(skill.get(name), name)),
+    let ports = ["input", "output"].map(|name| match skills.as_slice() {
+        [skill] => Titles::new(effort).properties(skill.get(name), name),
         _ => Vec::new(),
     });
-    let id = id_of(thing);
+    let mut agent = a2a_component(thing, &id_of(thing), &url, &ports);
+    agent["metadata"] = json!({DESCRIPTION: kept(thing)});
+    agent["agentspec_version"] = VERSION.into();
+    Some(agent)
+}
+
+/// An action with a form for A2A as an agent, and its inputs and outputs.
+fn a2a_agent(thing: &Value, action: &Value, id: &str, effort: &Effort) -> Option<(Value, [Vec<Property>; 2])> {
+    let url = a2a_url(thing, forms(action))?;
+    let ports = ["input", "output"].map(|name| Titles::new(effort).properties(action.get(name), name));
+    Some((a2a_component(thing, id, &url, &ports), ports))
+}
+
+fn a2a_url<'t>(thing: &Value, mut forms: impl Iterator<Item = &'t Value>) -> Option<String> {
+    let is_a2a = |form: &Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("a2a"));
+    forms.find_map(|form| if is_a2a(form) { Target::of(thing, form)?.without_variables() } else { None })
+}
+
+fn a2a_component(thing: &Value, id: &str, url: &str, ports: &[Vec<Property>; 2]) -> Value {
+    let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
     let connection = json!({
         "component_type": "A2AConnectionConfig", "id": format!("{id}#connection"), "name": "connection",
         "description": null, "metadata": {}, "timeout": 600.0, "headers": null, "verify": true,
         "key_file": null, "cert_file": null, "ssl_ca_cert": null,
     });
-    Some(json!({
+    json!({
         "component_type": "A2AAgent", "id": id, "name": title_of(thing),
-        "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
+        "description": text_of(thing, "description"), "metadata": {},
         "inputs": inputs, "outputs": outputs, "agent_url": url,
         "connection_config": connection,
         "session_parameters": {"timeout": 60.0, "poll_interval": 2.0, "max_retries": 5},
-        "agentspec_version": VERSION,
-    }))
+    })
 }
 
 /// How an action is called.
@@ -143,24 +162,32 @@ fn call_of<'t>(thing: &Value, action: &'t Value) -> Option<Call<'t>> {
     })
 }
 
-fn tool(thing: &Value, id: &str, name: &str, action: &Value, call: &Call<'_>, effort: &Effort) -> Map<String, Value> {
+/// An action as a tool, and its inputs and outputs.
+fn tool(
+    thing: &Value,
+    id: &str,
+    name: &str,
+    action: &Value,
+    call: &Call<'_>,
+    effort: &Effort,
+) -> (Map<String, Value>, [Vec<Property>; 2]) {
     let description = text_of(action, "description").or_else(|| text_of(action, "title"));
-    let (type_name, properties, further) = match call {
+    let (type_name, ports, further) = match call {
         Call::Mcp(url, form) => {
             let mut titles = Titles::new(effort);
             let inputs = titles.properties(action.get("input"), "input");
             let outputs = Titles::new(effort).properties(action.get("output"), "output");
             let transport = transport(thing, id, url, form);
-            ("MCPTool", [schemas(inputs), schemas(outputs)], json!({"client_transport": transport}))
+            ("MCPTool", [inputs, outputs], json!({"client_transport": transport}))
         }
         Call::Http(target, form) => {
             let (inputs, mut request) = request(thing, action, target, form, effort);
             request["sensitive_headers"] = credentials(thing, form, id);
             let outputs = Titles::new(effort).properties(action.get("output"), "output");
-            ("RemoteTool", [inputs, schemas(outputs)], request)
+            ("RemoteTool", [inputs, outputs], request)
         }
     };
-    let [inputs, outputs] = properties;
+    let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
     let mut tool = json!({
         "component_type": type_name, "id": id, "name": name, "description": description,
         "inputs": inputs, "outputs": outputs, "requires_confirmation": false,
@@ -169,8 +196,8 @@ fn tool(thing: &Value, id: &str, name: &str, action: &Value, call: &Call<'_>, ef
         tool.extend(further);
     }
     match tool {
-        Value::Object(members) => members,
-        _ => Map::new(),
+        Value::Object(members) => (members, ports),
+        _ => (Map::new(), ports),
     }
 }
 
@@ -203,7 +230,7 @@ fn transport(thing: &Value, id: &str, url: &str, form: &Value) -> Value {
 
 /// The inputs of a tool that is called over HTTP, and how its request is made of them: variables of the URL
 /// from those of that name, the body from what goes into the action.
-fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort: &Effort) -> (Vec<Value>, Value) {
+fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort: &Effort) -> (Vec<Property>, Value) {
     let mut titles = Titles::of_placeholders(effort);
     let mut inputs = Vec::new();
     let mut variables = Vec::new();
@@ -211,7 +238,7 @@ fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort:
         let declared = [action, thing].into_iter().find_map(|owner| owner.get("uriVariables")?.get(name));
         let property = titles.property(name, declared.unwrap_or(&json!({"type": "string"})));
         variables.push((name.to_owned(), property.title.clone()));
-        inputs.push(property.schema);
+        inputs.push(property);
     }
     let (url, query_params) = target.fill(&variables);
     let body = titles.properties(action.get("input"), "input");
@@ -221,7 +248,7 @@ fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort:
         (false, [whole]) => placeholder(&whole.title),
         _ => body.iter().map(|property| (property.name.clone(), placeholder(&property.title))).collect(),
     };
-    inputs.extend(schemas(body));
+    inputs.extend(body);
     let method = form.get("htv:methodName").and_then(Value::as_str).unwrap_or("POST");
     let mut headers = Map::new();
     if let Some(Value::String(media_type)) =
@@ -266,10 +293,6 @@ fn depth(value: &Value) -> usize {
         Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
         _ => 0,
     }
-}
-
-fn schemas(properties: Vec<Property>) -> Vec<Value> {
-    properties.into_iter().map(|property| property.schema).collect()
 }
 
 #[cfg(test)]

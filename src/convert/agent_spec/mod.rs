@@ -36,7 +36,7 @@ mod yaml_text;
 pub(super) use self::format::FORMAT;
 pub use self::{
     configuration::Configuration,
-    export::from_thing,
+    export::{FlowLink, FlowStep, flow_of, from_thing},
     options::{Options, Profile, Protocol},
     thing::{AGENT_SPEC_CONTEXT, AGENT_SPEC_NAMESPACE},
 };

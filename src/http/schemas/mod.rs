@@ -2,13 +2,14 @@
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
 mod about;
+mod compatible;
 mod constraints;
 mod formats;
 mod refusals;
 
 use utoipa::ToSchema;
 
-pub(super) use self::{about::*, constraints::Constraints, formats::*, refusals::*};
+pub(super) use self::{about::*, compatible::*, constraints::Constraints, formats::*, refusals::*};
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
 #[derive(ToSchema)]

@@ -8,6 +8,7 @@ mod follower;
 mod quads;
 mod runner;
 mod search;
+mod shapes;
 mod unseen;
 #[cfg(feature = "semantic")]
 mod vectors;
@@ -28,6 +29,7 @@ use self::{follower::Follower, runner::Runner};
 pub(super) use self::{
     runner::Shared,
     search::{Search, SearchFollower, Visible},
+    shapes::{ShapesFollower, SharedShapes},
     waiting::Waited,
 };
 use super::thread::{lower_priority, spawn};

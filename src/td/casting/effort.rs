@@ -29,7 +29,12 @@ impl Effort {
     pub(crate) const DOCUMENT: u64 = 8_000_000;
 
     pub(crate) fn for_document() -> Effort {
-        Effort { left: Cell::new(Effort::DOCUMENT), is_spent: Cell::new(false) }
+        Effort::of_steps(Effort::DOCUMENT)
+    }
+
+    /// A limit for something smaller than a document.
+    pub(crate) fn of_steps(steps: u64) -> Effort {
+        Effort { left: Cell::new(steps), is_spent: Cell::new(false) }
     }
 
     /// Takes `steps` off, as long as there are any left.

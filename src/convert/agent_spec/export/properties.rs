@@ -142,6 +142,11 @@ fn with_title(title: &str, schema: &Value, effort: &Effort) -> Value {
     titled(members)
 }
 
+/// The JSON Schemas of properties.
+pub(super) fn schemas(properties: Vec<Property>) -> Vec<Value> {
+    properties.into_iter().map(|property| property.schema).collect()
+}
+
 fn is_sound(property: &Value, effort: &Effort) -> bool {
     let is_valid = [Profile::Spec, Profile::Sdk]
         .into_iter()

@@ -1,0 +1,34 @@
+//! `/search/compose`: chains of capabilities.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{self, Data},
+};
+
+use super::{blocking::blocking, compatible::json_body, context::Context, problem::Problem, things::SEQ};
+use crate::registry::ComposeQuery;
+
+/// `POST /search/compose`
+#[utoipa::path(
+    post,
+    path = "/search/compose",
+    tag = "search",
+    summary = "Find chains of capabilities that lead from the data that there is to the data that is wanted",
+    description = "What each step needs is there from the beginning or given by a step before it. What fits best comes first, then what is more relevant for `query`, then what has fewer steps. Each chain is also an Agent Spec Flow, which `POST /import/agent-spec` accepts.",
+    request_body(content((super::schemas::ComposeQuery = "application/json"))),
+    responses(
+        (status = 200, description = "The best first; `complete` is false where the time didn't suffice to compare all", body = super::schemas::ComposeResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn chains(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let query: ComposeQuery = json_body(&context, &request, payload).await?;
+    let registry = context.registry.clone();
+    let answer = blocking(move || registry.compose(&query)).await?;
+    Ok(HttpResponse::Ok().insert_header((SEQ, answer.seq.0)).json(answer))
+}

@@ -1,0 +1,218 @@
+//! Compatible search of a registry: what fits the data that a caller has and wants, and what fits a Thing.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Registry,
+    followers::{FollowerState, Waited},
+};
+use crate::{
+    Error, Result,
+    change::Seq,
+    search::{
+        self, DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT,
+        compatible::{CompatibleHit, Data, Found, Relevance, Request, shapes},
+    },
+    td,
+};
+
+/// How long a search may take.
+const TIME_BUDGET: Duration = Duration::from_secs(2);
+/// How long a search waits for the shapes of what was written before it.
+const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a compatible search looks for; as JSON, the body of `POST /search/compatible`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CompatibleQuery {
+    /// The schema of the data that the caller has; none: what capabilities need doesn't matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub have: Option<Value>,
+    /// The schema of the data that the caller wants; none: what capabilities give doesn't matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub want: Option<Value>,
+    /// Of capabilities that fit as well, those come first whose Things this query finds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Whether capabilities are found of which one thing is missing.
+    pub near_misses: bool,
+    /// How many hits, at most 1,000.
+    pub limit: usize,
+    /// How many hits are passed over first.
+    pub offset: usize,
+}
+
+impl Default for CompatibleQuery {
+    fn default() -> CompatibleQuery {
+        CompatibleQuery { have: None, want: None, query: None, near_misses: false, limit: DEFAULT_LIMIT, offset: 0 }
+    }
+}
+
+/// What fits, and the log position that it shows.
+#[derive(Debug, Serialize)]
+pub struct CompatibleAnswer {
+    /// What was found.
+    #[serde(flatten)]
+    pub found: Found,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
+}
+
+/// What fits the capabilities of a Thing.
+#[derive(Debug, Serialize)]
+pub struct Neighbors {
+    /// Its id.
+    pub id: String,
+    /// Each of its capabilities that says what goes in or comes out.
+    pub capabilities: Vec<CapabilityNeighbors>,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
+}
+
+/// What fits a capability.
+#[derive(Debug, Serialize)]
+pub struct CapabilityNeighbors {
+    /// Its key.
+    pub capability: String,
+    /// Capabilities of other Things that need nothing but what it gives.
+    pub takes_output: Vec<CompatibleHit>,
+    /// Capabilities of other Things that give everything that it needs.
+    pub gives_input: Vec<CompatibleHit>,
+}
+
+impl Registry {
+    /// Finds capabilities whose required inputs are among what the caller has, and whose outputs are what it
+    /// wants, by the type compatibility rules of Agent Spec. Parts correspond by name or title. Every acknowledged
+    /// write is found. Blocks.
+    ///
+    /// ```
+    /// # fn main() -> agentdex::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-compatible-{}", std::process::id()));
+    /// # let registry = agentdex::Registry::builder(&directory).open()?;
+    /// use agentdex::registry::CompatibleQuery;
+    /// use serde_json::json;
+    ///
+    /// registry.put(&json!({
+    ///     "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:weather", "title": "Weather",
+    ///     "security": "open", "securityDefinitions": {"open": {"scheme": "nosec"}},
+    ///     "actions": {"forecast": {
+    ///         "input": {"type": "object", "properties": {"city": {"type": "string"}}},
+    ///         "output": {"type": "object", "properties": {"temperature": {"type": "number"}}},
+    ///         "forms": [{"href": "https://weather.example/forecast"}],
+    ///     }},
+    /// }).to_string())?;
+    /// let query = CompatibleQuery {
+    ///     have: Some(json!({"properties": {"City": {"type": "string"}}})),
+    ///     want: Some(json!({"properties": {"temperature": {"type": "string"}}})),
+    ///     ..CompatibleQuery::default()
+    /// };
+    /// let hit = registry.search_compatible(&query)?.found.hits.remove(0);
+    /// assert_eq!((hit.capability.as_str(), hit.why.as_str()), (
+    ///     "forecast",
+    ///     "takes `City` as `city`; gives `temperature` (converted)",
+    /// ));
+    /// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where neither `have` nor `want` is given or one isn't a schema;
+    /// [`Error::LimitExceeded`], [`Error::IndexRebuilding`]; [`Error::QueryTooCostly`] after 2 s.
+    pub fn search_compatible(&self, query: &CompatibleQuery) -> Result<CompatibleAnswer> {
+        let (have, want) = have_and_want(query.have.as_ref(), query.want.as_ref())?;
+        if query.offset.saturating_add(query.limit) > MAX_DEPTH {
+            return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
+        }
+        let relevance = self.relevance(query.query.as_deref())?;
+        let seq = self.shapes_at_the_end()?;
+        let expired = self.expired()?;
+        let request = Request {
+            have: have.as_ref(),
+            want: want.as_ref(),
+            relevance: &relevance,
+            near_misses: query.near_misses,
+            hidden: &expired.iter().map(String::as_str).collect(),
+            limit: query.limit.min(MAX_LIMIT),
+            offset: query.offset,
+            deadline: Instant::now() + TIME_BUDGET,
+        };
+        Ok(CompatibleAnswer { found: self.0.shapes.read().find(&request)?, seq })
+    }
+
+    /// Finds, for each capability of a Thing, at most `limit` capabilities of others that can take what it gives,
+    /// and that can give what it needs; none if there is no such Thing. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`]; otherwise as [`Registry::search_compatible`].
+    pub fn compatible_with(&self, id: &str, near_misses: bool, limit: usize) -> Result<Option<Neighbors>> {
+        let id = td::normalize_id(id)?.into_owned();
+        let seq = self.shapes_at_the_end()?;
+        let Some(thing) = self.find_by_id(&id)? else { return Ok(None) };
+        let expired = self.expired()?;
+        let hidden: HashSet<&str> = expired.iter().map(String::as_str).chain([id.as_str()]).collect();
+        let deadline = Instant::now() + TIME_BUDGET;
+        let index = self.0.shapes.read();
+        let find = |have: Option<&Data>, want: Option<&Data>| {
+            // By its type alone nearly everything would fit.
+            if !have.or(want).is_some_and(Data::has_names) {
+                return Ok(Vec::new());
+            }
+            let (relevance, limit) = (&Relevance::new(), limit.min(MAX_LIMIT));
+            let request = Request { have, want, relevance, near_misses, hidden: &hidden, limit, offset: 0, deadline };
+            index.find(&request).map(|found| found.hits)
+        };
+        let mut capabilities = Vec::new();
+        for (capability, needed, given) in shapes(thing.text())?.iter() {
+            capabilities.push(CapabilityNeighbors {
+                capability: capability.to_owned(),
+                takes_output: find(Some(&given), None)?,
+                gives_input: find(None, Some(&needed))?,
+            });
+        }
+        Ok(Some(Neighbors { id, capabilities, seq }))
+    }
+
+    /// How relevant Things are for a query, from 0 to 1.
+    pub(super) fn relevance(&self, query: Option<&str>) -> Result<Relevance> {
+        let Some(query) = query.filter(|query| !query.trim().is_empty()) else { return Ok(Relevance::new()) };
+        let request = search::Request { limit: MAX_LIMIT, ..search::Request::words(query) };
+        let hits = self.search(&request, false)?.response.hits;
+        let best = hits.iter().map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
+        Ok(hits.into_iter().map(|hit| (hit.id, hit.score / best)).collect())
+    }
+
+    /// Waits until the shapes show everything acknowledged so far, and says up to which change that is.
+    pub(super) fn shapes_at_the_end(&self) -> Result<Seq> {
+        let target = self.last_seq();
+        let status = self.0.shaping.status();
+        if let FollowerState::Rebuilding { done, total } = status.state {
+            return Err(Error::IndexRebuilding { done, total });
+        }
+        if let Some(seq) = status.seq.filter(|seq| *seq >= target) {
+            return Ok(seq);
+        }
+        match pollster::block_on(self.0.shaping.wait(target, FRESHNESS_TIMEOUT)) {
+            Waited::Reached(seq) => Ok(seq),
+            Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: FRESHNESS_TIMEOUT.as_secs() }),
+            Waited::Stopped => Err(Error::ShuttingDown),
+        }
+    }
+}
+
+/// What is had and wanted: one of them at least.
+pub(super) fn have_and_want(have: Option<&Value>, want: Option<&Value>) -> Result<(Option<Data>, Option<Data>)> {
+    if have.is_none() && want.is_none() {
+        let message =
+            "give `have`, the schema of the data that there is, or `want`, that of the data to get".to_owned();
+        return Err(Error::InvalidQuery { message });
+    }
+    let have = have.map(|schema| Data::parse(schema, "have")).transpose()?;
+    Ok((have, want.map(|schema| Data::parse(schema, "want")).transpose()?))
+}

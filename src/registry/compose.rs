@@ -1,0 +1,161 @@
+//! Composed search of a registry: chains of capabilities, and the Agent Spec flows that call them.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Registry, compatible::have_and_want};
+use crate::{
+    Error, Result,
+    change::Seq,
+    convert::agent_spec::{FlowLink, FlowStep, flow_of},
+    search::{
+        DEFAULT_LIMIT,
+        compatible::{Chain, ComposeRequest, MAX_STEPS, StepLink},
+    },
+};
+
+/// How long chains are looked for; what was found by then is the answer.
+const TIME_BUDGET: Duration = Duration::from_millis(500);
+/// The most chains of an answer.
+const MAX_CHAINS: usize = 100;
+
+/// What a composed search looks for; as JSON, the body of `POST /search/compose`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComposeQuery {
+    /// The schema of the data that the caller has.
+    pub have: Value,
+    /// The schema of the data that the caller wants.
+    pub want: Value,
+    /// Of chains that fit as well, those come first whose Things this query finds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// The most steps of a chain, from 1 to 4.
+    #[serde(default = "default_steps")]
+    pub max_steps: usize,
+    /// How many chains, at most 100.
+    #[serde(default = "default_limit")]
+    pub limit: usize,
+}
+
+fn default_steps() -> usize {
+    3
+}
+
+fn default_limit() -> usize {
+    DEFAULT_LIMIT
+}
+
+/// Chains, and the log position that they show.
+#[derive(Debug, Serialize)]
+pub struct ComposeAnswer {
+    /// What fits best first.
+    pub chains: Vec<ComposedChain>,
+    /// Whether all chains were compared; otherwise the time didn't suffice, and there may be better ones.
+    pub complete: bool,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
+}
+
+/// A chain, and the flow that it is.
+#[derive(Debug, Serialize)]
+pub struct ComposedChain {
+    /// The chain.
+    #[serde(flatten)]
+    pub chain: Chain,
+    /// An Agent Spec Flow that calls the capabilities one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Value>,
+    /// Why there is no flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_problem: Option<String>,
+}
+
+impl Registry {
+    /// Finds chains of capabilities that lead from the data that the caller has to the data that it wants: what each
+    /// step needs is there from the beginning or given by a step before it. Each chain is also an Agent Spec Flow,
+    /// which can be imported again. Every acknowledged write is found. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where `have` or `want` isn't a schema; [`Error::LimitExceeded`],
+    /// [`Error::IndexRebuilding`].
+    pub fn compose(&self, query: &ComposeQuery) -> Result<ComposeAnswer> {
+        if !(1..=MAX_STEPS).contains(&query.max_steps) {
+            let message = format!("`max_steps` is {}, but must be from 1 to {MAX_STEPS}", query.max_steps);
+            return Err(Error::InvalidQuery { message });
+        }
+        let (Some(have), Some(want)) = have_and_want(Some(&query.have), Some(&query.want))? else {
+            return Err(Error::InvalidQuery { message: "give `have` and `want`".to_owned() });
+        };
+        let relevance = self.relevance(query.query.as_deref())?;
+        let seq = self.shapes_at_the_end()?;
+        let expired = self.expired()?;
+        let request = ComposeRequest {
+            have: &have,
+            want: &want,
+            relevance: &relevance,
+            hidden: &expired.iter().map(String::as_str).collect(),
+            max_steps: query.max_steps,
+            limit: query.limit.min(MAX_CHAINS),
+            deadline: Instant::now() + TIME_BUDGET,
+        };
+        let composed = self.0.shapes.read().compose(&request);
+        let mut things = HashMap::new();
+        let mut chains = Vec::with_capacity(composed.chains.len());
+        for chain in composed.chains {
+            // What was removed in the meantime can't be called.
+            if self.read_things(&chain, &mut things)? {
+                chains.push(with_flow(query, chain, &things));
+            }
+        }
+        Ok(ComposeAnswer { chains, complete: composed.complete, seq })
+    }
+
+    /// Reads the descriptions of a chain that aren't read yet; whether all are there.
+    fn read_things(&self, chain: &Chain, things: &mut HashMap<String, Value>) -> Result<bool> {
+        for step in &chain.steps {
+            if things.contains_key(&step.id) {
+                continue;
+            }
+            let Some(thing) = self.find_by_id(&step.id)? else { return Ok(false) };
+            let thing = serde_json::from_str(thing.text())
+                .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
+            things.insert(step.id.clone(), thing);
+        }
+        Ok(true)
+    }
+}
+
+fn with_flow(query: &ComposeQuery, chain: Chain, things: &HashMap<String, Value>) -> ComposedChain {
+    let links = |links: &[StepLink]| {
+        let link = |link: &StepLink| (link.step.map(|step| step.saturating_sub(1)), link.from.clone(), link.to.clone());
+        links.iter().map(link).collect::<Vec<_>>()
+    };
+    let flow = {
+        let inputs: Vec<_> = chain.steps.iter().map(|step| links(&step.input)).collect();
+        let outputs = links(&chain.output);
+        let borrowed = |links: &[(Option<usize>, String, String)]| -> Vec<FlowLink<'_>> {
+            links.iter().map(|(step, from, to)| FlowLink { step: *step, from, to }).collect()
+        };
+        let steps: Option<Vec<FlowStep<'_>>> = chain
+            .steps
+            .iter()
+            .zip(&inputs)
+            .map(|(step, inputs)| {
+                let thing = things.get(&step.id)?;
+                Some(FlowStep { thing, capability: &step.capability, inputs: borrowed(inputs) })
+            })
+            .collect();
+        steps.map(|steps| flow_of(&query.have, &query.want, &steps, &borrowed(&outputs)))
+    };
+    match flow {
+        Some(Ok(flow)) => ComposedChain { chain, flow: Some(flow), flow_problem: None },
+        Some(Err(error)) => ComposedChain { chain, flow: None, flow_problem: Some(error.to_string()) },
+        None => ComposedChain { chain, flow: None, flow_problem: None },
+    }
+}

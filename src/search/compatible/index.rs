@@ -1,0 +1,315 @@
+//! The shapes of all Things, by the names of what they need and give.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use super::{
+    port::{Port, Type},
+    shape::{Shape, Shapes},
+};
+
+/// The number of a shape.
+pub(super) type ShapeNo = u32;
+/// The number of a Thing.
+type ThingNo = u32;
+
+/// The shapes of all Things.
+#[derive(Debug, Default)]
+pub struct ShapeIndex {
+    numbers: HashMap<Arc<str>, ThingNo>,
+    things: Slots<Entry>,
+    known: HashMap<Arc<Shape>, ShapeNo>,
+    shapes: Slots<Known>,
+    /// Which shapes need, can take and give something of a name.
+    needing: Postings,
+    taking: Postings,
+    giving: Postings,
+    /// Names and types that several ports share.
+    names: HashSet<Arc<str>>,
+    types: HashSet<Arc<Type>>,
+    capabilities: usize,
+}
+
+/// Numbered values, whose numbers are used again.
+#[derive(Debug)]
+struct Slots<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+/// Numbers of shapes by name.
+type Postings = HashMap<Arc<str>, Vec<ShapeNo>>;
+
+#[derive(Debug)]
+struct Entry {
+    id: Arc<str>,
+    title: Option<Box<str>>,
+    shapes: Box<[ShapeNo]>,
+}
+
+#[derive(Debug)]
+struct Known {
+    shape: Arc<Shape>,
+    members: Vec<Member>,
+}
+
+/// A capability of a shape.
+#[derive(Debug)]
+struct Member {
+    thing: ThingNo,
+    key: Arc<str>,
+}
+
+/// A capability that was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Capability<'i> {
+    pub id: &'i str,
+    pub title: Option<&'i str>,
+    pub key: &'i str,
+}
+
+impl ShapeIndex {
+    /// Takes in a Thing, or what became of it.
+    pub fn put(&mut self, id: &str, shapes: Shapes) {
+        self.remove(id);
+        if shapes.capabilities.is_empty() {
+            return;
+        }
+        let id: Arc<str> = id.into();
+        let title = shapes.title.map(String::into_boxed_str);
+        let number = self.things.insert(Entry { id: id.clone(), title, shapes: Box::default() });
+        self.numbers.insert(id, number);
+        let mut numbers = Vec::with_capacity(shapes.capabilities.len());
+        for (key, shape) in shapes.capabilities {
+            let key = self.name(&key.into());
+            let shape = self.shape(shape);
+            if let Some(known) = self.shapes.get_mut(shape) {
+                known.members.push(Member { thing: number, key });
+            }
+            self.capabilities += 1;
+            numbers.push(shape);
+        }
+        if let Some(entry) = self.things.get_mut(number) {
+            entry.shapes = numbers.into();
+        }
+    }
+
+    /// Takes out a Thing.
+    pub fn remove(&mut self, id: &str) {
+        let Some(number) = self.numbers.remove(id) else { return };
+        let Some(entry) = self.things.take(number) else { return };
+        self.capabilities -= entry.shapes.len();
+        for shape in entry.shapes {
+            let Some(known) = self.shapes.get_mut(shape) else { continue };
+            let removed: Vec<Member> = known.members.extract_if(.., |member| member.thing == number).collect();
+            let is_unused = known.members.is_empty();
+            removed.into_iter().for_each(|member| self.release_name(member.key));
+            if is_unused {
+                self.forget(shape);
+            }
+        }
+    }
+
+    /// How many capabilities it has.
+    pub fn len(&self) -> usize {
+        self.capabilities
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.capabilities == 0
+    }
+
+    /// How many different shapes they have.
+    pub fn distinct(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The numbers of all shapes are less than this one.
+    pub(super) fn end(&self) -> ShapeNo {
+        self.shapes.slots.len() as ShapeNo
+    }
+
+    pub(super) fn get(&self, shape: ShapeNo) -> Option<&Shape> {
+        self.shapes.get(shape).map(|known| &*known.shape)
+    }
+
+    /// All shapes.
+    pub(super) fn all(&self) -> impl Iterator<Item = ShapeNo> {
+        (0..self.end()).filter(|shape| self.shapes.get(*shape).is_some())
+    }
+
+    /// The capabilities of a shape.
+    pub(super) fn members(&self, shape: ShapeNo) -> impl Iterator<Item = Capability<'_>> {
+        let members = self.shapes.get(shape).map_or(&[][..], |known| &known.members);
+        members.iter().filter_map(|member| {
+            let entry = self.things.get(member.thing)?;
+            Some(Capability { id: &entry.id, title: entry.title.as_deref(), key: &member.key })
+        })
+    }
+
+    /// Shapes with a required input of that name, as often as they have one.
+    pub(super) fn needing(&self, key: &str) -> &[ShapeNo] {
+        self.needing.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Shapes with an input of that name that isn't required.
+    pub(super) fn taking(&self, key: &str) -> &[ShapeNo] {
+        self.taking.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Shapes with an output of that name.
+    pub(super) fn giving(&self, key: &str) -> &[ShapeNo] {
+        self.giving.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    fn shape(&mut self, shape: Shape) -> ShapeNo {
+        if let Some(number) = self.known.get(&shape) {
+            return *number;
+        }
+        let [inputs, outputs] =
+            [shape.inputs, shape.outputs].map(|ports| ports.into_iter().map(|port| self.port(port)).collect());
+        let shape = Arc::new(Shape { inputs, outputs });
+        let number = self.shapes.insert(Known { shape: shape.clone(), members: Vec::new() });
+        for (postings, keys) in [&mut self.needing, &mut self.taking, &mut self.giving].into_iter().zip(keys(&shape)) {
+            for key in keys {
+                postings.entry(key.clone()).or_default().push(number);
+            }
+        }
+        self.known.insert(shape, number);
+        number
+    }
+
+    fn forget(&mut self, number: ShapeNo) {
+        let Some(Known { shape, .. }) = self.shapes.take(number) else { return };
+        self.known.remove(&shape);
+        for (postings, keys) in [&mut self.needing, &mut self.taking, &mut self.giving].into_iter().zip(keys(&shape)) {
+            for key in keys {
+                let Some(numbers) = postings.get_mut(key) else { continue };
+                while let Some(at) = numbers.iter().position(|other| *other == number) {
+                    numbers.swap_remove(at);
+                }
+                if numbers.is_empty() {
+                    postings.remove(key);
+                }
+            }
+        }
+        let Some(shape) = Arc::into_inner(shape) else { return };
+        for port in shape.inputs.into_iter().chain(shape.outputs) {
+            let Port { name, pointer, key, title, type_, .. } = port;
+            [Some(name), Some(pointer), key, title].into_iter().flatten().for_each(|name| self.release_name(name));
+            if Arc::strong_count(&type_) == 2 {
+                self.types.remove(&*type_);
+            }
+        }
+    }
+
+    fn port(&mut self, port: Port) -> Port {
+        let type_ = match self.types.get(&*port.type_) {
+            Some(known) => known.clone(),
+            None => {
+                self.types.insert(port.type_.clone());
+                port.type_
+            }
+        };
+        Port {
+            name: self.name(&port.name),
+            pointer: self.name(&port.pointer),
+            key: port.key.map(|key| self.name(&key)),
+            title: port.title.map(|title| self.name(&title)),
+            type_,
+            is_required: port.is_required,
+        }
+    }
+
+    fn name(&mut self, name: &Arc<str>) -> Arc<str> {
+        if let Some(known) = self.names.get(&**name) {
+            return known.clone();
+        }
+        self.names.insert(name.clone());
+        name.clone()
+    }
+
+    /// Gives up one use of a name.
+    fn release_name(&mut self, name: Arc<str>) {
+        if Arc::strong_count(&name) == 2 {
+            self.names.remove(&name);
+        }
+    }
+}
+
+/// The names of what a shape needs, for each input that has one, and of what it can take as well and gives, each once.
+fn keys(shape: &Shape) -> [Vec<&Arc<str>>; 3] {
+    let needed: Vec<_> = shape.required().flat_map(Port::keys).collect();
+    let optional = shape.inputs.iter().filter(|port| !port.is_required);
+    let mut keys =
+        [needed, optional.flat_map(Port::keys).collect(), shape.outputs.iter().flat_map(Port::keys).collect()];
+    for keys in keys.iter_mut().skip(1) {
+        keys.sort_unstable();
+        keys.dedup();
+    }
+    keys
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Slots<T> {
+        Slots { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    fn insert(&mut self, value: T) -> u32 {
+        if let Some(number) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(number as usize)
+        {
+            *slot = Some(value);
+            return number;
+        }
+        self.slots.push(Some(value));
+        (self.slots.len() - 1) as u32
+    }
+
+    fn take(&mut self, number: u32) -> Option<T> {
+        let taken = self.slots.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        Some(taken)
+    }
+
+    fn get(&self, number: u32) -> Option<&T> {
+        self.slots.get(number as usize)?.as_ref()
+    }
+
+    fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.slots.get_mut(number as usize)?.as_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::shape::shapes, *};
+
+    fn thing(input: &str, output: &str) -> Shapes {
+        let of = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}});
+        let thing = json!({"title": "T", "actions": {"a": {"input": of(input), "output": of(output)}}});
+        shapes(&thing.to_string()).unwrap()
+    }
+
+    #[test]
+    fn things_that_are_removed_leave_nothing() {
+        let mut index = ShapeIndex::default();
+        for n in 0..3 {
+            index.put("urn:a", thing("city", &format!("out{n}")));
+            index.put("urn:b", thing("city", "forecast"));
+        }
+        index.put("urn:c", thing("City", "forecast"));
+        assert_eq!((index.len(), index.distinct(), index.needing("city").len()), (3, 3, 3));
+        ["urn:a", "urn:b", "urn:c", "urn:d"].iter().for_each(|id| index.remove(id));
+        assert!(index.is_empty() && index.all().next().is_none());
+        assert!(index.needing.is_empty() && index.giving.is_empty() && index.known.is_empty());
+        assert_eq!((index.names.len(), index.types.len()), (0, 0), "{:?}", index.names);
+    }
+}

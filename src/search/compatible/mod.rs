@@ -1,0 +1,45 @@
+//! Compatible search: which capabilities can work with the data that a caller has, and give the data that it
+//! wants; and composed search: which chains of capabilities lead from the one to the other.
+//!
+//! - **Ports** (`port`): the members of an object, or the data as a whole. They correspond by name or title,
+//!   regardless of case and punctuation, and their types by the rules of Agent Spec (`td::casting`).
+//! - **Shapes** (`shape`): the inputs and outputs of a capability. Capabilities of the same shape are compared once.
+//! - **Index** (`index`): shapes by the names of what they need and give, in memory. It takes about 150 bytes for
+//!   each capability and, once for each different shape, about 120 bytes for each port.
+//! - **Search** (`fit`, `find`): candidates by name, then the types, then the order.
+//! - **Composition** (`reach`, `plan`, `compose`): backwards from what is wanted, among what can be reached at all.
+
+mod compose;
+mod find;
+mod fit;
+mod index;
+mod plan;
+mod port;
+mod reach;
+mod shape;
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+pub use self::{
+    compose::{Chain, ComposeRequest, Composed, MAX_STEPS, Step, StepLink},
+    find::{CompatibleHit, Found, Request},
+    fit::{Link, Missing},
+    index::ShapeIndex,
+    port::Data,
+    shape::{Shapes, shapes},
+};
+
+/// How relevant Things are, by id; those that aren't listed are not at all.
+pub type Relevance = HashMap<String, f32>;
+
+/// Which side of a capability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// What it needs.
+    Input,
+    /// What it gives.
+    Output,
+}

@@ -1,0 +1,290 @@
+//! Plans: which shapes, linked how, lead from the data that there is to the data that is wanted.
+//!
+//! The search goes backwards from what is wanted: whatever is needed comes from the data that there is, from a
+//! step that is in the plan, or from a new step, of which only those are tried that can be supplied at all.
+
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+    time::Instant,
+};
+
+use super::{
+    Relevance,
+    fit::{Matcher, Supply},
+    index::{ShapeIndex, ShapeNo},
+    port::Port,
+    reach::Reach,
+};
+
+/// How many shapes are tried for one need.
+const MAX_PRODUCERS: usize = 48;
+/// How many plans are compared.
+const MAX_PLANS: usize = 2_000;
+/// How many choices are made between readings of the clock.
+const CHOICES_AT_ONCE: usize = 128;
+
+/// Where data comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Have,
+    Step(usize),
+}
+
+/// Where data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Step(usize),
+    Want,
+}
+
+/// What goes where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlanLink {
+    pub source: Source,
+    pub target: Target,
+    /// The port that it goes into; `supply` says out of which.
+    pub to: usize,
+    pub supply: Supply,
+}
+
+/// Steps, and how they are linked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    pub steps: Vec<ShapeNo>,
+    pub links: Vec<PlanLink>,
+}
+
+/// What is needed somewhere.
+#[derive(Debug, Clone, Copy)]
+struct Need {
+    target: Target,
+    port: usize,
+}
+
+/// A shape that gives what is needed.
+#[derive(Debug, Clone, Copy)]
+struct Producer {
+    shape: ShapeNo,
+    supply: Supply,
+}
+
+/// What the search for plans reads.
+pub(super) struct Planner<'p> {
+    pub index: &'p ShapeIndex,
+    pub matcher: &'p Matcher,
+    pub reach: &'p Reach,
+    pub have: &'p [Port],
+    pub want: &'p [Port],
+    pub relevance: &'p Relevance,
+    pub hidden: &'p HashSet<&'p str>,
+    pub deadline: Instant,
+    pub plans: Vec<Plan>,
+    pub is_complete: bool,
+    producers: HashMap<(Option<ShapeNo>, usize), Rc<[Producer]>>,
+    choices: usize,
+    is_over: bool,
+}
+
+/// What was chosen so far.
+#[derive(Debug, Clone, Default)]
+struct Draft {
+    plan: Plan,
+    needs: Vec<Need>,
+    /// For each step, the bits of those that use what it gives, directly or through others.
+    users: Vec<u8>,
+}
+
+impl<'p> Planner<'p> {
+    #[expect(clippy::too_many_arguments, reason = "it has no defaults")]
+    pub fn new(
+        index: &'p ShapeIndex,
+        matcher: &'p Matcher,
+        reach: &'p Reach,
+        have: &'p [Port],
+        want: &'p [Port],
+        relevance: &'p Relevance,
+        hidden: &'p HashSet<&'p str>,
+        deadline: Instant,
+    ) -> Planner<'p> {
+        Planner {
+            index,
+            matcher,
+            reach,
+            have,
+            want,
+            relevance,
+            hidden,
+            deadline,
+            plans: Vec::new(),
+            is_complete: true,
+            producers: HashMap::new(),
+            choices: 0,
+            is_over: false,
+        }
+    }
+
+    /// Finds the plans of at most `max_steps`, the shortest first.
+    pub fn find(&mut self, max_steps: usize) {
+        let wanted = self.want.iter().enumerate().filter(|(_, port)| port.is_required);
+        let needs: Vec<Need> = wanted.map(|(port, _)| Need { target: Target::Want, port }).collect();
+        if needs.is_empty() {
+            return;
+        }
+        for steps in 1..=max_steps {
+            self.extend(Draft { needs: needs.clone(), ..Draft::default() }, steps);
+        }
+    }
+
+    /// Whether it has to end.
+    fn is_over(&mut self) -> bool {
+        self.choices += 1;
+        let is_late = self.choices.is_multiple_of(CHOICES_AT_ONCE) && Instant::now() > self.deadline;
+        if !self.is_over && (is_late || self.plans.len() >= MAX_PLANS) {
+            self.is_over = true;
+            self.is_complete = false;
+        }
+        self.is_over
+    }
+
+    /// Supplies the next need of a draft in all ways, and then the others, with exactly so many steps.
+    fn extend(&mut self, mut draft: Draft, steps: usize) {
+        if self.is_over() {
+            return;
+        }
+        let Some(need) = draft.needs.pop() else {
+            if draft.plan.steps.len() == steps {
+                self.plans.push(draft.plan);
+            }
+            return;
+        };
+        let Some(port) = self.port(&draft, need) else { return };
+        let from_have = self.matcher.best(self.have, port, self.goes_by_type(need));
+        if let (Target::Step(_), Some(supply)) = (need.target, from_have) {
+            draft.link(Source::Have, need, supply);
+            return self.extend(draft, steps);
+        }
+        if let Some((step, supply)) = self.from_step(&draft, need, port) {
+            draft.link(Source::Step(step), need, supply);
+            return self.extend(draft, steps);
+        }
+        if draft.plan.steps.len() < steps {
+            for producer in self.producers(&draft, need, port).iter() {
+                let is_used = draft.plan.steps.contains(&producer.shape);
+                if is_used || !self.is_near(&draft, need, producer.shape, steps) {
+                    continue;
+                }
+                let mut next = draft.clone();
+                let step = next.add(producer.shape);
+                next.link(Source::Step(step), need, producer.supply);
+                let inputs = self.index.get(producer.shape).map_or(&[][..], |shape| &shape.inputs);
+                let required = inputs.iter().enumerate().filter(|(_, port)| port.is_required);
+                next.needs.extend(required.map(|(port, _)| Need { target: Target::Step(step), port }));
+                self.extend(next, steps);
+            }
+        }
+        // What is wanted and there already goes through, beside what has to be found.
+        if let Some(supply) = from_have {
+            draft.link(Source::Have, need, supply);
+            self.extend(draft, steps);
+        }
+    }
+
+    fn port(&self, draft: &Draft, need: Need) -> Option<&'p Port> {
+        match need.target {
+            Target::Want => self.want.get(need.port),
+            Target::Step(step) => self.index.get(*draft.plan.steps.get(step)?)?.inputs.get(need.port),
+        }
+    }
+
+    /// Whether data that the caller didn't name may be meant.
+    fn goes_by_type(&self, need: Need) -> bool {
+        let is_only = |ports: &[Port]| ports.len() == 1 && ports.iter().all(Port::is_unnamed);
+        match need.target {
+            Target::Want => is_only(self.want),
+            Target::Step(_) => is_only(self.have),
+        }
+    }
+
+    /// A step of the draft that gives what is needed, and doesn't need what it is needed for.
+    fn from_step(&self, draft: &Draft, need: Need, port: &Port) -> Option<(usize, Supply)> {
+        let steps = draft.plan.steps.iter().enumerate().filter(|(step, _)| match need.target {
+            Target::Want => true,
+            Target::Step(user) => *step != user && draft.users.get(user).is_some_and(|users| users & (1 << step) == 0),
+        });
+        let supplies = steps.filter_map(|(step, shape)| {
+            let outputs = &self.index.get(*shape)?.outputs;
+            Some((step, self.matcher.best(outputs, port, need.target == Target::Want && self.goes_by_type(need))?))
+        });
+        supplies.reduce(|best, other| if other.1.quality > best.1.quality { other } else { best })
+    }
+
+    /// Whether what a shape needs can be there with the steps that are left. Steps that use it don't count.
+    fn is_near(&self, draft: &Draft, need: Need, shape: ShapeNo, steps: usize) -> bool {
+        let used_by = match need.target {
+            Target::Want => 0,
+            Target::Step(user) => 1 + draft.users.get(user).map_or(0, |users| users.count_ones() as usize),
+        };
+        self.reach.steps(shape).is_some_and(|needed| needed + used_by <= steps)
+    }
+
+    /// The shapes that give what is needed, the most promising first.
+    fn producers(&mut self, draft: &Draft, need: Need, port: &Port) -> Rc<[Producer]> {
+        let place = match need.target {
+            Target::Want => (None, need.port),
+            Target::Step(step) => (draft.plan.steps.get(step).copied(), need.port),
+        };
+        if let Some(known) = self.producers.get(&place) {
+            return known.clone();
+        }
+        let mut shapes: Vec<ShapeNo> = match self.goes_by_type(need) && need.target == Target::Want {
+            true => self
+                .index
+                .all()
+                .filter(|shape| self.index.get(*shape).is_some_and(|shape| shape.outputs.len() == 1))
+                .collect(),
+            false => port.keys().flat_map(|key| self.index.giving(key)).copied().collect(),
+        };
+        shapes.sort_unstable();
+        shapes.dedup();
+        let is_by_type = need.target == Target::Want && self.goes_by_type(need);
+        let mut producers = Vec::new();
+        for number in shapes {
+            let Some(steps) = self.reach.steps(number) else { continue };
+            let Some(shape) = self.index.get(number) else { continue };
+            let Some(supply) = self.matcher.best(&shape.outputs, port, is_by_type) else { continue };
+            let missing = shape.required().filter(|port| self.matcher.best(self.have, port, false).is_none()).count();
+            let members = self.index.members(number).filter(|member| !self.hidden.contains(member.id));
+            let relevance = members.map(|member| self.relevance.get(member.id).copied().unwrap_or_default());
+            let Some(relevance) = relevance.reduce(f32::max) else { continue };
+            producers.push((steps, missing, supply.quality, relevance, Producer { shape: number, supply }));
+        }
+        producers.sort_by(|one, other| {
+            (one.0, one.1).cmp(&(other.0, other.1)).then(other.2.total_cmp(&one.2)).then(other.3.total_cmp(&one.3))
+        });
+        self.is_complete &= producers.len() <= MAX_PRODUCERS;
+        producers.truncate(MAX_PRODUCERS);
+        let producers: Rc<[Producer]> = producers.into_iter().map(|(.., producer)| producer).collect();
+        self.producers.insert(place, producers.clone());
+        producers
+    }
+}
+
+impl Draft {
+    fn add(&mut self, shape: ShapeNo) -> usize {
+        self.plan.steps.push(shape);
+        self.users.push(0);
+        self.plan.steps.len() - 1
+    }
+
+    fn link(&mut self, source: Source, need: Need, supply: Supply) {
+        self.plan.links.push(PlanLink { source, target: need.target, to: need.port, supply });
+        let (Source::Step(step), Target::Step(user)) = (source, need.target) else { return };
+        let users = self.users.get(user).copied().unwrap_or_default() | 1 << user;
+        for (number, own) in self.users.iter_mut().enumerate() {
+            if number == step || *own & (1 << step) != 0 {
+                *own |= users;
+            }
+        }
+    }
+}

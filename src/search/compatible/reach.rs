@@ -1,0 +1,105 @@
+//! What can be reached from the data that there is: which shapes can be supplied in how many steps.
+
+use std::{collections::HashSet, sync::Arc, time::Instant};
+
+use super::{
+    fit::Matcher,
+    index::{ShapeIndex, ShapeNo},
+    port::{Port, Type},
+};
+
+/// How many shapes are visited between readings of the clock.
+const VISITED_AT_ONCE: usize = 1024;
+/// Shapes that need more than this aren't reached.
+const MAX_REQUIRED: usize = 64;
+
+/// From which step on shapes can be supplied.
+pub(super) struct Reach {
+    /// By shape; 0: not at all.
+    steps: Vec<u8>,
+    /// Whether it was found out in time.
+    pub is_complete: bool,
+}
+
+impl Reach {
+    /// After how many steps, itself included, a shape can have run; none if it can't be supplied.
+    pub fn steps(&self, shape: ShapeNo) -> Option<usize> {
+        self.steps.get(shape as usize).copied().filter(|steps| *steps > 0).map(usize::from)
+    }
+
+    /// What can be reached from `have` in at most `max_steps`.
+    pub fn of(index: &ShapeIndex, matcher: &Matcher, have: &[Port], max_steps: usize, deadline: Instant) -> Reach {
+        let end = index.end() as usize;
+        let mut reach = Reach { steps: vec![0; end], is_complete: true };
+        let mut supplied = vec![0u64; end];
+        let mut known: HashSet<(Arc<str>, *const Type)> = HashSet::new();
+        let mut newly: Vec<(Arc<str>, Arc<Type>)> = Vec::new();
+        add(&mut known, &mut newly, have);
+        let mut visited = 0usize;
+        for step in 1..=max_steps {
+            let mut reached: Vec<ShapeNo> = Vec::new();
+            if step == 1 {
+                reached.extend(index.all().filter(|shape| starts(index, matcher, have, *shape)));
+            }
+            for (key, type_) in std::mem::take(&mut newly) {
+                for &number in index.needing(&key) {
+                    visited += 1;
+                    if visited.is_multiple_of(VISITED_AT_ONCE) && Instant::now() > deadline {
+                        reach.is_complete = false;
+                        return reach;
+                    }
+                    let (Some(shape), Some(mask)) = (index.get(number), supplied.get_mut(number as usize)) else {
+                        continue;
+                    };
+                    let before = *mask;
+                    let mut required = 0;
+                    for (bit, port) in shape.required().enumerate().take(MAX_REQUIRED + 1) {
+                        required = bit + 1;
+                        if bit < MAX_REQUIRED
+                            && *mask & (1 << bit) == 0
+                            && port.keys().any(|own| *own == key)
+                            && matcher.casts(&type_, &port.type_)
+                        {
+                            *mask |= 1 << bit;
+                        }
+                    }
+                    if *mask != before && mask.count_ones() as usize == required {
+                        reached.push(number);
+                    }
+                }
+            }
+            for number in reached {
+                if let Some(steps) = reach.steps.get_mut(number as usize).filter(|steps| **steps == 0) {
+                    *steps = step as u8;
+                    add(&mut known, &mut newly, index.get(number).map_or(&[], |shape| &shape.outputs));
+                }
+            }
+            if newly.is_empty() {
+                break;
+            }
+        }
+        reach
+    }
+}
+
+/// Whether a shape needs nothing, or only the data that has no name.
+fn starts(index: &ShapeIndex, matcher: &Matcher, have: &[Port], shape: ShapeNo) -> bool {
+    let Some(shape) = index.get(shape) else { return false };
+    let mut required = shape.required();
+    match (required.next(), required.next(), have) {
+        (None, ..) => !shape.outputs.is_empty(),
+        (Some(port), None, [only]) if only.is_unnamed() => matcher.casts(&only.type_, &port.type_),
+        _ => false,
+    }
+}
+
+/// Adds the names and types of ports that weren't known.
+fn add(known: &mut HashSet<(Arc<str>, *const Type)>, newly: &mut Vec<(Arc<str>, Arc<Type>)>, ports: &[Port]) {
+    for port in ports {
+        for key in port.keys() {
+            if known.insert((key.clone(), Arc::as_ptr(&port.type_))) {
+                newly.push((key.clone(), port.type_.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Shapes: what the capabilities of a Thing need and give.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::port::{Port, Reader};
+use crate::{Error, Result};
+
+/// The inputs and outputs of a capability.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Shape {
+    pub inputs: Box<[Port]>,
+    pub outputs: Box<[Port]>,
+}
+
+impl Shape {
+    /// The inputs that must be given.
+    pub fn required(&self) -> impl Iterator<Item = &Port> {
+        self.inputs.iter().filter(|port| port.is_required)
+    }
+}
+
+/// The capabilities of a Thing that say what goes in or comes out.
+#[derive(Debug, Default)]
+pub struct Shapes {
+    pub(super) title: Option<String>,
+    /// By the keys of capabilities.
+    pub(super) capabilities: Vec<(String, Shape)>,
+}
+
+impl Shapes {
+    /// Each capability by its key, with what it needs and what it gives.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, super::Data, super::Data)> {
+        self.capabilities.iter().map(|(key, shape)| {
+            let [needed, given] = [&shape.inputs, &shape.outputs].map(|ports| super::Data::of_ports(ports.to_vec()));
+            (key.as_str(), needed, given)
+        })
+    }
+}
+
+/// What is read of a description.
+#[derive(Deserialize)]
+struct Described<'t> {
+    #[serde(borrow, default)]
+    title: Option<Cow<'t, str>>,
+    #[serde(default)]
+    actions: BTreeMap<String, Action>,
+    #[serde(default, rename = "lmos:capabilities")]
+    capabilities: Value,
+}
+
+#[derive(Deserialize)]
+struct Action {
+    #[serde(default)]
+    input: Option<Value>,
+    #[serde(default)]
+    output: Option<Value>,
+    #[serde(default, rename = "uriVariables")]
+    variables: Option<Map<String, Value>>,
+}
+
+/// The shapes of a Thing's actions, and of those entries of `lmos:capabilities` that have an `input` or `output`.
+///
+/// # Errors
+/// [`Error::Index`] where the text is not a stored description.
+pub fn shapes(text: &str) -> Result<Shapes> {
+    let described: Described<'_> = serde_json::from_str(text)
+        .map_err(|source| Error::Index { doing: "reading a stored description", source: source.into() })?;
+    let mut shapes = Shapes { title: described.title.map(Cow::into_owned), capabilities: Vec::new() };
+    for (name, action) in &described.actions {
+        shapes.add(name, action);
+    }
+    let entries = match &described.capabilities {
+        Value::Array(entries) => entries.as_slice(),
+        entry => std::slice::from_ref(entry),
+    };
+    for entry in entries {
+        let member = |name: &str, prefixed: &str| entry.get(name).or_else(|| entry.get(prefixed)).cloned();
+        let action =
+            Action { input: member("input", "lmos:input"), output: member("output", "lmos:output"), variables: None };
+        let key = ["id", "lmos:id", "name", "lmos:name"].iter().find_map(|name| entry.get(*name)?.as_str());
+        if let Some(key) = key.filter(|key| !described.actions.contains_key(*key)) {
+            shapes.add(key, &action);
+        }
+    }
+    Ok(shapes)
+}
+
+impl Shapes {
+    fn add(&mut self, key: &str, action: &Action) {
+        // A limit for each capability: what is beyond it goes with everything.
+        let mut reader = Reader::default();
+        let mut inputs = action
+            .variables
+            .iter()
+            .flat_map(|variables| reader.members(variables, "/uriVariables", |_| true))
+            .collect::<Vec<_>>();
+        inputs.extend(action.input.iter().flat_map(|input| reader.ports(input, "/input")));
+        let outputs: Vec<Port> = action.output.iter().flat_map(|output| reader.ports(output, "/output")).collect();
+        if !inputs.is_empty() || !outputs.is_empty() {
+            let shape = Shape { inputs: inputs.into(), outputs: outputs.into() };
+            self.capabilities.push((key.to_owned(), shape));
+        }
+    }
+}
