@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use crate::{
     change::{Change, Epoch, Seq},
+    registry::{CompatibleQuery, ComposeQuery, NamedQuery, QueryParameters},
     td::Violation,
 };
 
@@ -337,6 +338,49 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "what a JSONPath finds")
     }
 
+    /// Finds capabilities by the data that goes in and comes out: the answer of `POST /search/compatible`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn search_compatible(&self, query: &CompatibleQuery) -> Result<serde_json::Value> {
+        let request = self.request(Method::POST, "search/compatible", &[]).json(query);
+        read(&text(self.send(request).await?).await?, "compatible capabilities")
+    }
+
+    /// Finds chains of capabilities: the answer of `POST /search/compose`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn compose(&self, query: &ComposeQuery) -> Result<serde_json::Value> {
+        let request = self.request(Method::POST, "search/compose", &[]).json(query);
+        read(&text(self.send(request).await?).await?, "chains of capabilities")
+    }
+
+    /// Saves a query under a name, in place of the one that had it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn save_query(&self, name: &str, query: &QueryParameters) -> Result<NamedQuery> {
+        let request = self.request(Method::PUT, &query_path(name), &[]).json(query);
+        read(&text(self.send(request).await?).await?, "a saved query")
+    }
+
+    /// The saved queries, by name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn saved_queries(&self) -> Result<Vec<NamedQuery>> {
+        read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "the saved queries")
+    }
+
+    /// Removes a saved query.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where there is none, [`Error::Unreachable`].
+    pub async fn remove_query(&self, name: &str) -> Result<()> {
+        self.send(self.request(Method::DELETE, &query_path(name), &[])).await.map(drop)
+    }
+
     /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
     /// registry waits for some, up to `wait`.
     ///
@@ -368,6 +412,10 @@ impl RegistryClient {
         let body = text(response).await?;
         Err(Error::Refused(Box::new(Problem::read(status, &body))))
     }
+}
+
+fn query_path(name: &str) -> String {
+    format!("queries/{}", utf8_percent_encode(name, PATH_SEGMENT))
 }
 
 fn thing_path(id: &str) -> String {

@@ -1,5 +1,8 @@
 //! `agentdex search`: finds agents by what they can do.
 
+mod by_data;
+mod sparql;
+
 use std::{
     io::{self, Write},
     process::ExitCode,
@@ -7,8 +10,7 @@ use std::{
 
 use clap::Args;
 
-mod sparql;
-
+use self::by_data::ByData;
 use super::{
     output::{self, Style},
     remote::{self, Remote},
@@ -46,6 +48,8 @@ pub(super) struct Arguments {
     /// as Turtle
     #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "jsonpath"])]
     sparql: Option<String>,
+    #[command(flatten)]
+    by_data: ByData,
     /// Wait until everything written so far can be found
     #[arg(long)]
     consistent: bool,
@@ -128,6 +132,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     if let Some(query) = &arguments.sparql {
         return sparql::run(&client, query, arguments.consistent, arguments.json);
+    }
+    if arguments.by_data.is_asked() {
+        let Arguments { words, limit, offset, json, .. } = arguments;
+        return arguments.by_data.run(&client, &words.join(" "), *limit, *offset, *json);
     }
     let (query, facets) = (arguments.words.join(" "), arguments.facets.join(","));
     let (limit, offset) = (arguments.limit.to_string(), arguments.offset.to_string());

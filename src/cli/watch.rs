@@ -13,15 +13,19 @@ use super::{
     remote::{self, Remote},
 };
 use crate::{
-    change::ChangeKind,
     client::{Event, EventFilter},
+    registry::MatchKind,
 };
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only this kind: created, updated or deleted
+    /// Only agents that this query finds, as `agentdex search` reads it; also tells when one begins or
+    /// ceases to match
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+    /// Only this kind: created, updated, deleted, and with a query matched or unmatched
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
-    type_: Option<ChangeKind>,
+    type_: Option<MatchKind>,
     /// Only agents that have, or had, this capability (its id; its name if it has none)
     #[arg(long, value_name = "CAPABILITY")]
     capability: Option<String>,
@@ -35,14 +39,16 @@ pub(super) struct Arguments {
     remote: Remote,
 }
 
-fn kind(name: &str) -> Result<ChangeKind, String> {
+fn kind(name: &str) -> Result<MatchKind, String> {
     let full = if name.starts_with("thing_") { name.to_owned() } else { format!("thing_{name}") };
-    ChangeKind::from_name(&full).ok_or_else(|| "it is one of `created`, `updated`, `deleted`".into())
+    MatchKind::from_name(&full)
+        .ok_or_else(|| "it is one of `created`, `updated`, `deleted`, `matched`, `unmatched`".into())
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let client = arguments.remote.client()?;
-    let filter = EventFilter { kind: arguments.type_, capability: arguments.capability.clone(), diff: true };
+    let query = Some(arguments.words.join(" ")).filter(|query| !query.trim().is_empty());
+    let filter = EventFilter { kind: arguments.type_, capability: arguments.capability.clone(), query, diff: true };
     remote::block_on(async {
         let mut events = client.events(filter, arguments.since.clone());
         // What never answered is more likely a wrong address than a registry that restarts.
@@ -71,6 +77,8 @@ fn print(event: &Event, as_json: bool) -> anyhow::Result<()> {
             "thing_created" => style.green("created"),
             "thing_updated" => style.yellow("updated"),
             "thing_deleted" => style.red("deleted"),
+            "thing_matched" => style.green("matched"),
+            "thing_unmatched" => style.red("unmatched"),
             other => other.to_owned(),
         };
         writeln!(out, "{kind} {} {} {}", style.bold(text("id")), visible(text("title")), style.dim(&event.id))?;

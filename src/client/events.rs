@@ -6,7 +6,7 @@ use futures_util::{Stream, StreamExt};
 use reqwest::Method;
 
 use super::{Error, RegistryClient, Result};
-use crate::change::ChangeKind;
+use crate::registry::MatchKind;
 
 /// The first pause before a reconnection; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -16,9 +16,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     /// Only this kind; none: all.
-    pub kind: Option<ChangeKind>,
+    pub kind: Option<MatchKind>,
     /// Only Things that have, or had, the capability with this key; none: all.
     pub capability: Option<String>,
+    /// A query as in `GET /search`: only Things that match, with `thing_matched` and `thing_unmatched` where that
+    /// changed; none: all.
+    pub query: Option<String>,
     /// Whether the data carry what was created (the TD) and what was updated (the merge patch).
     pub diff: bool,
 }
@@ -28,7 +31,7 @@ pub struct EventFilter {
 pub struct Event {
     /// `<epoch>-<seq>`
     pub id: String,
-    /// `thing_created`, `thing_updated`, `thing_deleted` or `resync`.
+    /// `thing_created`, `thing_updated`, `thing_deleted`, with a query `thing_matched` and `thing_unmatched`, or `resync`.
     pub kind: String,
     /// JSON with at least the `id` of the Thing.
     pub data: String,
@@ -103,6 +106,7 @@ impl Events {
             parameters.push(("diff", "true"));
         }
         parameters.extend(self.filter.capability.as_deref().map(|capability| ("capability", capability)));
+        parameters.extend(self.filter.query.as_deref().map(|query| ("q", query)));
         let mut request = self.client.request(Method::GET, &path, &parameters).header("accept", "text/event-stream");
         if let Some(id) = &self.last_id {
             request = request.header("last-event-id", id);

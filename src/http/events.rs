@@ -30,7 +30,11 @@ use super::{
     problem::{Problem, excerpt},
     stop::Stopped,
 };
-use crate::{Change, ChangeKind, Position, Seq};
+use crate::{
+    Change, ChangeKind, Position, Seq,
+    registry::{MatchKind, QueryEvents, QueryParameters},
+    search::Filters,
+};
 
 /// How much is sent at once.
 const CHUNK: usize = 64 * 1024;
@@ -39,7 +43,10 @@ const RETRY: Duration = Duration::from_secs(2);
 /// In a request the event to resume after, in a response the position that the stream starts after.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Parameters of all event streams.
-const KNOWN: [&str; 3] = ["diff", "capability", "last_event_id"];
+const KNOWN: [&str; 4] = ["diff", "q", "format", "last_event_id"];
+
+/// Parameters of the event streams of saved queries.
+pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
 
 /// `GET /events`
 #[utoipa::path(
@@ -50,6 +57,18 @@ const KNOWN: [&str; 3] = ["diff", "capability", "last_event_id"];
     params(
         ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
         ("capability" = Option<Vec<String>>, Query, description = "Only changes of Things that have, or had, one of these capabilities"),
+        ("q" = Option<String>, Query, description = "As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and `thing_unmatched` where that changed"),
+        ("type" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("tag" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("vendor" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("protocol" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("security" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("format" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("tenant" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("channel" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("status" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("signature" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("speaks" = Option<Vec<String>>, Query, description = "As in `/search`"),
         ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
@@ -59,7 +78,7 @@ const KNOWN: [&str; 3] = ["diff", "capability", "last_event_id"];
     )
 )]
 pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    respond(&context, &request, &KNOWN, None)
+    respond(&context, &request, &KNOWN, None).await
 }
 
 /// `GET /events/{type}`
@@ -69,9 +88,21 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     tag = "changes",
     summary = "Subscribe to changes of one kind",
     params(
-        ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`"),
+        ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`; with a query also `thing_matched`, `thing_unmatched`"),
         ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
         ("capability" = Option<Vec<String>>, Query, description = "Only changes of Things that have, or had, one of these capabilities"),
+        ("q" = Option<String>, Query, description = "As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and `thing_unmatched` where that changed"),
+        ("type" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("tag" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("vendor" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("protocol" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("security" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("format" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("tenant" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("channel" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("status" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("signature" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        ("speaks" = Option<Vec<String>>, Query, description = "As in `/search`"),
         ("unnamed" = Option<bool>, Query, description = "Send events without the `event` field, for clients that receive only unnamed messages, such as WoT consumers"),
         ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
@@ -84,40 +115,70 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
 )]
 pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let name = request.match_info().get("type").unwrap_or_default();
-    let kind = ChangeKind::from_name(name).ok_or_else(|| {
-        let kinds = ChangeKind::ALL.map(ChangeKind::as_str).join(", ");
+    let kind = MatchKind::from_name(name).ok_or_else(|| {
+        let kinds = MatchKind::ALL.map(MatchKind::as_str).join(", ");
         Problem::unknown_path(request.path())
             .with_detail(format!("there are no events {:?}; there are {kinds}", excerpt(name)))
     })?;
-    respond(&context, &request, &[&KNOWN[..], &["unnamed"]].concat(), Some(kind))
+    respond(&context, &request, &[&KNOWN[..], &["unnamed"]].concat(), Some(kind)).await
+}
+
+/// What changes mean for a saved query.
+pub(super) fn of_query(
+    context: &Data<Context>,
+    request: &HttpRequest,
+    query: QueryEvents,
+) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(request, &OF_QUERIES)?;
+    let (kind, capabilities, diff, is_unnamed) = (None, Vec::new(), parameters.flag("diff")?, false);
+    open(context, request, &parameters, Selected { kind, capabilities, query: Some(query), diff, is_unnamed })
 }
 
 /// Which changes a client asks for, and how they are encoded.
 struct Selected {
-    kind: Option<ChangeKind>,
+    kind: Option<MatchKind>,
     /// Keys of capabilities before or after the change; none: all.
     capabilities: Vec<String>,
+    /// A query, which gives changes another meaning.
+    query: Option<QueryEvents>,
     diff: bool,
     is_unnamed: bool,
 }
 
 impl Selected {
-    fn includes(&self, change: &Change) -> bool {
+    /// The change as it is sent; none where it isn't asked for.
+    fn encoded(&self, change: &Change) -> Option<Bytes> {
         let concerns = |selected: &String| change.capability_keys().any(|key| key == selected);
-        self.kind.is_none_or(|kind| kind == change.kind)
-            && (self.capabilities.is_empty() || self.capabilities.iter().any(concerns))
-    }
-
-    fn encoded(&self, change: &Change) -> Bytes {
+        if !self.capabilities.is_empty() && !self.capabilities.iter().any(concerns) {
+            return None;
+        }
+        let kind = match &self.query {
+            Some(query) => query.kind(change.seq)?.as_str(),
+            None => change.kind.as_str(),
+        };
+        if self.kind.is_some_and(|asked| asked.as_str() != kind) {
+            return None;
+        }
         let encoded = encoded(change, self.diff);
-        if self.is_unnamed { without_name(&encoded) } else { encoded }
+        Some(match self.is_unnamed {
+            true => with_name(&encoded, None),
+            false if kind != change.kind.as_str() => with_name(&encoded, Some(kind)),
+            false => encoded,
+        })
     }
 }
 
-/// An encoded event without its `event` field.
-fn without_name(encoded: &Bytes) -> Bytes {
-    let lines = encoded.split_inclusive(|byte| *byte == b'\n');
-    lines.filter(|line| !line.starts_with(b"event: ")).flatten().copied().collect()
+/// An encoded event with another `event` field, or without one.
+fn with_name(encoded: &Bytes, name: Option<&str>) -> Bytes {
+    let mut renamed = BytesMut::with_capacity(encoded.len() + 16);
+    for line in encoded.split_inclusive(|byte| *byte == b'\n') {
+        match name {
+            _ if !line.starts_with(b"event: ") => renamed.extend_from_slice(line),
+            Some(name) => renamed.extend_from_slice(format!("event: {name}\n").as_bytes()),
+            None => {}
+        }
+    }
+    renamed.freeze()
 }
 
 /// Where a stream starts.
@@ -137,19 +198,50 @@ impl Start {
     }
 }
 
-fn respond(
+async fn respond(
     context: &Data<Context>,
     request: &HttpRequest,
     known: &[&str],
-    kind: Option<ChangeKind>,
+    kind: Option<MatchKind>,
 ) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(request, known)?;
-    let capabilities = parameters.values("capability").map(str::to_owned).collect();
+    let parameters = Parameters::parse_with_filters(request, known)?;
     let (diff, is_unnamed) = (parameters.flag("diff")?, parameters.flag("unnamed")?);
-    let selected = Selected { kind, capabilities, diff, is_unnamed };
+    let query = QueryParameters {
+        q: parameters.text("q").map(str::to_owned).filter(|query| !query.trim().is_empty()),
+        filters: parameters.filters("format")?,
+    };
+    let of_capabilities = QueryParameters {
+        filters: Filters { capability: query.filters.capability.clone(), ..Filters::default() },
+        q: None,
+    };
+    let mut selected = Selected { kind, capabilities: Vec::new(), query: None, diff, is_unnamed };
+    if query == of_capabilities {
+        // Changes have the keys of capabilities themselves.
+        selected.capabilities = query.filters.capability;
+    } else {
+        let registry = context.registry.clone();
+        selected.query = Some(blocking(move || registry.watch_query(&query)).await?);
+    }
+    let is_of_queries = kind.is_some_and(|kind| ChangeKind::from_name(kind.as_str()).is_none());
+    if is_of_queries && selected.query.is_none() {
+        let detail = "these events are those of a query: give `q` or a filter other than `capability`";
+        return Err(Problem::invalid_parameter("q", detail));
+    }
+    open(context, request, &parameters, selected)
+}
+
+fn open(
+    context: &Data<Context>,
+    request: &HttpRequest,
+    parameters: &Parameters,
+    selected: Selected,
+) -> Result<HttpResponse, Problem> {
     let last_event_id = request.headers().get(LAST_EVENT_ID).map(|id| String::from_utf8_lossy(id.as_bytes()));
     let given = last_event_id.as_deref().or_else(|| parameters.text("last_event_id")).filter(|id| !id.is_empty());
-    let start = Start::of(context, given);
+    let start = match Start::of(context, given) {
+        Start::After(seq) if selected.query.as_ref().is_some_and(|query| !query.is_known_after(seq)) => Start::Resync,
+        start => start,
+    };
     let mut response = HttpResponse::Ok();
     response
         .content_type("text/event-stream")
@@ -248,6 +340,16 @@ impl Subscription {
                 self.ahead.extend(read.changes);
             }
         }
+        if let (Some(query), Some(last)) = (self.selected.query.clone(), self.ahead.back().map(|change| change.seq)) {
+            let compare = move || {
+                query.read_up_to(last)?;
+                Ok(query.is_known_after(position))
+            };
+            if !blocking(compare).await? {
+                self.ahead.clear();
+                self.resync();
+            }
+        }
         Ok(!self.ahead.is_empty() || !self.pending.is_empty())
     }
 
@@ -256,10 +358,7 @@ impl Subscription {
         let mut chunk = BytesMut::new();
         while let Some(change) = self.ahead.pop_front() {
             self.position = change.seq;
-            if !self.selected.includes(&change) {
-                continue;
-            }
-            let encoded = self.selected.encoded(&change);
+            let Some(encoded) = self.selected.encoded(&change) else { continue };
             if chunk.is_empty() && (self.ahead.is_empty() || encoded.len() >= CHUNK) {
                 return Some(encoded);
             }

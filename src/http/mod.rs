@@ -45,6 +45,7 @@ mod parameters;
 mod problem;
 mod process;
 mod progress;
+mod queries;
 mod query_languages;
 #[cfg(feature = "rdf")]
 mod rdf;

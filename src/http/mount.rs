@@ -22,7 +22,7 @@ use super::{
     observe::Observe,
     openapi, own_description,
     problem::Problem,
-    query_languages, search, thing, things, validate,
+    queries, query_languages, search, thing, things, validate,
 };
 
 /// A method of a resource and what answers it.
@@ -67,6 +67,8 @@ where
 }
 
 const POST: &[Method; 1] = &[Method::POST];
+const PUT: &[Method; 1] = &[Method::PUT];
+const DELETE: &[Method; 1] = &[Method::DELETE];
 
 /// Registers resources. What is asked for most comes first, since the router tries one after the other.
 pub(super) struct Mount<'a> {
@@ -126,6 +128,11 @@ impl Mount<'_> {
     fn events(&self, config: &mut ServiceConfig) {
         self.resource(config, "/changes", "/changes", vec![read(changes::after)]);
         self.resource(config, "/events", "/events", vec![read(events::all)]);
+        self.resource(config, "/queries", "/queries", vec![read(queries::list)]);
+        let verbs = vec![read(queries::retrieve), on(PUT, queries::save), on(DELETE, queries::remove)];
+        self.resource(config, "/queries/{name}", "/queries/{name:[^/]+}", verbs);
+        let events = vec![read(queries::subscribe)];
+        self.resource(config, "/queries/{name}/events", "/queries/{name:[^/]+}/events", events);
         self.resource(config, "/events/{type}", "/events/{type:[^/]+}", vec![read(events::of_type)]);
     }
 
@@ -185,7 +192,8 @@ impl Mount<'_> {
     fn middleware(&self, path: &'static str) -> (CompressIfAsked, Option<Cors>, Observe) {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
-        let is_live = path.starts_with("/events") || matches!(path, "/things/batch" | "/mqtt");
+        let is_live =
+            path.starts_with("/events") || matches!(path, "/things/batch" | "/mqtt" | "/queries/{name}/events");
         let cors = (!origins.is_empty()).then(|| cors(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }

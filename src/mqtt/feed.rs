@@ -22,10 +22,11 @@ pub(super) enum Family {
     Event,
     Capability,
     Thing,
+    Query,
 }
 
 impl Family {
-    pub const ALL: [Family; 3] = [Family::Event, Family::Capability, Family::Thing];
+    pub const ALL: [Family; 4] = [Family::Event, Family::Capability, Family::Thing, Family::Query];
 
     /// The level after the prefix.
     pub fn level(self) -> &'static str {
@@ -33,13 +34,14 @@ impl Family {
             Family::Event => "events",
             Family::Capability => "capabilities",
             Family::Thing => "things",
+            Family::Query => "queries",
         }
     }
 
     /// The media type of its payloads.
     pub fn media_type(self) -> &'static str {
         match self {
-            Family::Event | Family::Capability => cloud_event::MEDIA_TYPE,
+            Family::Event | Family::Capability | Family::Query => cloud_event::MEDIA_TYPE,
             Family::Thing => "application/td+json",
         }
     }
@@ -48,7 +50,7 @@ impl Family {
     pub fn depth(self) -> usize {
         match self {
             Family::Event => 2,
-            Family::Capability => 3,
+            Family::Capability | Family::Query => 3,
             Family::Thing => 1,
         }
     }
@@ -160,7 +162,14 @@ impl Feed {
             .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
             .map(|topic| Message { family: Family::Capability, topic });
         let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
-        std::iter::once(event).chain(capabilities).chain([thing]).collect()
+        let queries = self.registry.saved_query_events(change.seq).unwrap_or_else(|error| {
+            tracing::error!(%error, seq = %change.seq, "what a change means for saved queries isn't announced");
+            Vec::new()
+        });
+        let queries = queries
+            .into_iter()
+            .map(|(name, kind)| Message { family: Family::Query, topic: self.topics.query(&name, kind, &change.id) });
+        std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect()
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,

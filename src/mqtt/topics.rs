@@ -5,6 +5,7 @@
 //! | `{prefix}/events/{kind}/{id}` | no | the change as a CloudEvent |
 //! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` again |
 //! | `{prefix}/capabilities/{capability}/{kind}/{id}` | no | the same event as under `events`, once for each capability key |
+//! | `{prefix}/queries/{name}/{kind}/{id}` | no | the same event, for each saved query that it concerns; here `{kind}` is also `thing_matched` or `thing_unmatched` |
 //! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
 //!
 //! The resync event has as many levels as the others, so that whoever subscribes to
@@ -14,7 +15,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::{Error, Result, change::ChangeKind};
+use crate::{Error, Result, change::ChangeKind, registry::MatchKind};
 
 /// The longest capability key that gets topics.
 const MAX_CAPABILITY_BYTES: usize = 256;
@@ -69,6 +70,11 @@ impl Topics {
     pub fn capability(&self, key: &str, kind: ChangeKind, id: &str) -> Option<String> {
         let fits = !key.is_empty() && key.len() <= MAX_CAPABILITY_BYTES;
         fits.then(|| format!("{}/capabilities/{}/{kind}/{}", self.prefix, encode(key), encode(id)))
+    }
+
+    /// Where it is published for those interested in a saved query.
+    pub fn query(&self, name: &str, kind: MatchKind, id: &str) -> String {
+        format!("{}/queries/{}/{kind}/{}", self.prefix, encode(name), encode(id))
     }
 
     /// Where the current Thing Description is retained.

@@ -132,30 +132,19 @@ impl Registry {
 }
 
 fn with_flow(query: &ComposeQuery, chain: Chain, things: &HashMap<String, Value>) -> ComposedChain {
-    let links = |links: &[StepLink]| {
-        let link = |link: &StepLink| (link.step.map(|step| step.saturating_sub(1)), link.from.clone(), link.to.clone());
-        links.iter().map(link).collect::<Vec<_>>()
+    let steps = chain.steps.iter().filter_map(|step| {
+        let thing = things.get(&step.id)?;
+        Some(FlowStep { thing, capability: &step.capability, inputs: links(&step.input) })
+    });
+    let flow = flow_of(&query.have, &query.want, &steps.collect::<Vec<_>>(), &links(&chain.output));
+    let (flow, flow_problem) = match flow {
+        Ok(flow) => (Some(flow), None),
+        Err(error) => (None, Some(error.to_string())),
     };
-    let flow = {
-        let inputs: Vec<_> = chain.steps.iter().map(|step| links(&step.input)).collect();
-        let outputs = links(&chain.output);
-        let borrowed = |links: &[(Option<usize>, String, String)]| -> Vec<FlowLink<'_>> {
-            links.iter().map(|(step, from, to)| FlowLink { step: *step, from, to }).collect()
-        };
-        let steps: Option<Vec<FlowStep<'_>>> = chain
-            .steps
-            .iter()
-            .zip(&inputs)
-            .map(|(step, inputs)| {
-                let thing = things.get(&step.id)?;
-                Some(FlowStep { thing, capability: &step.capability, inputs: borrowed(inputs) })
-            })
-            .collect();
-        steps.map(|steps| flow_of(&query.have, &query.want, &steps, &borrowed(&outputs)))
-    };
-    match flow {
-        Some(Ok(flow)) => ComposedChain { chain, flow: Some(flow), flow_problem: None },
-        Some(Err(error)) => ComposedChain { chain, flow: None, flow_problem: Some(error.to_string()) },
-        None => ComposedChain { chain, flow: None, flow_problem: None },
-    }
+    ComposedChain { chain, flow, flow_problem }
+}
+
+fn links(links: &[StepLink]) -> Vec<FlowLink<'_>> {
+    let link = |link: &'_ StepLink| link.step.map(|step| step.saturating_sub(1));
+    links.iter().map(|of| FlowLink { step: link(of), from: &of.from, to: &of.to }).collect()
 }

@@ -1,7 +1,7 @@
 //! `Registry`: what an embedder holds, and the only place that joins descriptions, store and search.
 //!
-//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of capabilities) and the clock
-//! that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
+//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of
+//! capabilities, saved queries) and the clock that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
 //! was converted from other formats, and what answers searches in [`searches`].
 
 mod clock;
@@ -13,10 +13,12 @@ mod import;
 mod measures;
 mod own_members;
 mod parts;
+mod queries;
 #[cfg(feature = "rdf")]
 mod rdf;
 #[cfg(feature = "sacp")]
 mod responses;
+mod saved_queries;
 mod searches;
 #[cfg(feature = "sparql")]
 mod sparql;
@@ -43,8 +45,11 @@ use tokio::sync::watch;
 use self::followers::VectorFollower;
 use self::{
     clock::Clock,
-    followers::{Followers, Search, SearchFollower, ShapesFollower, Shared, SharedShapes, VECTORS},
+    followers::{
+        Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, Shared, SharedShapes, VECTORS,
+    },
     measures::Measures,
+    queries::Queries,
 };
 pub use self::{
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
@@ -52,6 +57,7 @@ pub use self::{
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     measures::{Metric, MetricSource},
+    queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
     searches::{Answer, Matching},
     thing::{Thing, Things},
     write::{Effect, Write, Written},
@@ -167,6 +173,8 @@ impl Builder {
         };
         let shapes = Arc::new(SharedShapes::default());
         let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
+        let queries = Queries::new(store.clone());
+        followers.start(QueriesFollower::new(&store, queries.clone()), &store)?;
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
@@ -189,10 +197,12 @@ impl Builder {
             meaning,
             shapes,
             shaping,
+            queries,
             store,
             options: self.options,
             measures: Measures::default(),
         }));
+        registry.load_queries()?;
         #[cfg(feature = "fetch")]
         registry.start_polling()?;
         Ok(registry)
@@ -250,6 +260,8 @@ struct Inner {
     shapes: Arc<SharedShapes>,
     /// The follower that keeps it at the end of the log.
     shaping: Arc<Shared>,
+    /// What changes mean for queries.
+    queries: Arc<Queries>,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.

@@ -45,6 +45,7 @@ mod queue;
 mod rank;
 #[cfg(feature = "rdf")]
 pub mod rdf;
+pub mod saved;
 mod schema;
 #[cfg(feature = "semantic")]
 pub mod semantic;

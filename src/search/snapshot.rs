@@ -112,7 +112,7 @@ impl Snapshot {
     }
 }
 
-fn check_query(query: Option<&str>) -> Result<()> {
+pub(super) fn check_query(query: Option<&str>) -> Result<()> {
     if query.is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
         return Err(Error::LimitExceeded { what: "length of the query in bytes", maximum: MAX_QUERY_BYTES as u64 });
     }

@@ -16,6 +16,7 @@
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
+//! | `n/q/<name>` | as it was given | this node alone: a saved query |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
@@ -57,6 +58,7 @@ pub(super) const DUE: &[u8] = b"x/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
+pub(super) const QUERIES: &[u8] = b"n/q/";
 
 pub(super) fn record_key(id: &str) -> IVec {
     join(&[RECORDS, id.as_bytes()])
@@ -107,10 +109,6 @@ pub(super) fn seq_of_key(key: &[u8]) -> Result<Seq> {
 
 pub(super) fn position_key(follower: &str) -> IVec {
     join(&[POSITIONS, follower.as_bytes()])
-}
-
-pub(super) fn session_key(name: &str) -> IVec {
-    join(&[SESSIONS, name.as_bytes()])
 }
 
 /// The id or name in a key that begins with `prefix`.

@@ -1,5 +1,5 @@
-//! What belongs to this node and not to the log: the positions of followers, and the sessions of
-//! network followers. It lies under keys of its own, and a replicated log would leave it alone.
+//! What belongs to this node and not to the log: the positions of followers, the sessions of
+//! network followers, and saved queries. It lies under keys of its own, and a replicated log would leave it alone.
 //!
 //! What moves waits in memory and is written with the next commit, or after [`WRITE_AFTER`] with one of
 //! its own. A position that is lost in a crash makes its follower repeat what it did, never skip anything.
@@ -21,11 +21,11 @@ pub(super) const WRITE_AFTER: Duration = Duration::from_millis(500);
 /// The most entries that are written with one commit.
 const WRITTEN_AT_ONCE: usize = 1024;
 
-/// The longest name of a follower or a session.
+/// The longest name of a follower, a session or a query.
 const MAX_NAME_BYTES: usize = 4 * 1024;
 
-/// The largest session.
-const MAX_SESSION_BYTES: usize = 16 * 1024 * 1024;
+/// The largest session or query.
+const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The local state of a store.
 pub(super) struct Local {
@@ -33,18 +33,38 @@ pub(super) struct Local {
     state: Mutex<State>,
 }
 
-/// Positions are all in memory; of sessions only those that the tree doesn't have yet as they are.
+/// Named values that are stored as they were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Session,
+    Query,
+}
+
+impl Kind {
+    fn prefix(self) -> &'static [u8] {
+        match self {
+            Kind::Session => layout::SESSIONS,
+            Kind::Query => layout::QUERIES,
+        }
+    }
+
+    fn key(self, name: &str) -> IVec {
+        layout::join(&[self.prefix(), name.as_bytes()])
+    }
+}
+
+/// Positions are all in memory; of named values only those that the tree doesn't have yet as they are.
 #[derive(Default)]
 struct State {
     positions: BTreeMap<String, Position>,
     moved_positions: BTreeSet<String>,
     /// None: removed.
-    moved_sessions: BTreeMap<String, Option<Vec<u8>>>,
+    moved_values: BTreeMap<(Kind, String), Option<Vec<u8>>>,
 }
 
 impl State {
     fn has_moved(&self) -> bool {
-        !self.moved_positions.is_empty() || !self.moved_sessions.is_empty()
+        !self.moved_positions.is_empty() || !self.moved_values.is_empty()
     }
 }
 
@@ -76,31 +96,35 @@ impl Local {
         Ok(first)
     }
 
-    /// Puts or removes a session; true if it is the first that moved since the last write.
-    pub fn move_session(&self, name: &str, session: Option<Vec<u8>>) -> Result<bool> {
-        check_length("length of the name of a session in bytes", name.len(), MAX_NAME_BYTES)?;
-        check_length("size of a session in bytes", session.as_ref().map_or(0, Vec::len), MAX_SESSION_BYTES)?;
+    /// Puts or removes a named value; true if it is the first that moved since the last write.
+    pub fn move_value(&self, kind: Kind, name: &str, value: Option<Vec<u8>>) -> Result<bool> {
+        let (of_name, of_value) = match kind {
+            Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
+            Kind::Query => ("length of the name of a query in bytes", "size of a query in bytes"),
+        };
+        check_length(of_name, name.len(), MAX_NAME_BYTES)?;
+        check_length(of_value, value.as_ref().map_or(0, Vec::len), MAX_VALUE_BYTES)?;
         let mut state = self.state();
         let first = !state.has_moved();
-        state.moved_sessions.insert(name.to_owned(), session);
+        state.moved_values.insert((kind, name.to_owned()), value);
         Ok(first)
     }
 
-    /// The sessions, by name.
-    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
+    /// The values of a kind, by name.
+    pub fn values(&self, kind: Kind) -> Result<Vec<(String, Vec<u8>)>> {
         let state = self.state();
-        let mut sessions = BTreeMap::new();
-        for pair in self.db.scan_prefix(layout::SESSIONS) {
+        let mut values = BTreeMap::new();
+        for pair in self.db.scan_prefix(kind.prefix()) {
             let (key, value) = pair.map_err(reading)?;
-            sessions.insert(layout::name_of(&key, layout::SESSIONS)?, value.to_vec());
+            values.insert(layout::name_of(&key, kind.prefix())?, value.to_vec());
         }
-        for (name, session) in &state.moved_sessions {
-            match session {
-                Some(session) => sessions.insert(name.clone(), session.clone()),
-                None => sessions.remove(name),
+        for ((_, name), value) in state.moved_values.iter().filter(|((moved, _), _)| *moved == kind) {
+            match value {
+                Some(value) => values.insert(name.clone(), value.clone()),
+                None => values.remove(name),
             };
         }
-        Ok(sessions.into_iter().collect())
+        Ok(values.into_iter().collect())
     }
 
     /// Some of what the tree doesn't have yet, and whether that is all; from now on it counts as written.
@@ -111,8 +135,8 @@ impl Local {
             if let Some(follower) = state.moved_positions.pop_first() {
                 let position = state.positions.get(&follower).copied();
                 moved.push((layout::position_key(&follower), position.map(value::encode_position)));
-            } else if let Some((name, session)) = state.moved_sessions.pop_first() {
-                moved.push((layout::session_key(&name), session.map(IVec::from)));
+            } else if let Some(((kind, name), value)) = state.moved_values.pop_first() {
+                moved.push((kind.key(&name), value.map(IVec::from)));
             } else {
                 break;
             }

@@ -39,7 +39,11 @@ use std::{
 
 use tokio::sync::watch;
 
-use self::{commit::Committer, local::Local, view::View};
+use self::{
+    commit::Committer,
+    local::{Kind, Local},
+    view::View,
+};
 use crate::{
     Error, Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
@@ -259,7 +263,7 @@ impl Store {
     }
 }
 
-/// The positions of followers and the sessions of network followers: what belongs to this node and not to
+/// The positions of followers, the sessions of network followers and saved queries: what belongs to this node and not to
 /// the log. What is set is durable with the next write of local state, half a second later; after a
 /// crash it may be what it was before.
 #[derive(Clone, Copy)]
@@ -294,7 +298,7 @@ impl LocalState<'_> {
     /// # Errors
     /// [`crate::Error::Store`]
     pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.store.view.local.sessions()
+        self.store.view.local.values(Kind::Session)
     }
 
     /// Stores a session.
@@ -302,7 +306,7 @@ impl LocalState<'_> {
     /// # Errors
     /// As [`LocalState::set_position`].
     pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_session(name, Some(session)))
+        self.moves(|local| local.move_value(Kind::Session, name, Some(session)))
     }
 
     /// Removes a session.
@@ -310,7 +314,31 @@ impl LocalState<'_> {
     /// # Errors
     /// As [`LocalState::set_position`].
     pub fn remove_session(&self, name: &str) -> Result<()> {
-        self.moves(|local| local.move_session(name, None))
+        self.moves(|local| local.move_value(Kind::Session, name, None))
+    }
+
+    /// The saved queries, by name.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn queries(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.store.view.local.values(Kind::Query)
+    }
+
+    /// Stores a query.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn put_query(&self, name: &str, query: Vec<u8>) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Query, name, Some(query)))
+    }
+
+    /// Removes a query.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn remove_query(&self, name: &str) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Query, name, None))
     }
 
     fn moves(&self, change: impl FnOnce(&Local) -> Result<bool>) -> Result<()> {

@@ -74,8 +74,11 @@ fn documented_operations_are_served_with_the_documented_parameters() {
     let registry = TestRegistry::start();
     let document = registry.get("/openapi.json").expect(200).json();
     for (path, operations) in document["paths"].as_object().unwrap() {
-        let path =
-            path.replace("{id}", "urn:example:a").replace("{type}", "thing_created").replace("{language}", "xpath");
+        let path = path
+            .replace("{id}", "urn:example:a")
+            .replace("{type}", "thing_created")
+            .replace("{name}", "a")
+            .replace("{language}", "xpath");
         let operations = operations.as_object().unwrap();
         let allowed = registry.call("BREW", &path).send().expect(405).header("allow").to_lowercase();
         for (method, operation) in operations {

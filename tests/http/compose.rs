@@ -127,7 +127,7 @@ fn flows_are_imported_and_loaded_by_the_sdk() {
     let mut flows = Vec::new();
     for (have, want, kinds) in [
         (data(&[("clothes", "string")]), data(&[("sent", "string")]), vec!["RemoteTool", "MCPTool", "ServerTool"]),
-        (json!({"type": "string", "title": "question"}), data(&[("summary", "string")]), vec!["A2AAgent"]),
+        (json!({"type": "string"}), data(&[("summary", "string")]), vec!["A2AAgent"]),
         (data(&[("city", "string"), ("mood", "string")]), data(&[("clothes", "string")]), vec!["RemoteTool"; 3]),
         (data(&[("city", "string")]), json!({"type": "number", "title": "Temperature"}), vec!["RemoteTool"; 2]),
         (data(&[("clothes", "string")]), data(&[("shops", "array")]), vec!["RemoteTool"]),

@@ -62,3 +62,27 @@ fn update_carries_the_merge_patch_and_deletion_clears_the_state() {
     server.put("urn:b", "B");
     assert_eq!(late.next().topic, "agentdex/things/urn:b");
 }
+
+#[test]
+fn what_changes_mean_for_saved_queries_is_published() {
+    if !has_mosquitto() {
+        return;
+    }
+    let server = Server::start();
+    let query = serde_json::from_value(json!({"q": "+harbour"})).unwrap();
+    server.registry.save_query("my.harbour", query).unwrap();
+    let mut subscriber =
+        Subscriber::start(server.port(), &["-V", "mqttv5", "-q", "1", "-t", "agentdex/queries/my.harbour/#"]);
+    server.put("urn:other", "Billing");
+    for title in ["Harbour", "Harbour pilot", "Pilot", "Harbour"] {
+        server.put("urn:a", title);
+    }
+    server.registry.remove("urn:a").unwrap();
+    let messages = subscriber.take(5);
+    let kinds = ["created", "updated", "unmatched", "matched", "deleted"];
+    for (message, kind) in messages.iter().zip(kinds) {
+        assert_eq!(message.topic, format!("agentdex/queries/my.harbour/thing_{kind}/urn:a"));
+        assert_eq!((message.json()["subject"].as_str(), message.retain), (Some("urn:a"), false));
+    }
+    assert_eq!(messages[2].json()["type"], "io.agentdex.thing_updated");
+}

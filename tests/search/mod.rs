@@ -8,6 +8,7 @@ mod real;
 mod relevance;
 #[cfg(feature = "semantic")]
 mod semantic;
+mod saved;
 mod versions;
 
 use std::{env, path::PathBuf};

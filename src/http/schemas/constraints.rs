@@ -11,8 +11,11 @@ use utoipa::{
 };
 
 use crate::{
-    ChangeKind, convert::Format, http::parameters::LARGEST_NUMBER, registry::tracked_sources::SourceStatus,
-    search::FacetField, signature,
+    convert::Format,
+    http::parameters::LARGEST_NUMBER,
+    registry::{MatchKind, tracked_sources::SourceStatus},
+    search::FacetField,
+    signature,
 };
 
 /// Writes the constraints into the document.
@@ -43,7 +46,7 @@ fn constrain(path: &str, operation: &mut Operation) {
 /// The table.
 fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
     Some(match (parameter.name.as_str(), &parameter.parameter_in) {
-        ("type", ParameterIn::Path) => one_of(&ChangeKind::ALL.map(ChangeKind::as_str)),
+        ("type", ParameterIn::Path) => one_of(&MatchKind::ALL.map(MatchKind::as_str)),
         ("language", ParameterIn::Path) => one_of(&["xpath", "sparql"]),
         (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
         ("limit", _) => whole_number(1),

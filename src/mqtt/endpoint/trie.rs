@@ -15,7 +15,7 @@ pub(super) struct FilterId(u64);
 #[derive(Debug, Default)]
 pub(super) struct Trie {
     /// In the order of [`Family::ALL`].
-    roots: [Node; 3],
+    roots: [Node; 4],
     next: u64,
 }
 
@@ -62,11 +62,12 @@ impl Trie {
     }
 
     fn root_mut(&mut self, family: Family) -> &mut Node {
-        let [event, capability, thing] = &mut self.roots;
+        let [event, capability, thing, query] = &mut self.roots;
         match family {
             Family::Event => event,
             Family::Capability => capability,
             Family::Thing => thing,
+            Family::Query => query,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod follower;
 #[cfg(feature = "sparql")]
 mod quads;
+mod queries;
 mod runner;
 mod search;
 mod shapes;
@@ -27,6 +28,7 @@ pub(super) use self::quads::{QuadFollower, Quads, Sparql};
 pub(super) use self::vectors::VectorFollower;
 use self::{follower::Follower, runner::Runner};
 pub(super) use self::{
+    queries::QueriesFollower,
     runner::Shared,
     search::{Search, SearchFollower, Visible},
     shapes::{ShapesFollower, SharedShapes},

@@ -153,13 +153,13 @@ impl<'p> Planner<'p> {
             return;
         }
         let Some(need) = draft.needs.pop() else {
-            if draft.plan.steps.len() == steps {
+            if draft.plan.steps.len() == steps && !self.has_detour(&draft) {
                 self.plans.push(draft.plan);
             }
             return;
         };
         let Some(port) = self.port(&draft, need) else { return };
-        let from_have = self.matcher.best(self.have, port, self.goes_by_type(need));
+        let from_have = self.matcher.best(self.have, port, self.goes_by_type(&draft, need));
         if let (Target::Step(_), Some(supply)) = (need.target, from_have) {
             draft.link(Source::Have, need, supply);
             return self.extend(draft, steps);
@@ -190,6 +190,28 @@ impl<'p> Planner<'p> {
         }
     }
 
+    /// Whether a plan leads to the same without one of its steps: what that gives, others give as well.
+    fn has_detour(&self, draft: &Draft) -> bool {
+        let is_needless = |step: usize| {
+            let mut links = draft.plan.links.iter().filter(|link| link.source == Source::Step(step));
+            links.all(|link| {
+                let need = Need { target: link.target, port: link.to };
+                let without = |other: usize| {
+                    other != step && draft.users.get(step).is_some_and(|users| users & (1 << other) == 0)
+                };
+                self.port(draft, need).is_some_and(|port| {
+                    draft.plan.steps.iter().enumerate().filter(|(other, _)| without(*other)).any(|(_, shape)| {
+                        let outputs = self.index.get(*shape).map_or(&[][..], |shape| &shape.outputs);
+                        self.matcher
+                            .best(outputs, port, need.target == Target::Want && self.goes_by_type(draft, need))
+                            .is_some()
+                    })
+                })
+            })
+        };
+        (0..draft.plan.steps.len()).any(is_needless)
+    }
+
     fn port(&self, draft: &Draft, need: Need) -> Option<&'p Port> {
         match need.target {
             Target::Want => self.want.get(need.port),
@@ -197,12 +219,15 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Whether data that the caller didn't name may be meant.
-    fn goes_by_type(&self, need: Need) -> bool {
+    /// Whether data that the caller didn't name may be meant: by what is wanted, or by the only thing that a step needs.
+    fn goes_by_type(&self, draft: &Draft, need: Need) -> bool {
         let is_only = |ports: &[Port]| ports.len() == 1 && ports.iter().all(Port::is_unnamed);
         match need.target {
             Target::Want => is_only(self.want),
-            Target::Step(_) => is_only(self.have),
+            Target::Step(step) => {
+                let shape = draft.plan.steps.get(step).and_then(|shape| self.index.get(*shape));
+                is_only(self.have) && shape.is_some_and(|shape| shape.required().count() == 1)
+            }
         }
     }
 
@@ -214,7 +239,10 @@ impl<'p> Planner<'p> {
         });
         let supplies = steps.filter_map(|(step, shape)| {
             let outputs = &self.index.get(*shape)?.outputs;
-            Some((step, self.matcher.best(outputs, port, need.target == Target::Want && self.goes_by_type(need))?))
+            Some((
+                step,
+                self.matcher.best(outputs, port, need.target == Target::Want && self.goes_by_type(draft, need))?,
+            ))
         });
         supplies.reduce(|best, other| if other.1.quality > best.1.quality { other } else { best })
     }
@@ -237,7 +265,7 @@ impl<'p> Planner<'p> {
         if let Some(known) = self.producers.get(&place) {
             return known.clone();
         }
-        let mut shapes: Vec<ShapeNo> = match self.goes_by_type(need) && need.target == Target::Want {
+        let mut shapes: Vec<ShapeNo> = match self.goes_by_type(draft, need) && need.target == Target::Want {
             true => self
                 .index
                 .all()
@@ -247,7 +275,7 @@ impl<'p> Planner<'p> {
         };
         shapes.sort_unstable();
         shapes.dedup();
-        let is_by_type = need.target == Target::Want && self.goes_by_type(need);
+        let is_by_type = need.target == Target::Want && self.goes_by_type(draft, need);
         let mut producers = Vec::new();
         for number in shapes {
             let Some(steps) = self.reach.steps(number) else { continue };

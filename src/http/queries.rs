@@ -1,0 +1,141 @@
+//! `/queries`: saved queries, and what changes mean for them.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::StatusCode,
+    web::{self, Data},
+};
+
+use super::{
+    blocking::blocking,
+    compatible::json_body,
+    context::Context,
+    events,
+    parameters::Parameters,
+    problem::{Problem, excerpt},
+};
+use crate::registry::{NamedQuery, QueryParameters};
+
+/// `GET /queries`
+#[utoipa::path(
+    get,
+    path = "/queries",
+    tag = "changes",
+    operation_id = "list_queries",
+    summary = "List the saved queries",
+    responses(
+        (status = 200, description = "In the order of their names", body = Vec<super::schemas::NamedQuery>),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    Ok(HttpResponse::Ok().json(context.registry.saved_queries()))
+}
+
+/// `GET /queries/{name}`
+#[utoipa::path(
+    get,
+    path = "/queries/{name}",
+    tag = "changes",
+    operation_id = "retrieve_query",
+    summary = "Read a saved query",
+    params(("name" = String, Path, description = "Its name")),
+    responses(
+        (status = 200, description = "The query", body = super::schemas::NamedQuery),
+        super::schemas::Refusals,
+        (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    Ok(HttpResponse::Ok().json(find(&context, &request)?))
+}
+
+/// `PUT /queries/{name}`
+#[utoipa::path(
+    put,
+    path = "/queries/{name}",
+    tag = "changes",
+    operation_id = "save_query",
+    summary = "Save a query, in place of the one of that name",
+    description = "What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at `agentdex/queries/{name}/{kind}/{id}`.",
+    params(("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`")),
+    request_body(content((super::schemas::QueryParameters = "application/json"))),
+    responses(
+        (status = 201, description = "It is new", body = super::schemas::NamedQuery),
+        (status = 200, description = "It took the place of another one, or was saved already", body = super::schemas::NamedQuery),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn save(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let query: QueryParameters = json_body(&context, &request, payload).await?;
+    let (registry, name) = (context.registry.clone(), name(&request).to_owned());
+    let is_new = blocking(move || registry.save_query(&name, query)).await?;
+    let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
+    Ok(response.json(find(&context, &request)?))
+}
+
+/// `DELETE /queries/{name}`
+#[utoipa::path(
+    delete,
+    path = "/queries/{name}",
+    tag = "changes",
+    operation_id = "remove_query",
+    summary = "Remove a saved query",
+    params(("name" = String, Path, description = "Its name")),
+    responses(
+        (status = 204, description = "Removed"),
+        super::schemas::Refusals,
+        (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let (registry, named) = (context.registry.clone(), find(&context, &request)?);
+    blocking(move || registry.remove_query(&named.name)).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `GET /queries/{name}/events`
+#[utoipa::path(
+    get,
+    path = "/queries/{name}/events",
+    tag = "changes",
+    operation_id = "query_events",
+    summary = "Subscribe to what changes mean for a saved query",
+    params(
+        ("name" = String, Path, description = "Its name"),
+        ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
+        ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
+    ),
+    responses(
+        (status = 200, description = "Server-Sent Events: `thing_created`, `thing_updated`, `thing_deleted` of Things that match, `thing_matched` and `thing_unmatched` where that changed; `resync` where the position to resume from is no longer available", body = String, content_type = "text/event-stream", headers(("Last-Event-ID" = String, description = "The position that the stream starts after; absent where the stream starts with `resync`"))),
+        super::schemas::Refusals,
+        (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &events::OF_QUERIES)?;
+    let events = context.registry.query_events(name(&request)).ok_or_else(|| unknown(&request))?;
+    events::of_query(&context, &request, events)
+}
+
+fn name(request: &HttpRequest) -> &str {
+    request.match_info().get("name").unwrap_or_default()
+}
+
+fn find(context: &Context, request: &HttpRequest) -> Result<NamedQuery, Problem> {
+    context.registry.saved_query(name(request)).ok_or_else(|| unknown(request))
+}
+
+fn unknown(request: &HttpRequest) -> Problem {
+    let detail = format!("there is no saved query {:?}; GET /queries lists them", excerpt(name(request)));
+    Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
+}

@@ -1,0 +1,77 @@
+//! A description in an index of its own.
+
+use tantivy::{IndexBuilder, ReloadPolicy, Searcher, Term, collector::Count, directory::RamDirectory};
+
+use super::SavedQuery;
+use crate::{
+    Result,
+    search::{
+        Entry, entry,
+        failure::index_error,
+        query::{self, Spelling},
+        schema::{self, Fields},
+        text,
+    },
+};
+
+/// What indexing a description may take before it is written.
+const MEMORY_BYTES: usize = 1024 * 1024;
+
+/// A description that queries can be asked about.
+pub struct Document {
+    searcher: Searcher,
+    fields: Fields,
+}
+
+impl Document {
+    /// Indexes a description.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn new(entry: Entry<'_>) -> Result<Document> {
+        let (schema, fields) = schema::build();
+        let (document, _) = entry::document(&fields, &entry)?;
+        let searcher = (|| {
+            let builder = IndexBuilder::new().schema(schema).tokenizers(text::analyzers());
+            let mut writer = builder.single_segment_index_writer(RamDirectory::create(), MEMORY_BYTES)?;
+            writer.add_document(document)?;
+            let reader = writer.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            tantivy::Result::Ok(reader.searcher())
+        })();
+        Ok(Document { searcher: searcher.map_err(index_error("indexing a description by itself"))?, fields })
+    }
+
+    /// Whether a query matches it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn matches(&self, query: &SavedQuery) -> Result<bool> {
+        let compiled = query::compile(&self.searcher, &self.fields, &query.clauses, &query.filters, Spelling::Exact)?;
+        let count = self.searcher.search(compiled.query.as_ref(), &Count);
+        Ok(count.map_err(index_error("comparing a description with a query"))? > 0)
+    }
+
+    /// Passes on each of its terms, more than once if it is in several fields.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub(super) fn for_each_term(&self, mut each: impl FnMut(&Term)) -> Result<()> {
+        let indexed = self.searcher.schema().fields().filter(|(_, entry)| entry.is_indexed());
+        let fields: Vec<_> = indexed.map(|(field, _)| field).collect();
+        for segment in self.searcher.segment_readers() {
+            for field in &fields {
+                let read = || {
+                    let inverted = segment.inverted_index(*field)?;
+                    let mut terms = inverted.terms().stream()?;
+                    while terms.advance() {
+                        each(&Term::from_field_text(*field, &String::from_utf8_lossy(terms.key())));
+                    }
+                    tantivy::Result::Ok(())
+                };
+                let mut read = read;
+                read().map_err(index_error("reading the terms of a description"))?;
+            }
+        }
+        Ok(())
+    }
+}

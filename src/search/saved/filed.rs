@@ -1,0 +1,81 @@
+//! Queries, filed under the terms of which a description must have one.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use tantivy::Term;
+
+use super::{Document, SavedQuery, trigger::Trigger};
+use crate::Result;
+
+/// Queries by number.
+#[derive(Debug, Default)]
+pub struct QueryIndex {
+    queries: HashMap<u32, Arc<SavedQuery>>,
+    by_term: HashMap<Term, Vec<u32>>,
+    /// Those that are asked about every description.
+    always: BTreeSet<u32>,
+}
+
+impl QueryIndex {
+    /// Adds a query under a number that none has.
+    pub fn insert(&mut self, number: u32, query: Arc<SavedQuery>) {
+        match &query.trigger {
+            Trigger::Always => drop(self.always.insert(number)),
+            Trigger::Terms { terms, .. } => {
+                for term in terms {
+                    self.by_term.entry(term.clone()).or_default().push(number);
+                }
+            }
+        }
+        self.queries.insert(number, query);
+    }
+
+    /// Takes a query out.
+    pub fn remove(&mut self, number: u32) {
+        self.always.remove(&number);
+        let Some(query) = self.queries.remove(&number) else { return };
+        let Trigger::Terms { terms, .. } = &query.trigger else { return };
+        for term in terms {
+            if let Some(numbers) = self.by_term.get_mut(term) {
+                numbers.retain(|other| *other != number);
+                if numbers.is_empty() {
+                    self.by_term.remove(term);
+                }
+            }
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.queries.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// The numbers of the queries that match a description, ascending, and how many had to be asked.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn matching(&self, document: &Document) -> Result<(Vec<u32>, usize)> {
+        let mut filed: BTreeSet<u32> = BTreeSet::new();
+        document.for_each_term(|term| filed.extend(self.by_term.get(term).into_iter().flatten()))?;
+        let (mut matching, mut asked) = (Vec::new(), 0);
+        for number in filed.union(&self.always) {
+            let Some(query) = self.queries.get(number) else { continue };
+            let suffices = matches!(query.trigger, Trigger::Terms { suffices: true, .. });
+            if !suffices {
+                asked += 1;
+            }
+            if suffices || document.matches(query)? {
+                matching.push(*number);
+            }
+        }
+        Ok((matching, asked))
+    }
+}

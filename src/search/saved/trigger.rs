@@ -1,0 +1,141 @@
+//! What a description must have for a query to match it, as far as single terms tell.
+
+use tantivy::Term;
+
+use crate::{
+    Result,
+    search::{
+        FacetField, Filters,
+        query::{Clause, ExactTerm, Occur, Pattern, Target},
+        schema::{self, ExactField, Fields},
+        text,
+        versions::Ranged,
+    },
+};
+
+/// Terms of which one must be there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Trigger {
+    /// Nothing that single terms tell.
+    Always,
+    /// One of these terms; where that suffices, the query says no more.
+    Terms { terms: Vec<Term>, suffices: bool },
+}
+
+impl Trigger {
+    pub fn of(clauses: &[Clause], filters: &Filters) -> Result<Trigger> {
+        let (_, fields) = schema::build();
+        let filtered = filtered(&fields, filters)?;
+        let words = words(&fields, clauses);
+        let is_plain = clauses.iter().all(|clause| clause.target == Target::Text && clause.occur == Occur::Any);
+        Ok(match (words, filtered) {
+            // Capabilities tell more apart than words, and these more than tags, types and vendors.
+            (Some(words), filtered) if !filtered.as_ref().is_some_and(|filtered| filtered.is_capability) => {
+                let suffices = words.suffices && is_plain && filters.is_empty();
+                Trigger::Terms { terms: words.terms, suffices }
+            }
+            (_, Some(Filtered { terms, is_only, .. })) => {
+                Trigger::Terms { terms, suffices: is_only && clauses.is_empty() }
+            }
+            _ => Trigger::Always,
+        })
+    }
+}
+
+/// Terms of which a filter needs one.
+struct Filtered {
+    terms: Vec<Term>,
+    /// Whether there is no other filter.
+    is_only: bool,
+    is_capability: bool,
+}
+
+/// The first filter that single terms tell.
+fn filtered(fields: &Fields, filters: &Filters) -> Result<Option<Filtered>> {
+    let mut by_field: Vec<(ExactField, &[String])> =
+        FacetField::ALL.map(|facet| (ExactField::Facet(facet), filters.values(facet))).into();
+    by_field.push((ExactField::Channel, &filters.channel));
+    by_field.retain(|(_, values)| !values.is_empty());
+    let is_only = by_field.len() == 1 && filters.tenant.is_empty() && filters.speaks.is_empty();
+    for (field, values) in by_field {
+        let is_capability = field == ExactField::Facet(FacetField::Capability);
+        // Which versions are in a range isn't a matter of single terms.
+        let mut is_ranged = false;
+        for value in values.iter().filter(|_| is_capability) {
+            is_ranged |= Ranged::read(value)?.is_some();
+        }
+        if !is_ranged {
+            let term = |value: &String| Term::from_field_text(fields.exact(field), &ExactTerm::searched(field, value));
+            return Ok(Some(Filtered { terms: values.iter().map(term).collect(), is_only, is_capability }));
+        }
+    }
+    Ok(None)
+}
+
+/// Terms of which the words of a query need one.
+struct Words {
+    terms: Vec<Term>,
+    /// Whether one of them is also enough.
+    suffices: bool,
+}
+
+fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
+    let field = |target: Target| match target {
+        Target::Text => Some(fields.text),
+        Target::Title => Some(fields.title),
+        Target::Description => Some(fields.description),
+        Target::Id | Target::Exact(_) => None,
+    };
+    let terms_of = |clause: &Clause| -> Option<(Vec<Term>, bool)> {
+        let field = field(clause.target)?;
+        let (text, is_word) = match &clause.pattern {
+            Pattern::Word(word) => (word, true),
+            Pattern::Phrase(phrase) => (phrase, false),
+            Pattern::Prefix(_) => return None,
+        };
+        // What looks like an id is looked for as one too.
+        if is_word && text.contains(':') {
+            return None;
+        }
+        let (mut parts, mut wholes) = (Vec::new(), Vec::new());
+        text::prose().token_stream(text).process(&mut |token| match token.position_length > 1 {
+            true if is_word => wholes.push(token.text.clone()),
+            true => {}
+            false => parts.push(token.text.clone()),
+        });
+        let is_any_of_them = parts.len() + wholes.len() == 1
+            || is_word && clause.occur == Occur::Any && !text.contains(text::is_ideographic);
+        // Of words side by side all must be there, so one will do: the longest is likely rare.
+        if !is_any_of_them && let Some(longest) = parts.iter().max_by_key(|part| part.len()).cloned() {
+            parts = vec![longest];
+        }
+        let terms: Vec<Term> = parts.iter().chain(&wholes).map(|text| Term::from_field_text(field, text)).collect();
+        (!terms.is_empty()).then_some((terms, is_any_of_them))
+    };
+    let of = |occur: Occur| clauses.iter().filter(move |clause| clause.occur == occur);
+    let is_text = |clause: &&Clause| field(clause.target).is_some();
+    // A word that must be there is enough to tell; a word that says nothing restricts nothing.
+    let musts = of(Occur::Must).filter(is_text).filter_map(terms_of).min_by_key(|(terms, _)| terms.len());
+    if let Some((terms, _)) = musts {
+        return Some(Words { terms, suffices: false });
+    }
+    let has_exact = clauses.iter().any(|clause| field(clause.target).is_none() && clause.occur != Occur::Not);
+    if of(Occur::Must).any(|clause| field(clause.target).is_some()) || has_exact {
+        return None;
+    }
+    let (mut terms, mut suffices) = (Vec::new(), true);
+    for clause in of(Occur::Any) {
+        let mut analyzed = Vec::new();
+        if let Pattern::Word(text) | Pattern::Phrase(text) = &clause.pattern {
+            text::prose().token_stream(text).process(&mut |token| analyzed.push(token.text.clone()));
+            if analyzed.is_empty() {
+                // A stop word, which counts only where there is nothing else.
+                continue;
+            }
+        }
+        let (of_clause, is_simple) = terms_of(clause)?;
+        suffices &= is_simple;
+        terms.extend(of_clause);
+    }
+    (!terms.is_empty()).then_some(Words { terms, suffices })
+}

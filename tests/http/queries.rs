@@ -1,0 +1,122 @@
+//! `/queries`, and event streams of queries.
+
+use agentdex::{Registry, http, registry::Options};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestRegistry, agent, eventually};
+
+fn save(registry: &TestRegistry, name: &str, query: &Value) -> Answer {
+    registry.call("PUT", &format!("/queries/{name}")).body("application/json", query.to_string()).send()
+}
+
+fn put(registry: &TestRegistry, id: &str, title: &str) {
+    registry.registry().put(&agent(&format!("urn:example:{id}"), title)).unwrap();
+}
+
+/// What one Thing goes through: it matches, is changed, doesn't match, matches again, and is removed.
+fn live(registry: &TestRegistry) {
+    put(registry, "other", "Billing");
+    put(registry, "a", "Harbour pilot");
+    registry.registry().patch("urn:example:a", r#"{"title": "Harbour master"}"#).unwrap();
+    registry.registry().patch("urn:example:a", r#"{"title": "Master"}"#).unwrap();
+    registry.registry().patch("urn:example:a", r#"{"title": "Harbour"}"#).unwrap();
+    registry.registry().remove("urn:example:a").unwrap();
+}
+
+const KINDS: [&str; 5] = ["thing_created", "thing_updated", "thing_unmatched", "thing_matched", "thing_deleted"];
+
+#[test]
+fn queries_are_saved_listed_replaced_and_removed() {
+    let registry = TestRegistry::start();
+    let query = json!({"q": "harbour", "protocol": ["http"]});
+    let saved = save(&registry, "harbour", &query).expect(201).json();
+    assert_eq!((&saved["name"], &saved["query"]), (&json!("harbour"), &query));
+    assert_eq!(save(&registry, "harbour", &query).expect(200).json()["saved"], saved["saved"]);
+    save(&registry, "all", &json!({})).expect(201);
+    assert_eq!(
+        save(&registry, "all", &json!({"type": ["lmos:Agent"]})).expect(200).json()["query"]["type"][0],
+        "lmos:Agent"
+    );
+    let listed = registry.get("/queries").expect(200).json();
+    assert_eq!((&listed[0]["name"], &listed[1]), (&json!("all"), &saved));
+    assert_eq!(registry.get("/queries/harbour").expect(200).json(), saved);
+    registry.delete("/queries/harbour").expect(204);
+    registry.delete("/queries/harbour").problem(404, "not-found");
+    registry.get("/queries/harbour/events").problem(404, "not-found");
+}
+
+#[test]
+fn bad_queries_are_refused_with_what_is_wrong() {
+    let registry = TestRegistry::start();
+    for (name, query, code, detail) in [
+        ("a", json!({"p": "x"}), "invalid-query", "unknown field `p`"),
+        ("a", json!({"tag": "x"}), "invalid-query", "expected a sequence"),
+        ("a", json!({"capability": ["billing@^1.x.y"]}), "invalid-query", "range of versions"),
+        ("a", json!({"q": "x".repeat(2000)}), "limit-exceeded", "length of the query"),
+        ("a%2Fb", json!({}), "invalid-query", "letters, digits"),
+    ] {
+        let problem = save(&registry, name, &query).problem(400, code);
+        assert!(problem["detail"].as_str().unwrap().contains(detail), "{query}: {problem}");
+    }
+    assert_eq!(registry.get("/queries").json(), json!([]));
+}
+
+#[test]
+fn events_of_a_query_say_what_changes_mean_for_it() {
+    let registry = TestRegistry::start();
+    save(&registry, "harbour", &json!({"q": "harbour"})).expect(201);
+    let mut saved = registry.events("/queries/harbour/events", None);
+    let mut stream = registry.events("/events?q=%2Bharbour", None);
+    let mut unmatched = registry.events("/events/thing_unmatched?q=harbour&type=lmos:Agent", None);
+    live(&registry);
+    for events in [saved.take(5), stream.take(5)] {
+        let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(kinds, KINDS);
+        assert!(events.iter().all(|event| event.json() == json!({"id": "urn:example:a"})), "{events:?}");
+    }
+    assert_eq!(unmatched.next().unwrap().id, format!("{}-4", registry.registry().epoch()));
+    registry.get("/events/thing_matched").problem(400, "invalid-parameter");
+}
+
+#[test]
+fn what_matched_before_the_query_was_saved_is_known() {
+    let registry = TestRegistry::start();
+    put(&registry, "a", "Harbour");
+    save(&registry, "harbour", &json!({"q": "harbour"})).expect(201);
+    let mut events = registry.events("/queries/harbour/events", None);
+    registry.registry().patch("urn:example:a", r#"{"title": "Station"}"#).unwrap();
+    assert_eq!(events.next().unwrap().kind, "thing_unmatched");
+}
+
+#[test]
+fn streams_of_queries_resume_where_they_broke() {
+    let registry = TestRegistry::start();
+    let path = "/events?q=harbour";
+    let start = registry.events(path, None).last_id;
+    live(&registry);
+    let events = registry.events(path, Some(&start)).take(5);
+    let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, KINDS);
+    let rest = registry.events(path, Some(&events[2].id)).take(2);
+    assert_eq!(rest, events[3..]);
+    // Nobody asked this before: what it matched then can't be told.
+    assert_eq!(registry.events("/events?q=pilot", Some(&start)).next().unwrap().kind, "resync");
+}
+
+#[test]
+fn saved_queries_survive_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    registry.put(&agent("urn:example:a", "Harbour")).unwrap();
+    let query = serde_json::from_value(json!({"q": "harbour"})).unwrap();
+    assert!(registry.save_query("harbour", query).unwrap());
+    registry.close();
+    drop(registry);
+    let registry = TestRegistry::start_in(directory, Options::default(), http::Options::default());
+    assert_eq!(registry.registry().saved_queries().len(), 1);
+    let events = || registry.registry().query_events("harbour").unwrap();
+    eventually("what it matches is known", || events().is_known_after(registry.registry().last_seq()));
+    let mut stream = registry.events("/queries/harbour/events", None);
+    registry.registry().remove("urn:example:a").unwrap();
+    assert_eq!(stream.next().unwrap().kind, "thing_deleted");
+}
