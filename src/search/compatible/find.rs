@@ -132,6 +132,11 @@ impl ShapeIndex {
     /// Shapes among which are all that fit, each once.
     fn candidates(&self, have: Option<&[Port]>, want: Option<&[Port]>, near_misses: bool) -> Vec<ShapeNo> {
         let wanted: Vec<&Port> = want.unwrap_or_default().iter().filter(|port| port.is_required).collect();
+        // Where nothing has to be given, or the one thing may be missing, something else that is wanted is.
+        let is_any = |want: &&[Port]| wanted.len() <= usize::from(near_misses) && !want.iter().any(Port::is_unnamed);
+        if let Some(want) = want.filter(is_any) {
+            return merged(want.iter().flat_map(|port| self.posted(port, Self::giving)));
+        }
         if !wanted.is_empty() && wanted.iter().all(|port| !port.is_unnamed()) {
             // One that gives everything gives the rarest; one that lacks something gives one of the two rarest.
             let mut postings: Vec<Vec<ShapeNo>> = wanted.iter().map(|port| self.posted(port, Self::giving)).collect();
@@ -140,7 +145,9 @@ impl ShapeIndex {
             return merged(postings.into_iter().take(taken).flatten());
         }
         match have {
-            Some(have) if have.iter().all(|port| !port.is_unnamed()) => self.usable(have, usize::from(near_misses)),
+            Some(have) if want.is_none() && !have.iter().any(Port::is_unnamed) => {
+                self.usable(have, usize::from(near_misses))
+            }
             _ => self.all().collect(),
         }
     }
