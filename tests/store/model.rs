@@ -56,7 +56,13 @@ struct Model {
 impl Model {
     fn apply(&mut self, transaction: &[(usize, Precondition, Step)]) -> Option<Vec<Outcome>> {
         let before = self.clone();
-        let outcomes: Option<Vec<Outcome>> = transaction.iter().map(|asked| self.write(asked)).collect();
+        // A purge that isn't due ends its transaction.
+        let mut is_due = true;
+        let mut write = |asked| match is_due {
+            true => self.write(asked).inspect(|outcome| is_due = *outcome != Outcome::NotDue),
+            false => Some(Outcome::NotDue),
+        };
+        let outcomes: Option<Vec<Outcome>> = transaction.iter().map(&mut write).collect();
         if outcomes.is_none() {
             *self = before;
         }
