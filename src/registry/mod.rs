@@ -45,9 +45,7 @@ use tokio::sync::watch;
 use self::followers::VectorFollower;
 use self::{
     clock::Clock,
-    followers::{
-        Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, Shared, SharedShapes, VECTORS,
-    },
+    followers::{Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, Shared, SharedShapes, VECTORS},
     measures::Measures,
     queries::Queries,
 };

@@ -6,9 +6,9 @@ mod language;
 mod ranking;
 mod real;
 mod relevance;
+mod saved;
 #[cfg(feature = "semantic")]
 mod semantic;
-mod saved;
 mod versions;
 
 use std::{env, path::PathBuf};
