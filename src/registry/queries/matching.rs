@@ -86,6 +86,9 @@ impl fmt::Display for MatchKind {
     }
 }
 
+/// What a change means for queries.
+type Matches = Box<[(QueryNo, MatchKind)]>;
+
 /// Queries, what they match, and what changes meant for them.
 pub(super) struct Matching {
     /// Up to where the log was read.
@@ -100,7 +103,7 @@ pub(super) struct Matching {
     since: HashMap<QueryNo, Seq>,
     /// Queries of which it isn't known yet what they match; with the Things that changed meanwhile.
     starting: HashMap<QueryNo, HashSet<Box<str>>>,
-    events: VecDeque<(Seq, Box<[(QueryNo, MatchKind)]>)>,
+    events: VecDeque<(Seq, Matches)>,
     event_count: usize,
     /// What came up to here may be forgotten.
     forgotten: Seq,

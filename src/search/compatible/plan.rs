@@ -164,7 +164,7 @@ impl<'p> Planner<'p> {
             draft.link(Source::Have, need, supply);
             return self.extend(draft, steps);
         }
-        if let Some((step, supply)) = self.from_step(&draft, need, port) {
+        if let Some((step, supply)) = self.supply_of_step(&draft, need, port) {
             draft.link(Source::Step(step), need, supply);
             return self.extend(draft, steps);
         }
@@ -232,7 +232,7 @@ impl<'p> Planner<'p> {
     }
 
     /// A step of the draft that gives what is needed, and doesn't need what it is needed for.
-    fn from_step(&self, draft: &Draft, need: Need, port: &Port) -> Option<(usize, Supply)> {
+    fn supply_of_step(&self, draft: &Draft, need: Need, port: &Port) -> Option<(usize, Supply)> {
         let steps = draft.plan.steps.iter().enumerate().filter(|(step, _)| match need.target {
             Target::Want => true,
             Target::Step(user) => *step != user && draft.users.get(user).is_some_and(|users| users & (1 << step) == 0),
