@@ -65,7 +65,6 @@ use crate::Error;
 use crate::{
     Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
-    search,
     store::{self, Changes, Original, Store},
     td::{self, Document, Report, Strictness},
 };
@@ -89,7 +88,7 @@ pub struct Options {
     pub sparql: bool,
     /// What makes the vectors that searches by meaning compare; none: words alone count.
     #[cfg(feature = "semantic")]
-    pub model: Option<search::semantic::Model>,
+    pub model: Option<crate::search::semantic::Model>,
     /// How the store is opened.
     pub store: store::Options,
 }
@@ -105,7 +104,7 @@ impl Default for Options {
             #[cfg(feature = "sparql")]
             sparql: false,
             #[cfg(feature = "semantic")]
-            model: Some(search::semantic::Model::BuiltIn),
+            model: Some(crate::search::semantic::Model::BuiltIn),
             store: store::Options::default(),
         }
     }
@@ -161,7 +160,7 @@ impl Builder {
             None
         };
         #[cfg(feature = "semantic")]
-        let meaning = match self.options.model.clone().map(search::semantic::Meaning::new) {
+        let meaning = match self.options.model.clone().map(crate::search::semantic::Meaning::new) {
             Some(meaning) => {
                 let path = self.directory.join("vectors");
                 let follower = VectorFollower::new(path, store.clone(), meaning.clone());
@@ -253,7 +252,7 @@ struct Inner {
     indexing: Arc<Shared>,
     /// The vectors, and the follower that keeps them at the end of the log.
     #[cfg(feature = "semantic")]
-    meaning: Option<(Arc<search::semantic::Meaning>, Arc<Shared>)>,
+    meaning: Option<(Arc<crate::search::semantic::Meaning>, Arc<Shared>)>,
     /// What capabilities need and give.
     shapes: Arc<SharedShapes>,
     /// The follower that keeps it at the end of the log.

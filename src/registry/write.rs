@@ -357,6 +357,7 @@ impl Registry {
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?.into_owned();
+        #[cfg(feature = "fetch")]
         let was_tracked = self.is_tracked(&id)?;
         for _ in 0..PATCH_ATTEMPTS {
             let record = self.0.store.find(&id)?;

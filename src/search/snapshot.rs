@@ -5,9 +5,12 @@ use std::sync::Arc;
 use tantivy::{DocAddress, Searcher, TantivyDocument, schema::Value};
 
 #[cfg(feature = "semantic")]
-use super::hybrid::{self, Hybrid};
 use super::{
-    Confidence, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Request, Response,
+    Confidence,
+    hybrid::{self, Hybrid},
+};
+use super::{
+    FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Request, Response,
     cached::Cached,
     collect::{self, Matches, Page},
     facets,

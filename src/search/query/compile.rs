@@ -45,6 +45,7 @@ pub(in crate::search) struct Compiled {
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
     /// The words that say something, as terms.
+    #[cfg(feature = "semantic")]
     pub words: Vec<Term>,
 }
 
@@ -204,6 +205,7 @@ impl<'a> Compiler<'a> {
         let highlights = self.words.take_highlights();
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
+        #[cfg(feature = "semantic")]
         let words = self.any.iter().filter_map(Part::telling_term).cloned().collect();
         if self.says_nothing() && self.exact.is_empty() {
             return Compiled {
@@ -213,6 +215,7 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
+                #[cfg(feature = "semantic")]
                 words,
             };
         }
@@ -232,11 +235,21 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
+                #[cfg(feature = "semantic")]
                 words,
             };
         }
         let query = self.combine(is_restricted);
-        Compiled { query, union: None, is_scored, highlights, corrections, versions, words }
+        Compiled {
+            query,
+            union: None,
+            is_scored,
+            highlights,
+            corrections,
+            versions,
+            #[cfg(feature = "semantic")]
+            words,
+        }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

@@ -68,6 +68,7 @@ impl Part {
     }
 
     /// The term, where it is a word that says something.
+    #[cfg(feature = "semantic")]
     pub fn telling_term(&self) -> Option<&Term> {
         match self {
             Part::Term { term, is_common: false, .. } => Some(term),
