@@ -31,7 +31,7 @@ use crate::Error;
         batch::write, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, query_languages::not_offered, changes::after, events::all,
         events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, own_description::page, home::page, document,
     ),
-    components(schemas(super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),
+    components(schemas(super::schemas::SearchMode, super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
         (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),

@@ -74,7 +74,6 @@ fn scheme() -> impl Strategy<Value = Value> {
         "oauth2SecurityScheme",
         "openIdConnectSecurityScheme",
         "mtlsSecurityScheme",
-        "api_key_security_scheme",
         "futureScheme",
     ]);
     let inner = prop_oneof![9 => members(), 1 => Just(json!(5)), 1 => Just(json!({}))];
