@@ -157,7 +157,7 @@ impl Matching {
         self.since.insert(number, self.position);
     }
 
-    /// Whether there is room for a query that matches so many Things.
+    /// Whether a query that matches this number of Things stays below the maximum number of pairs.
     pub fn has_room_for(&self, matches: usize) -> bool {
         self.pairs.saturating_add(matches) <= MAX_PAIRS
     }

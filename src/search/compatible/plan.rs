@@ -147,7 +147,7 @@ impl<'p> Planner<'p> {
         self.is_over
     }
 
-    /// Supplies the next need of a draft in all ways, and then the others, with exactly so many steps.
+    /// Supplies the next need of a draft in all ways, and then the others, with exactly that number of steps.
     fn extend(&mut self, mut draft: Draft, steps: usize) {
         if self.is_over() {
             return;

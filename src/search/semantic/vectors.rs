@@ -10,9 +10,9 @@ use super::scan::{Quantized, product};
 
 /// Rows of one allocation.
 const ROWS_IN_A_BLOCK: usize = 4096;
-/// So many unused rows are left before the rest is moved together.
+/// The maximum number of unused rows before the others are moved together.
 const FEWEST_UNUSED: usize = 4096;
-/// From so many rows on, two threads share a scan.
+/// The number of rows from which on two threads share a scan.
 const ROWS_FOR_TWO_THREADS: usize = 16 * 1024;
 /// A row that no Thing has any more.
 const UNUSED: u32 = u32::MAX;
