@@ -25,9 +25,6 @@ const MAX_FOUND_BYTES: usize = 16 * 1024 * 1024;
 /// The most threads that evaluate one query.
 const MAX_THREADS: usize = 4;
 
-/// How many descriptions a thread takes at a time.
-const TAKEN_AT_ONCE: usize = 64;
-
 /// What the threads of a search share.
 struct Work<'a> {
     query: &'a Query,
@@ -71,10 +68,10 @@ impl Work<'_> {
     /// Evaluates portion after portion, until none is left; what was found in each, with its number.
     fn run(&self) -> Result<Vec<(usize, Vec<String>)>> {
         let mut portions = Vec::new();
-        while let Some((number, descriptions)) = self.next_portion()? {
+        while let Some((number, things)) = self.next_portion()? {
             let mut found = Vec::new();
-            for description in descriptions {
-                self.evaluate(description, &mut found)?;
+            for thing in things {
+                self.evaluate(thing?.enriched(), &mut found)?;
             }
             if !found.is_empty() {
                 portions.push((number, found));
@@ -83,13 +80,11 @@ impl Work<'_> {
         Ok(portions)
     }
 
-    fn next_portion(&self) -> Result<Option<(usize, Vec<String>)>> {
+    fn next_portion(&self) -> Result<Option<(usize, Things)>> {
         let mut things = self.things.lock().unwrap_or_else(PoisonError::into_inner);
         let (things, taken) = &mut *things;
-        let enriched = things.take(TAKEN_AT_ONCE).map(|thing| Ok(thing?.enriched()));
-        let descriptions: Vec<String> = enriched.collect::<Result<_>>()?;
         *taken += 1;
-        Ok((!descriptions.is_empty()).then_some((*taken, descriptions)))
+        Ok(things.take_chunk()?.map(|portion| (*taken, portion)))
     }
 
     fn evaluate(&self, description: String, found: &mut Vec<String>) -> Result<()> {

@@ -72,6 +72,14 @@ pub struct Things {
     records: Records,
 }
 
+impl Things {
+    /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
+    /// last.
+    pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {
+        Ok(self.records.take_chunk()?.map(Things::from))
+    }
+}
+
 impl Iterator for Things {
     type Item = Result<Thing>;
 

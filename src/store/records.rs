@@ -177,6 +177,20 @@ impl Records {
         Ok(())
     }
 
+    /// The next few records as an iterator of their own, so that another thread can read their texts; none after the
+    /// last.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn take_chunk(&mut self) -> Result<Option<Records>> {
+        while self.chunk.is_empty() {
+            let Some(start) = self.next.take() else { return Ok(None) };
+            self.read_chunk(&start)?;
+        }
+        let chunk = std::mem::take(&mut self.chunk);
+        Ok(Some(Records { view: self.view.clone(), next: None, chunk, unpurged: self.unpurged }))
+    }
+
     /// The record, if it is still there.
     fn read(&self, (header, is_sure): (Header, bool)) -> Result<Option<Record>> {
         let text = if is_sure { self.view.text(header.seq)? } else { None };

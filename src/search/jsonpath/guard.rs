@@ -3,6 +3,8 @@
 //! The time of the parser doubles with each filter in a filter, and its stack overflows at some hundred
 //! parentheses: both are bounded here, and so is what evaluation can multiply.
 
+use std::collections::BTreeSet;
+
 use super::functions;
 use crate::{Error, Result};
 
@@ -26,6 +28,8 @@ pub(super) struct Outline {
     pub selectors: usize,
     /// Texts that a description must have for the query to find anything in it.
     pub required: Vec<String>,
+    /// The members of a description that the query reads; none where it may be all of them.
+    pub members: Option<BTreeSet<String>>,
 }
 
 /// Whether the text of a description has letters as escape sequences, so that what it says can't be found in it.
@@ -45,6 +49,7 @@ pub(super) fn check(text: &str) -> Result<Outline> {
     check_root(&tokens)?;
     let mut outline = nesting(&tokens)?;
     outline.required = required(&tokens);
+    outline.members = members(&tokens);
     Ok(outline)
 }
 
@@ -171,7 +176,7 @@ struct Open {
 
 fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
     let mut open: Vec<Open> = Vec::new();
-    let mut outline = Outline { descents: 0, selectors: 1, required: Vec::new() };
+    let mut outline = Outline { descents: 0, selectors: 1, ..Outline::default() };
     for (index, token) in tokens.iter().enumerate() {
         match token.kind {
             Kind::Symbol(symbol @ ('[' | '(')) => {
@@ -277,6 +282,45 @@ fn required(tokens: &[Token<'_>]) -> Vec<String> {
     // What has to be escaped in JSON isn't found as it is.
     let is_plain = |text: &&str| !text.contains(['\\', '"']) && !text.chars().any(char::is_control);
     compared.filter(is_plain).map(str::to_owned).collect()
+}
+
+/// The members of a description that are named wherever the query goes into one: after the first segment, and after
+/// the `@` of filters in it.
+fn members(tokens: &[Token<'_>]) -> Option<BTreeSet<String>> {
+    let mut members = BTreeSet::new();
+    let mut open: Vec<bool> = Vec::new();
+    for (index, token) in tokens.iter().enumerate().skip(1) {
+        match token.kind {
+            Kind::Symbol('[' | '(') => open.push(false),
+            Kind::Symbol('?') => open.last_mut().into_iter().for_each(|is_filter| *is_filter = true),
+            Kind::Symbol(']' | ')') => drop(open.pop()),
+            Kind::Symbol('@') if open.iter().filter(|is_filter| **is_filter).count() == 1 => {
+                members.insert(member(tokens.get(index + 1..)?)?);
+            }
+            _ => {}
+        }
+        if open.is_empty() {
+            // The first segment ends here; `$.name` has no elements to go into, and `$..` goes everywhere.
+            let rest = tokens.get(index + 1..).filter(|_| token.kind == Kind::Symbol(']'))?;
+            if !rest.is_empty() {
+                members.insert(member(rest)?);
+            }
+            break;
+        }
+    }
+    Some(members)
+}
+
+/// The one member that a segment names.
+fn member(segment: &[Token<'_>]) -> Option<String> {
+    let kinds: Vec<&Kind<'_>> = segment.iter().take(3).map(|token| &token.kind).collect();
+    match kinds.as_slice() {
+        // Names have letters that are no words here.
+        [Kind::Symbol('.'), Kind::Word(_), Kind::Symbol(next)] if !next.is_ascii() => None,
+        [Kind::Symbol('.'), Kind::Word(name), ..] => Some((*name).to_owned()),
+        [Kind::Symbol('['), Kind::Text(name), Kind::Symbol(']')] => unescaped(name),
+        _ => None,
+    }
 }
 
 fn invalid(message: String) -> Error {

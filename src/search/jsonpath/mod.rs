@@ -8,6 +8,7 @@
 mod cost;
 mod functions;
 mod guard;
+mod members;
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -65,7 +66,7 @@ impl Query {
     /// # Errors
     /// [`Error::MalformedJson`], [`Error::QueryTooCostly`].
     pub fn evaluate(&self, description: &str) -> Result<Vec<Found>> {
-        let description: Value = serde_json::from_str(description)
+        let description = members::read(description, self.outline.members.as_ref())
             .map_err(|error| Error::Store { doing: "reading a description", source: error.into() })?;
         cost::check(&description, &self.outline)?;
         let root = Value::Array(vec![description]);
@@ -135,6 +136,32 @@ mod tests {
         ] {
             assert!(may(query, r#"{"t":"other"}"#), "{query}");
         }
+    }
+
+    #[test]
+    fn only_members_that_the_query_names_are_read() {
+        let members = |query: &str| {
+            let members = guard::check(query).unwrap().members?;
+            Some(members.into_iter().collect::<Vec<_>>().join(" "))
+        };
+        for (query, expected) in [
+            ("$[*]", ""),
+            ("$[*].title", "title"),
+            ("$[?@.title=='x']", "title"),
+            ("$[?@['a b'].c > @.d].e.f", "a b d e"),
+            ("$[?match(@.t, 'x') && (!@.u || count(@.v.*) > 1)]", "t u v"),
+            ("$[?@.a[?@.b == 1]].z[?@.c]", "a z"),
+            ("$[?@.a, ?@.b]['c']", "a b c"),
+            (r"$[?@['\u0061']]", "a"),
+        ] {
+            assert_eq!(members(query).as_deref(), Some(expected), "{query}");
+        }
+        let all = ["$..a", "$[*].*", "$[*]..a", "$[?length(@) > 1]", "$[?@]", "$[?@.*]", "$[*]['a','b']", "$[?@.a€b]"];
+        for query in all {
+            assert_eq!(members(query), None, "{query}");
+        }
+        // The last of several members counts, as when all are read.
+        assert_eq!(found("$[*].t", r#"{"x":[{"t":1}],"t":1,"\u0074":2}"#), ["2"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{
     file::VectorFile,
     model::Model,
     scan::Quantized,
+    table::WordVectors,
     texts::described,
     vectors::{Rows, SlotNumber, Vectors},
 };
@@ -59,8 +60,8 @@ impl Meaning {
     /// A request as vectors: the whole, and its sentences if there are several; none where it says nothing.
     pub(in crate::search) fn question(&self, whole: &str, sentences: &[String]) -> Option<Question> {
         let texts: Vec<&str> = [whole].into_iter().chain(sentences.iter().map(String::as_str)).collect();
-        let mut vectors =
-            self.model.embed(&texts).into_iter().map(|vector| vector.map(|vector| Quantized::new(&vector)));
+        let vectors = self.model.embed(&texts, &mut WordVectors::default());
+        let mut vectors = vectors.into_iter().map(|vector| vector.map(|vector| Quantized::new(&vector)));
         let whole = vectors.next().flatten()?;
         Some(Question { whole, sentences: vectors.flatten().collect() })
     }
@@ -92,6 +93,7 @@ impl Question {
 pub struct VectorWriter {
     meaning: Arc<Meaning>,
     file: VectorFile,
+    words: WordVectors,
 }
 
 impl VectorWriter {
@@ -104,7 +106,7 @@ impl VectorWriter {
         let model = (meaning.model.hash(), meaning.model.dimensions());
         let (file, vectors, position) = VectorFile::open(path, model)?;
         *meaning.write() = vectors;
-        Ok((VectorWriter { meaning, file }, position))
+        Ok((VectorWriter { meaning, file, words: WordVectors::default() }, position))
     }
 
     /// Makes the vectors of a Thing in its stored form, unless they are those of the same texts.
@@ -122,7 +124,7 @@ impl VectorWriter {
         if self.meaning.read().source(id) == Some(source) {
             return Ok(());
         }
-        let rows = Rows { source, rows: self.meaning.model.embed_described(&described) };
+        let rows = Rows { source, rows: self.meaning.model.embed_described(&described, &mut self.words) };
         if rows.rows.is_empty() {
             return self.remove(id);
         }

@@ -11,7 +11,10 @@ impl Quantized {
     pub fn new(vector: &[f32]) -> Quantized {
         let largest = vector.iter().fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
         let scale = largest / f32::from(i8::MAX);
-        Quantized { values: vector.iter().map(|value| (value / scale).round() as i8).collect(), scale }
+        // Rounded without `f32::round`, which is a call for each value where the processor's newer instructions may
+        // not be used.
+        let rounded = vector.iter().map(|value| value / scale).map(|value| (value + 0.5_f32.copysign(value)) as i8);
+        Quantized { values: rounded.collect(), scale }
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! All numbers are little-endian.
 
-use std::sync::LazyLock;
+use std::{collections::HashMap, sync::LazyLock};
 
 use tantivy::tokenizer::TokenStream;
 
@@ -25,6 +25,8 @@ use crate::search::text;
 pub const MAGIC: [u8; 8] = *b"ADXTAB01";
 /// The lengths of the n-grams of a word that the table doesn't have.
 const GRAM_LENGTHS: [usize; 3] = [3, 4, 5];
+/// The maximum number of words in [`WordVectors`], each with 4 bytes a dimension.
+const MOST_CACHED: usize = 4096;
 
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
 
@@ -118,24 +120,32 @@ impl Table {
     }
 
     /// The vector of a text, of length one; none where the table has none of its words.
-    pub fn embed(&self, text: &str) -> Option<Vec<f32>> {
+    pub fn embed(&self, text: &str, words: &mut WordVectors) -> Option<Vec<f32>> {
         let (mut sum, mut is_known) = (vec![0.0; self.dimensions], false);
-        for_each_part(
-            text,
-            self.buckets,
-            |word| self.find(word),
-            |part| match part {
-                Part::Word(word) => {
-                    is_known = true;
-                    self.add(word, 1.0, &mut sum);
-                }
-                Part::Unknown(buckets) => {
-                    let weight = 1.0 / buckets.len() as f32;
-                    buckets.iter().for_each(|bucket| self.add(self.len() + bucket, weight, &mut sum));
-                }
-            },
-        );
+        for_each_word(text, |word, is_whole| {
+            let word = words.find(word, self);
+            // The parts of a name stand for it as well.
+            if word.is_known || !is_whole {
+                is_known |= word.is_known;
+                sum.iter_mut().zip(&word.vector).for_each(|(sum, value)| *sum += value);
+            }
+        });
         super::scan::unit(sum).filter(|_| is_known)
+    }
+
+    /// What a word adds to the vector of a text.
+    fn vector(&self, word: &str) -> WordVector {
+        let mut vector = vec![0.0; self.dimensions];
+        let part = part(word, self.buckets, |word| self.find(word));
+        match &part {
+            Some(Part::Word(word)) => self.add(*word, 1.0, &mut vector),
+            Some(Part::Unknown(buckets)) => {
+                let weight = 1.0 / buckets.len() as f32;
+                buckets.iter().for_each(|bucket| self.add(self.len() + bucket, weight, &mut vector));
+            }
+            None => vector.clear(),
+        }
+        WordVector { vector, is_known: matches!(part, Some(Part::Word(_))) }
     }
 
     fn word(&self, number: usize) -> Option<&[u8]> {
@@ -153,19 +163,44 @@ impl Table {
     }
 }
 
+/// What words add to the vectors of texts, for the words that were read last: most texts consist of few words.
+#[derive(Debug, Default)]
+pub struct WordVectors(HashMap<Box<str>, WordVector>);
+
+#[derive(Debug)]
+struct WordVector {
+    vector: Vec<f32>,
+    /// Whether the table has it.
+    is_known: bool,
+}
+
+static NOTHING: WordVector = WordVector { vector: Vec::new(), is_known: false };
+
+impl WordVectors {
+    fn find(&mut self, word: &str, table: &Table) -> &WordVector {
+        if !self.0.contains_key(word) {
+            if self.0.len() >= MOST_CACHED {
+                self.0.clear();
+            }
+            self.0.insert(word.into(), table.vector(word));
+        }
+        self.0.get(word).unwrap_or(&NOTHING)
+    }
+}
+
 /// Calls with what the vector of a text is made of, given what finds the number of a word.
 pub fn for_each_part(text: &str, buckets: usize, find: impl Fn(&str) -> Option<usize>, mut each: impl FnMut(Part)) {
-    for_each_word(text, |word, is_whole| match find(word) {
-        Some(word) => each(Part::Word(word)),
+    for_each_word(text, |word, is_whole| match part(word, buckets, &find) {
         // The parts of a name stand for it as well.
-        None if is_whole => {}
-        None => {
-            let grams = grams(word, buckets);
-            if !grams.is_empty() {
-                each(Part::Unknown(grams));
-            }
-        }
+        Some(Part::Unknown(_)) if is_whole => {}
+        part => part.into_iter().for_each(&mut each),
     });
+}
+
+/// What a word is to the vector of a text; nothing, where it is unknown and has no letters.
+fn part(word: &str, buckets: usize, find: impl Fn(&str) -> Option<usize>) -> Option<Part> {
+    let unknown = || Some(grams(word, buckets)).filter(|grams| !grams.is_empty()).map(Part::Unknown);
+    find(word).map(Part::Word).or_else(unknown)
 }
 
 /// Calls with each word of a text, stemmed, and whether it is a name that was also taken apart.
