@@ -48,6 +48,26 @@ fn bring_back(directory: &Path) {
 }
 
 #[test]
+fn only_what_all_searches_need_keeps_a_registry_from_being_ready() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    let not_ready_while_rebuilding = |name: &str| {
+        let mut status = registry.status();
+        for follower in &mut status.followers {
+            follower.seq = Some(Seq(1));
+            follower.state = match follower.name == name {
+                true => FollowerState::Rebuilding { done: 1, total: 9 },
+                false => FollowerState::Following,
+            };
+        }
+        status.not_ready()
+    };
+    assert_eq!(not_ready_while_rebuilding("search"), Some("search: rebuilding 1 of 9".to_owned()));
+    assert!(registry.status().followers.iter().any(|follower| follower.name == "shapes"));
+    assert_eq!(not_ready_while_rebuilding("shapes"), None);
+}
+
+#[test]
 fn an_index_that_cannot_be_written_answers_as_before_and_recovers() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());

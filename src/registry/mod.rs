@@ -45,7 +45,7 @@ use tokio::sync::watch;
 use self::followers::VectorFollower;
 use self::{
     clock::Clock,
-    followers::{Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, Shared, SharedShapes, VECTORS},
+    followers::{Followers, OPTIONAL, QueriesFollower, Search, SearchFollower, ShapesFollower, Shared, SharedShapes},
     measures::Measures,
     queries::Queries,
 };
@@ -282,11 +282,11 @@ pub struct Status {
 
 impl Status {
     /// Why the registry isn't ready: writes are refused, or a follower doesn't answer or keep up. None where
-    /// it is. Without vectors, or with those of some Things, it is: searches find by words.
+    /// it is. Followers that one kind of search needs, such as `vectors`, may still be built: that search says so.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
-        let mut needed = self.followers.iter().filter(|follower| follower.name != VECTORS);
+        let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }
 

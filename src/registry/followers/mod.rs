@@ -37,8 +37,12 @@ pub(super) use self::{
 use super::thread::{lower_priority, spawn};
 use crate::{Result, store::Store};
 
-/// The name of the follower that searches by meaning need.
-pub(super) const VECTORS: &str = "vectors";
+/// Followers that one kind of search needs: while they are built, that kind says so, and everything else is ready.
+pub(super) const OPTIONAL: [&str; 3] = [VECTORS, SHAPES, SPARQL];
+
+const VECTORS: &str = "vectors";
+const SHAPES: &str = "shapes";
+const SPARQL: &str = "sparql";
 
 /// Followers that run.
 pub(super) struct Followers {

@@ -117,7 +117,7 @@ impl QuadFollower {
 
 impl Follower for QuadFollower {
     fn name(&self) -> &'static str {
-        "sparql"
+        super::SPARQL
     }
 
     fn position(&mut self) -> Result<Option<Position>> {

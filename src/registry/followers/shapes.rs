@@ -40,7 +40,7 @@ impl ShapesFollower {
 
 impl Follower for ShapesFollower {
     fn name(&self) -> &'static str {
-        "shapes"
+        super::SHAPES
     }
 
     fn position(&mut self) -> Result<Option<Position>> {
