@@ -79,15 +79,20 @@ pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, 
         return;
     }
     for member in members {
-        let snake = snake_case(member.name);
-        if snake != member.name
-            && !object.contains_key(member.name)
-            && let Some(value) = object.remove(&snake)
-        {
-            findings.add(path, "member-spelling", || format!("`{snake}` is read as `{}`", member.name));
-            object.insert(member.name.to_owned(), value);
+        if !object.contains_key(member.name) {
+            respell_member(object, member, path, findings);
         }
     }
+}
+
+/// Whether the member is there in snake_case.
+fn respell_member(object: &mut Object, member: &Member, path: &Path<'_>, findings: &mut Findings) -> bool {
+    let snake = snake_case(member.name);
+    let value = if snake == member.name { None } else { object.remove(&snake) };
+    let Some(value) = value else { return false };
+    findings.add(path, "member-spelling", || format!("`{snake}` is read as `{}`", member.name));
+    object.insert(member.name.to_owned(), value);
+    true
 }
 
 /// How readers of protocol buffers spell a member too.
@@ -109,24 +114,28 @@ pub(super) fn snake_case(name: &str) -> String {
 /// Compares an object with its members and fixes it.
 pub(super) fn fix(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
     respell(object, members, path, findings);
+    let has_snake_case = object.keys().any(|name| name.contains('_'));
     for member in members {
-        let outcome = match object.get_mut(member.name) {
-            None | Some(Value::Null) => Outcome::Missing,
-            Some(value) => fix_value(value, &member.kind, &path.member(member.name), findings),
-        };
-        match outcome {
-            Outcome::Usable => {}
-            Outcome::Missing => {
-                object.remove(member.name);
-                if member.need == Need::Read {
-                    findings.add(path, "member-missing", || format!("`{}` is missing", member.name));
-                }
-            }
-            Outcome::Unusable => {
-                object.remove(member.name);
-            }
+        let mut outcome = fix_member(object, member, path, findings);
+        // What is of no use in one spelling may be in the other.
+        if has_snake_case && outcome != Outcome::Usable && respell_member(object, member, path, findings) {
+            outcome = fix_member(object, member, path, findings);
+        }
+        if outcome == Outcome::Missing && member.need == Need::Read {
+            findings.add(path, "member-missing", || format!("`{}` is missing", member.name));
         }
     }
+}
+
+fn fix_member(object: &mut Object, member: &Member, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let outcome = match object.get_mut(member.name) {
+        None | Some(Value::Null) => Outcome::Missing,
+        Some(value) => fix_value(value, &member.kind, &path.member(member.name), findings),
+    };
+    if outcome != Outcome::Usable {
+        object.remove(member.name);
+    }
+    outcome
 }
 
 /// Adds what must be there, empty, to an object that was fixed.
@@ -166,6 +175,7 @@ impl Expected {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Usable,
     Missing,
@@ -220,7 +230,7 @@ fn fix_named(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &
     };
     let mut unusable = Vec::new();
     for (name, value) in named.iter_mut() {
-        if !matches!(fix_object(value, members, &path.member(name), findings), Outcome::Usable) {
+        if fix_object(value, members, &path.member(name), findings) != Outcome::Usable {
             unusable.push(name.clone());
         }
     }
@@ -241,7 +251,7 @@ fn fix_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) ->
     match value {
         Value::Object(described) => {
             for (name, text) in described.iter_mut() {
-                if !matches!(fix_text(text, &path.member(name), findings), Outcome::Usable) {
+                if fix_text(text, &path.member(name), findings) != Outcome::Usable {
                     *text = "".into();
                 }
             }
@@ -294,7 +304,7 @@ fn fix_list(
     elements.retain_mut(|element| {
         let outcome = fix_element(element, &path.index(index), findings);
         index += 1;
-        matches!(outcome, Outcome::Usable)
+        outcome == Outcome::Usable
     });
     Outcome::Usable
 }
