@@ -57,19 +57,18 @@ fn every_card_is_read_and_becomes_a_valid_thing() {
 }
 
 #[test]
-fn every_card_comes_back_byte_for_byte_and_from_its_thing_with_equal_json() {
+fn every_card_comes_back_byte_for_byte_and_says_the_same_from_its_thing() {
     let Some(cards) = cards() else { return };
-    let mut equal = 0;
     for (file, bytes) in &cards {
         let card = Card::parse(bytes).unwrap();
         let conversion = card.to_thing(&Options::default()).unwrap();
         assert_eq!(&conversion.things[0].source.bytes, bytes, "{file}");
         assert_eq!(&card.as_version(Generation::V0).bytes, bytes, "{file}");
-        let rebuilt = json(&from_thing(&thing(&card), Generation::V0).unwrap().bytes);
-        equal += usize::from(rebuilt == json(bytes));
+        let rebuilt = from_thing(&thing(&card), Generation::V0).unwrap();
+        let rebuilt = Card::parse(&rebuilt.bytes).unwrap();
+        assert_eq!(rebuilt.generation(), Generation::V0, "{file}");
+        assert_eq!(rendition(&rebuilt, Generation::V1), rendition(&card, Generation::V1), "{file}");
     }
-    // Two have members of other kinds than a card's, which the Thing can't have.
-    assert!(equal + 2 >= cards.len(), "{equal} of {}", cards.len());
 }
 
 #[test]

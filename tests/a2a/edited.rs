@@ -1,6 +1,6 @@
 //! Things that were cards, changed by hand since: the card says what the Thing says now.
 
-use agentdex::convert::a2a::{Generation, from_thing};
+use agentdex::convert::a2a::{Generation, Options, from_thing};
 use serde_json::{Value, json};
 
 use super::{card, json, thing};
@@ -122,4 +122,73 @@ fn scopes_of_the_card_stay_where_each_skill_requires_something_else() {
     assert_eq!(scopes(&exported(&thing, Generation::V1)), ["read", "write"]);
     thing["actions"]["s"]["title"] = "Other".into();
     assert_eq!(scopes(&exported(&thing, Generation::V1)), ["read", "write"]);
+}
+
+#[test]
+fn what_is_edited_is_written_as_its_generation_has_it() {
+    let mut thing = thing(&card(&json!({
+        "name": "Old", "description": "d", "version": "1", "url": "https://x.example/a2a", "protocolVersion": "1.0",
+        "preferredTransport": "REST", "supportedInterfaces": [], "capabilities": {}, "skills": [],
+        "additionalInterfaces": [{"url": "https://x.example/a2a", "transport": "rest"}],
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+    })));
+    thing["title"] = "New".into();
+    let old = exported(&thing, Generation::V0);
+    let transport = (&old["url"], &old["preferredTransport"], &old["protocolVersion"]);
+    assert_eq!(transport, (&json!("https://x.example/a2a"), &json!("HTTP+JSON"), &json!("0.3.0")));
+    assert_eq!(
+        (&old["name"], old.get("additionalInterfaces"), old.get("supportedInterfaces")),
+        (&json!("New"), None, None)
+    );
+    let interface = json!({"url": "https://x.example/a2a", "protocolBinding": "HTTP+JSON", "protocolVersion": "0.3"});
+    assert_eq!(exported(&thing, Generation::V1)["supportedInterfaces"], json!([interface]));
+}
+
+#[test]
+fn a_card_that_is_edited_has_no_signature_and_flows_of_1_0() {
+    let flows = json!({
+        "clientCredentials": {"tokenUrl": "https://l.example/t", "scopes": {}},
+        "implicit": {"authorizationUrl": "https://l.example/a", "scopes": {}},
+    });
+    let mut thing = thing(&card(&json!({
+        "name": "Agent", "description": "d", "version": "1", "capabilities": {}, "skills": [],
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "supportedInterfaces": [{"url": "https://x.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "securitySchemes": {"o": {"oauth2SecurityScheme": {"flows": flows}}},
+        "securityRequirements": [{"schemes": {"o": {"list": []}}}],
+        "signatures": [{"protected": "e30", "signature": "AA"}],
+    })));
+    thing["title"] = "Other".into();
+    let card = exported(&thing, Generation::V1);
+    assert_eq!(card.get("signatures"), None);
+    // Readers of 1.0 take one flow in a scheme.
+    let required = [requires("o"), requires("o_implicit")].map(|one| one[0].clone());
+    assert_eq!(card["securityRequirements"], json!(required));
+    assert_eq!(card["securitySchemes"]["o"]["oauth2SecurityScheme"]["flows"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn a_relative_interface_is_where_its_card_was_from() {
+    let relative = card(&json!({
+        "name": "Agent", "description": "d", "version": "1", "url": "/a2a", "protocolVersion": "0.3.0", "skills": [],
+        "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+    }));
+    let base = Some("https://x.example/.well-known/agent-card.json".to_owned());
+    let mut thing = super::thing_with(&relative, &Options { id: None, base }).0;
+    thing["title"] = "Other".into();
+    assert_eq!(exported(&thing, Generation::V0)["url"], "https://x.example/a2a");
+}
+
+#[test]
+fn a_card_that_left_open_what_it_requires_still_does() {
+    let mut thing = thing(&card(&json!({
+        "name": "Agent", "description": "d", "version": "1", "url": "https://x.example/a2a", "protocolVersion": "0.3.0",
+        "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": [],
+        "securitySchemes": {"k": {"type": "apiKey", "in": "header", "name": "K"}},
+    })));
+    thing["title"] = "Other".into();
+    let card = exported(&thing, Generation::V0);
+    assert_eq!((card.get("security"), &card["securitySchemes"]["k"]["name"]), (None, &json!("K")));
+    thing["security"] = "k".into();
+    assert_eq!(exported(&thing, Generation::V0)["security"], json!([{"k": []}]));
 }

@@ -42,23 +42,31 @@ fn agent(changes: Value) -> Value {
 fn a_thing_that_was_a_card_gives_the_card_again() {
     for (name, bytes) in fixtures() {
         let card = Card::parse(&bytes).unwrap();
-        let mut expected = json(&bytes);
+        let mut expected = json(&card.as_version(Generation::V1).bytes);
+        // They are of the card as it was signed.
+        expected.as_object_mut().unwrap().remove("signatures");
         if name == "for_both" {
             // Both spellings are in one scheme; what is said is the same.
             expected["securitySchemes"]["key"] =
                 json!({"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}});
         }
-        assert_eq!(exported(&thing(&card), card.generation()), expected, "{name}");
+        assert_eq!(exported(&thing(&card), Generation::V1), expected, "{name}");
     }
 }
 
 #[test]
-fn a_card_of_0_3_with_an_empty_list_of_interfaces_stays_one() {
+fn a_card_of_0_3_with_an_empty_list_of_interfaces_stays_one_of_0_3() {
     let (_, bytes) = fixtures().into_iter().find(|(name, _)| name == "every_scheme_0_3").unwrap();
     let mut card = json(&bytes);
     card["supportedInterfaces"] = json!([]);
     let read = Card::parse(card.to_string().as_bytes()).unwrap();
-    assert_eq!(exported(&thing(&read), Generation::V0), card);
+    let card = card.as_object_mut().unwrap();
+    card.remove("supportedInterfaces");
+    card["additionalInterfaces"].as_array_mut().unwrap().remove(0);
+    card["capabilities"].as_object_mut().unwrap().remove("stateTransitionHistory");
+    let mut again = exported(&thing(&read), Generation::V0);
+    again["capabilities"].as_object_mut().unwrap().remove("stateTransitionHistory");
+    assert_eq!(again, Value::Object(card.clone()));
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn rendition(value: &Value, generation: Generation) -> (Value, Vec<(String, Stri
 fn comes_back(value: &Value) {
     let card = card(value);
     let (thing, _) = thing_with(&card, &Options::default());
-    let again = from_thing(&thing, card.generation()).unwrap_or_else(|error| panic!("{error}\n{thing}"));
-    assert_eq!(&json(&again.bytes), value);
+    let again = from_thing(&thing, Generation::V1).unwrap_or_else(|error| panic!("{error}\n{thing}"));
+    assert_eq!(json(&again.bytes), json(&card.as_version(Generation::V1).bytes));
 }
 
 #[test]

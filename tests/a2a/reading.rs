@@ -100,14 +100,16 @@ fn what_has_one_meaning_left_is_mended() {
         thing["lmos:capabilities"],
         json!([{"lmos:id": "7", "lmos:name": "Seven", "lmos:description": "", "lmos:tags": ["lucky"]}])
     );
-    assert_eq!(thing["a2a:capabilities"], json!({"streaming": true, "pushNotifications": true}));
+    let flags = json!({"streaming": true, "pushNotifications": true, "extendedAgentCard": false});
+    assert_eq!(thing["a2a:capabilities"], flags);
     assert!(thing.get("events").is_some() && thing.get("lmos:metadata").is_none());
 }
 
 #[test]
 fn a_list_of_capabilities_is_flags_that_are_set() {
     let card = card(&with(json!({"capabilities": ["streaming", "governance"]})));
-    assert_eq!(thing(&card)["a2a:capabilities"], json!({"streaming": true, "governance": true}));
+    let flags = json!({"streaming": true, "governance": true, "extendedAgentCard": false});
+    assert_eq!(thing(&card)["a2a:capabilities"], flags);
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn a_repeated_member_is_a_warning_and_the_last_is_read() {
     let text = plain().to_string().replacen('{', r#"{"url": "https://first.example", "#, 1);
     let card = Card::parse(text.as_bytes()).unwrap();
     assert!(found(card.warnings()).contains(&("duplicate-member", "/url")));
-    assert_eq!(thing(&card)["a2a:url"], "http://localhost:9999/");
+    assert_eq!(thing(&card)["a2a:supportedInterfaces"][0]["url"], "http://localhost:9999/");
     assert_eq!(card.bytes(), text.as_bytes());
 }
 

@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{
     Generation, diagnosis,
-    interface::{Binding, Interface, interfaces},
+    interface::{Binding, Interface, Listed, supported, written_interfaces},
     invalid, members,
+    normalization::normalize,
     redaction::CardMarks,
     unsafe_urls,
 };
@@ -18,12 +19,14 @@ use crate::{
     td::{Path, Violation},
 };
 
-/// An agent card: its bytes, and a working copy of its members that is fixed where it was odd.
+/// An agent card: its bytes, and its members as a card of 1.0 has them, fixed where they were odd.
 #[derive(Debug, Clone)]
 pub struct Card {
     bytes: Vec<u8>,
     members: Map<String, Value>,
     generation: Generation,
+    /// Where each of its interfaces was listed.
+    listed: Vec<Listed>,
     warnings: Vec<Violation>,
 }
 
@@ -54,9 +57,9 @@ impl Card {
         Card::read(bytes, members, warnings)
     }
 
-    /// A card of these members.
+    /// A card of these members, which nobody has written as it is.
     pub(super) fn of_members(members: Map<String, Value>) -> Result<Card> {
-        Card::read(Value::Object(members.clone()).to_string().into_bytes(), members, Vec::new())
+        Card::read(Vec::new(), members, Vec::new())
     }
 
     fn read(bytes: Vec<u8>, mut members: Map<String, Value>, mut warnings: Vec<Violation>) -> Result<Card> {
@@ -73,12 +76,13 @@ impl Card {
         for table in members::of_card(generation) {
             shape::fix(&mut members, table, &Path::ROOT, &mut findings);
         }
-        let mut card = Card { bytes, members, generation, warnings: Vec::new() };
-        card.check_version(&mut findings);
-        unsafe_urls::remove(&mut card.members, &mut findings);
-        card.check_interfaces(&mut findings);
+        check_version(&members, generation, &mut findings);
+        unsafe_urls::remove(&mut members, &mut findings);
+        let interfaces = written_interfaces(&members, generation);
+        interfaces.iter().for_each(|interface| check_interface(interface, &mut findings));
+        let listed = normalize(&mut members, generation);
         warnings.extend(findings.into_list());
-        Ok(Card { warnings, ..card })
+        Ok(Card { bytes, members, generation, listed, warnings })
     }
 
     /// Its generation, which its shape decides.
@@ -109,45 +113,43 @@ impl Card {
         self.members.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
     }
 
-    pub(super) fn interfaces(&self) -> Vec<Interface<'_>> {
-        interfaces(&self.members, self.generation)
-    }
-
-    fn check_version(&self, findings: &mut Findings) {
-        let Some(version) = self.text("protocolVersion") else { return };
-        // Servers of 1.0 add the members of 0.3 for clients of that age, their version among them.
-        let is_for_both = self.generation == Generation::V1 && self.members.contains_key("url");
-        let said = Generation::of_version(version);
-        if said == Some(self.generation) || (is_for_both && said.is_some()) {
-            return;
-        }
-        let generation = self.generation;
-        findings.add(&Path::ROOT.member("protocolVersion"), "version-mismatch", || {
-            format!("the card says {version:?}, but has the shape of {generation}, by which it is read")
-        });
-    }
-
-    fn check_interfaces(&self, findings: &mut Findings) {
-        for interface in self.interfaces() {
-            interface.check_version(findings);
-            let Some(written) = interface.written else { continue };
-            let known = interface.binding.name();
-            let is_custom = matches!(interface.binding, Binding::Custom(_));
-            interface.listed.with_paths(|_, _, path| {
-                if is_custom && !written.contains(':') {
-                    findings.add(path, "binding-unknown", || {
-                        format!("{written:?} is none of JSONRPC, HTTP+JSON, GRPC, and a binding of one's own is a URI")
-                    });
-                } else if known != written {
-                    findings.add(path, "binding-spelling", || format!("{written:?} is read as {known}"));
-                }
-            });
-        }
+    /// Its interfaces, the preferred one first.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = Interface<'_>> {
+        supported(&self.members).zip(&self.listed).map(|(interface, &listed)| Interface { listed, ..interface })
     }
 }
 
+fn check_version(members: &Map<String, Value>, generation: Generation, findings: &mut Findings) {
+    let Some(version) = members.get("protocolVersion").and_then(Value::as_str) else { return };
+    // Servers of 1.0 add the members of 0.3 for clients of that age, their version among them.
+    let is_for_both = generation == Generation::V1 && members.contains_key("url");
+    let said = Generation::of_version(version);
+    if said == Some(generation) || (is_for_both && said.is_some()) {
+        return;
+    }
+    findings.add(&Path::ROOT.member("protocolVersion"), "version-mismatch", || {
+        format!("the card says {version:?}, but has the shape of {generation}, by which it is read")
+    });
+}
+
+fn check_interface(interface: &Interface<'_>, findings: &mut Findings) {
+    interface.check_version(findings);
+    let Some(written) = interface.written else { return };
+    let known = interface.binding.name();
+    let is_custom = matches!(interface.binding, Binding::Custom(_));
+    interface.listed.with_paths(|_, _, path| {
+        if is_custom && !written.contains(':') {
+            findings.add(path, "binding-unknown", || {
+                format!("{written:?} is none of JSONRPC, HTTP+JSON, GRPC, and a binding of one's own is a URI")
+            });
+        } else if known != written {
+            findings.add(path, "binding-spelling", || format!("{written:?} is read as {known}"));
+        }
+    });
+}
+
 /// What the shape says; a list without any interface says nothing beside a `url`.
-pub(super) fn generation_of(members: &Map<String, Value>) -> Generation {
+fn generation_of(members: &Map<String, Value>) -> Generation {
     let has_url = |interface: &Value| interface.get("url").is_some_and(Value::is_string);
     match members.get("supportedInterfaces") {
         Some(Value::Array(interfaces)) if members.contains_key("url") && !interfaces.iter().any(has_url) => {

@@ -23,7 +23,7 @@ pub(super) enum Defined {
 /// Defines a scheme as it is declared.
 pub(super) fn define(declared: &Object, base: Option<&str>, path: &Path<'_>, findings: &mut Findings) -> Defined {
     let mut definer = Definer { base, path, findings };
-    let Some(scheme) = Scheme::read(declared) else {
+    let Ok(scheme) = Scheme::read(declared.clone()) else {
         definer.warn("scheme-unknown", "the scheme is of no known kind; the definition leaves it open");
         return Defined::One(left_open(declared));
     };
@@ -103,7 +103,7 @@ impl Definer<'_> {
     }
 
     fn api_key(&mut self, mut members: Object) -> Option<Object> {
-        let place = members.get("in").and_then(Value::as_str);
+        let place = members.get("location").and_then(Value::as_str);
         if !members.contains_key("name") {
             self.warn("scheme-name", "an API key is sent under a name; the definition leaves it open");
             return None;
@@ -112,7 +112,8 @@ impl Definer<'_> {
             self.warn("scheme-location", "an API key is in header, query or cookie; the definition leaves it open");
             return None;
         }
-        let own = ["in", "name"].map(|name| (name.to_owned(), members.remove(name).unwrap_or_default()));
+        let own = [("in", "location"), ("name", "name")]
+            .map(|(term, member)| (term.to_owned(), members.remove(member).unwrap_or_default()));
         let mut definition = definition("apikey", members);
         definition.extend(own);
         Some(definition)

@@ -1,10 +1,10 @@
-//! Thing Descriptions as agent cards: of one that was a card the card again, of any other an honest one.
+//! Thing Descriptions as agent cards.
 //!
-//! Members with the prefix `a2a:` are those of a card, and are its again as far as the Thing wasn't
-//! changed since. The rest is made of what the TD says: capabilities and actions are skills, forms with the
-//! subprotocol `a2a` are interfaces. A Thing
-//! that has only HTTP forms becomes a card of 1.0 with the binding [`FORMS_BINDING`](super::FORMS_BINDING)
-//! and an extension that lists the forms. What a card can't say without being wrong is an error.
+//! A Thing that is what a card was turned into has that card beside it, which is exported byte for byte. Here a
+//! card is made of what the TD says: capabilities and actions are skills, forms with the subprotocol `a2a` are
+//! interfaces, members with the prefix `a2a:` are what a TD has no words for. A Thing that has only HTTP forms
+//! becomes a card of 1.0 with the binding [`FORMS_BINDING`](super::FORMS_BINDING) and an extension that lists
+//! the forms. What a card can't say without being wrong is an error.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Card, FORMS_BINDING, Generation, Options,
-    card::generation_of,
-    export_forms::{self, Reach, Reached},
+    export_forms::{self, Reach, Reached, forms_of},
     export_schemes,
     export_security::ThingSecurity,
-    interface::Binding,
+    normalization::REACHED_IN_0,
     reference::web_url,
+    skills::listed_actions,
     thing,
 };
 use crate::{
@@ -27,24 +27,6 @@ use crate::{
 };
 
 type Object = Map<String, Value>;
-
-/// What of a Thing a card can say.
-const SAID_BY_CARDS: [&str; 12] = [
-    "title",
-    "description",
-    "version",
-    "lmos:metadata",
-    "lmos:capabilities",
-    "securityDefinitions",
-    "security",
-    "properties",
-    "actions",
-    "events",
-    "forms",
-    "links",
-];
-/// What a card of 0.3 says of where it is reached, beside `supportedInterfaces`.
-const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion"];
 
 /// Makes an agent card of a Thing Description.
 ///
@@ -66,27 +48,19 @@ const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfa
 /// generation.
 pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
-    let stated = Stated::of(members);
-    if let Some(Stated { card, .. }) = stated.as_ref().filter(|stated| stated.is_all_of(members)) {
-        return in_generation(card, generation);
-    }
     let names = SkillNames::of(thing);
-    let reached = export_forms::reached(members, |action| names.skill_of(action));
+    let own = members.iter().filter_map(|(name, value)| Some((name.strip_prefix("a2a:")?.to_owned(), value.clone())));
+    let mut export = Export { thing: members, names, card: own.collect(), violations: Vec::new() };
+    let was = Former::of(&export);
+    let reached = export_forms::reached(members, |action| export.names.skill_of(action));
     let security = ThingSecurity::of(members, reached.reach());
-    let mut export = Export { thing, names, card: Object::new(), shape: Generation::V1, violations: Vec::new() };
-    export.card = members.iter().filter_map(own_member).collect();
-    if stated.as_ref().is_some_and(|stated| stated.reached().is_like(&reached)) {
-        export.shape = generation_of(&export.card);
-        export.keep_streaming(&reached, stated.as_ref());
-    } else {
-        export.add_interfaces(&reached, generation);
+    export.add_interfaces(&reached, was.as_ref());
+    if generation == Generation::V0 && matches!(reached, Reached::Http { .. }) {
+        export.violations.push(Violation::new("/actions", "no-a2a-form", ONLY_FORMS));
     }
-    if stated.as_ref().is_none_or(|stated| stated.thing.get("title") != thing.get("title")) {
-        export.card.remove("name");
-    }
-    add_metadata(members, &mut export.card);
-    export.add_skills(stated.as_ref(), reached.reach());
-    export.add_security(security, stated.as_ref());
+    export.add_metadata();
+    export.add_skills(was.as_ref(), reached.reach());
+    export.add_security(security, was.as_ref());
     let Export { card, violations, .. } = export;
     if !violations.is_empty() {
         let report = Report { violations, ..Report::default() };
@@ -96,7 +70,7 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
         Error::InvalidSource { report, .. } => not_expressible(report.to_string()),
         other => other,
     })?;
-    let mut rendition = in_generation(&card, generation)?;
+    let mut rendition = card.render(generation);
     if !reached.is_complete() {
         let message = "the forms lead to more places than a card gets interfaces; only the first are in it";
         rendition.warnings.push(Violation::new("/actions", "too-many-interfaces", message));
@@ -104,80 +78,56 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     Ok(rendition)
 }
 
-fn in_generation(card: &Card, generation: Generation) -> Result<Rendition> {
-    let is_of_forms = card.interfaces().first().is_some_and(|one| one.binding == Binding::Custom(FORMS_BINDING));
-    match generation {
-        Generation::V0 if is_of_forms => Err(not_expressible(ONLY_FORMS.into())),
-        _ => Ok(card.as_version(generation)),
-    }
-}
-
-const ONLY_FORMS: &str = "/actions: there are HTTP forms, but none with the subprotocol a2a; only a card of 1.0 can \
-                          name another binding: ask for version 1.0";
+const ONLY_FORMS: &str = "there are HTTP forms, but none with the subprotocol a2a; only a card of 1.0 can name \
+                          another binding: ask for version 1.0";
 
 fn not_expressible(reason: String) -> Error {
     Error::NotExpressible { format: "a2a", reason }
 }
 
-/// A member of a card that the TD keeps under our prefix.
-fn own_member((name, value): (&String, &Value)) -> Option<(String, Value)> {
-    Some((name.strip_prefix("a2a:")?.to_owned(), value.clone()))
-}
-
-/// The card that the members of a Thing state, and the Thing that it would be.
-struct Stated {
-    card: Card,
+/// The Thing that the card was turned into, as far as the card is still there.
+struct Former {
     thing: Value,
 }
 
-impl Stated {
-    fn of(thing: &Object) -> Option<Stated> {
-        let mut members: Object = thing.iter().filter_map(own_member).collect();
-        let is_card = ["supportedInterfaces", "url", "additionalInterfaces"];
-        if !is_card.iter().any(|name| members.contains_key(*name)) {
-            return None;
-        }
-        add_metadata(thing, &mut members);
-        members.insert("skills".into(), stated_skills(thing).into());
-        let shape = generation_of(&members);
-        add_schemes(thing, &HashSet::new(), shape, &mut members, &mut Vec::new());
+impl Former {
+    fn of(export: &Export<'_>) -> Option<Former> {
+        let mut members = export.card.clone();
+        members.get("supportedInterfaces")?;
+        members.insert("skills".into(), export.capabilities().collect());
+        members.extend(export.schemes(&HashSet::new(), &mut Vec::new()));
         let card = Card::of_members(members).ok()?;
-        let thing = thing::members(&card, &Options::default(), &mut Findings::default());
-        Some(Stated { card, thing: thing.into() })
+        let thing = thing::members(&card, listed_actions(&card), &Options::default(), &mut Findings::default());
+        Some(Former { thing: thing.into() })
     }
 
-    /// Whether it says all that the Thing does of what a card can say: nobody changed that by hand.
-    fn is_all_of(&self, thing: &Object) -> bool {
-        SAID_BY_CARDS.iter().all(|name| self.thing.get(name) == thing.get(*name))
-    }
-
-    fn reached(&self) -> Reached {
+    /// Whether a Thing is still reached where the card says.
+    fn is_reached(&self, reached: &Reached) -> bool {
         let names = SkillNames::of(&self.thing);
-        let nothing = Object::new();
-        export_forms::reached(self.thing.as_object().unwrap_or(&nothing), |action| names.skill_of(action))
+        let members = self.thing.as_object();
+        members.is_some_and(|own| export_forms::reached(own, |action| names.skill_of(action)).is_like(reached))
     }
 
-    fn action(&self, name: &str) -> Option<&Value> {
-        self.thing.get("actions")?.get(name)
+    fn actions(&self) -> Option<&Object> {
+        self.thing.get("actions").and_then(Value::as_object)
     }
-}
 
-fn add_schemes(
-    thing: &Object,
-    used: &HashSet<&str>,
-    shape: Generation,
-    members: &mut Object,
-    violations: &mut Vec<Violation>,
-) {
-    let Some(definitions) = thing.get("securityDefinitions").and_then(Value::as_object) else { return };
-    let schemes = export_schemes::schemes(definitions, used, shape, violations);
-    if !schemes.is_empty() {
-        members.insert("securitySchemes".into(), schemes.into());
+    /// Whether a Thing still requires what the card does: only a card says which scheme a scope is of.
+    fn requires_what(&self, thing: &Object) -> bool {
+        let security = |affordance: &Value| -> Vec<[Option<Value>; 2]> {
+            let forms = affordance.as_object().into_iter().flat_map(forms_of);
+            forms.map(|form| ["security", "scopes"].map(|name| form.get(name).cloned())).collect()
+        };
+        let actions = thing.get("actions").and_then(Value::as_object);
+        let both = self.actions().into_iter().flatten().filter_map(|(name, was)| Some((was, actions?.get(name)?)));
+        ["security", "securityDefinitions"].iter().all(|name| self.thing.get(name) == thing.get(*name))
+            && both.into_iter().all(|(was, is)| security(was) == security(is))
     }
 }
 
 /// The names of skills and actions, which differ where a capability has an id and a name.
 struct SkillNames<'t> {
+    thing: &'t Value,
     actions: Option<&'t Object>,
     /// Ids by names.
     ids: HashMap<&'t str, &'t str>,
@@ -187,7 +137,7 @@ impl<'t> SkillNames<'t> {
     fn of(thing: &'t Value) -> SkillNames<'t> {
         let capabilities = capabilities(thing);
         let ids = capabilities.iter().filter_map(|capability| Some((capability.name?, capability.id?))).collect();
-        SkillNames { actions: thing.get("actions").and_then(Value::as_object), ids }
+        SkillNames { thing, actions: thing.get("actions").and_then(Value::as_object), ids }
     }
 
     fn skill_of(&self, action: &'t str) -> &'t str {
@@ -207,81 +157,108 @@ impl<'t> SkillNames<'t> {
 
 /// A card while it is made of a Thing.
 struct Export<'t> {
-    thing: &'t Value,
+    thing: &'t Object,
     names: SkillNames<'t>,
     card: Object,
-    shape: Generation,
     violations: Vec<Violation>,
 }
 
 impl Export<'_> {
-    /// What the card said of streaming, unless the events were changed since.
-    fn keep_streaming(&mut self, reached: &Reached, stated: Option<&Stated>) {
-        let (Reached::A2a { is_streaming, .. }, Some(stated)) = (reached, stated) else { return };
-        if matches!(stated.reached(), Reached::A2a { is_streaming: was_streaming, .. } if was_streaming != *is_streaming)
-        {
-            self.say_streaming(*is_streaming);
-        }
+    /// The entries of `lmos:capabilities` as skills.
+    fn capabilities(&self) -> impl Iterator<Item = Value> {
+        let entries = self.thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
+        entries.filter_map(Value::as_object).map(|entry| capability_members(entry, "a2a").into())
     }
 
-    fn say_streaming(&mut self, is_streaming: bool) {
-        let capabilities = self.card.entry("capabilities").or_insert_with(|| json!({}));
-        if let Value::Object(capabilities) = capabilities {
-            capabilities.insert("streaming".into(), is_streaming.into());
+    /// The interfaces that the card had, if the forms still lead there, else those that they lead to.
+    fn add_interfaces(&mut self, reached: &Reached, was: Option<&Former>) {
+        if !matches!(reached, Reached::Nowhere { .. }) {
+            self.say_streaming(matches!(reached, Reached::A2a { is_streaming: true, .. }), was.is_some());
         }
-    }
-
-    fn add_interfaces(&mut self, reached: &Reached, generation: Generation) {
-        for name in REACHED_IN_0 {
-            self.card.remove(name);
+        if was.is_some_and(|was| was.is_reached(reached)) {
+            return;
         }
-        let extended = self.card.remove("supportsAuthenticatedExtendedCard");
-        match reached {
-            Reached::Http { .. } if generation == Generation::V0 => {
-                self.card.insert("supportedInterfaces".into(), json!([]));
-                let (place, message) = ONLY_FORMS.split_once(": ").unwrap_or(("", ONLY_FORMS));
-                return self.violations.push(Violation::new(place, "no-a2a-form", message));
-            }
-            Reached::A2a { interfaces, is_streaming, .. } => {
-                self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
-                self.say_streaming(*is_streaming);
-                add_modes(&mut self.card, "text/plain", "text/plain");
+        let interfaces = match reached {
+            Reached::A2a { interfaces, .. } => {
+                self.add_modes("text/plain");
+                interfaces
             }
             Reached::Http { interfaces, extension, content_type, .. } => {
-                self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
-                self.card.insert("capabilities".into(), json!({"streaming": false, "extensions": [extension]}));
-                add_modes(&mut self.card, content_type, content_type);
+                self.add_extension(extension);
+                self.add_modes(content_type);
+                interfaces
             }
             Reached::Nowhere { protocols } => {
                 let found = if protocols.is_empty() { "no forms at all".to_owned() } else { protocols.join(", ") };
                 let message = format!("an agent card needs actions with forms of A2A or HTTP; found {found}");
                 return self.violations.push(Violation::new("/actions", "no-a2a-form", message));
             }
+        };
+        REACHED_IN_0.into_iter().for_each(|name| drop(self.card.remove(name)));
+        self.card.insert("supportedInterfaces".into(), interfaces.clone().into());
+    }
+
+    /// A card that said nothing of streaming still does if it doesn't.
+    fn say_streaming(&mut self, is_streaming: bool, was_card: bool) {
+        let Some(capabilities) = self.capabilities_of_card() else { return };
+        let said = capabilities.get("streaming") == Some(&Value::Bool(true));
+        if !was_card || said != is_streaming {
+            capabilities.insert("streaming".into(), is_streaming.into());
         }
-        if let (Some(extended), Some(Value::Object(capabilities))) = (extended, self.card.get_mut("capabilities")) {
-            capabilities.entry("extendedAgentCard").or_insert(extended);
+    }
+
+    fn add_extension(&mut self, extension: &Value) {
+        let Some(capabilities) = self.capabilities_of_card() else { return };
+        if let Value::Array(extensions) = capabilities.entry("extensions").or_insert_with(|| json!([])) {
+            extensions.retain(|one| one.get("uri").is_none_or(|uri| uri != FORMS_BINDING));
+            extensions.push(extension.clone());
+        }
+    }
+
+    fn capabilities_of_card(&mut self) -> Option<&mut Object> {
+        self.card.entry("capabilities").or_insert_with(|| json!({})).as_object_mut()
+    }
+
+    fn add_modes(&mut self, media_type: &str) {
+        for name in ["defaultInputModes", "defaultOutputModes"] {
+            self.card.entry(name).or_insert_with(|| json!([media_type]));
+        }
+    }
+
+    fn add_metadata(&mut self) {
+        let (thing, card) = (self.thing, &mut self.card);
+        card.insert("name".into(), one_text(thing, "title", "titles").into());
+        card.insert("description".into(), one_text(thing, "description", "descriptions").into());
+        let version = thing.get("version").and_then(|version| version.get("instance")?.as_str());
+        card.insert("version".into(), version.unwrap_or_default().into());
+        if let Some(provider) = provider(thing) {
+            card.insert("provider".into(), provider);
+        }
+        let base = thing.get("base").and_then(Value::as_str);
+        let relations = [("documentationUrl", ["service-doc", "help"]), ("iconUrl", ["icon", "shortcut icon"])];
+        for (member, relations) in relations {
+            let links = thing.get("links").and_then(Value::as_array).into_iter().flatten();
+            let is_it =
+                |link: &&Value| link.get("rel").and_then(Value::as_str).is_some_and(|rel| relations.contains(&rel));
+            let url = links.filter(is_it).find_map(|link| web_url(link.get("href")?.as_str()?, base).ok());
+            card.extend(url.map(|url| (member.to_owned(), url.into())));
         }
     }
 
     /// The skills that the card had without those whose action is gone, and what can be called since;
     /// without a card, one for each capability and action that can be called.
-    fn add_skills(&mut self, stated: Option<&Stated>, reach: Reach) {
-        let Some((stated, thing)) = stated.zip(self.thing.as_object()) else {
-            let skills = self.skills(reach, &HashSet::new());
-            self.card.insert("skills".into(), skills.into());
-            return;
-        };
-        let mut skills = Vec::new();
-        let mut known = HashSet::from(["sendMessage".to_owned()]);
-        let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
-        for skill in capabilities.filter_map(Value::as_object).map(|entry| capability_members(entry, "a2a")) {
-            let text = |name: &str| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-            let (id, name) = (text("id"), text("name"));
-            let action = self.names.action_of(id, name);
-            let was = id.or(name).and_then(|key| stated.action(key));
-            known.extend(id.or(name).map(str::to_owned));
-            if action.is_some() || was.is_none() {
-                skills.push(skill.into());
+    fn add_skills(&mut self, was: Option<&Former>, reach: Reach) {
+        let (mut skills, mut known) = (Vec::new(), HashSet::new());
+        if let Some(was) = was {
+            known.insert("sendMessage".to_owned());
+            for skill in self.capabilities() {
+                let text = |name: &str| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+                let (id, name) = (text("id"), text("name"));
+                known.extend(id.or(name).map(str::to_owned));
+                let had_action = id.or(name).is_some_and(|key| was.actions().is_some_and(|was| was.contains_key(key)));
+                if !had_action || self.names.action_of(id, name).is_some() {
+                    skills.push(skill);
+                }
             }
         }
         skills.extend(self.skills(reach, &known));
@@ -291,7 +268,7 @@ impl Export<'_> {
     fn skills(&self, reach: Reach, known: &HashSet<String>) -> Vec<Value> {
         let (mut keys, mut names) = (HashSet::new(), HashSet::new());
         let mut skills: Vec<Value> = Vec::new();
-        for (capability, entry) in listed_capabilities(self.thing) {
+        for (capability, entry) in listed_capabilities(self.names.thing) {
             let key = capability.key();
             // One capability in several versions is one skill, and its action may have its name.
             let is_named = capability.id.is_none() && names.contains(key);
@@ -318,44 +295,24 @@ impl Export<'_> {
         skills
     }
 
-    fn add_security(&mut self, security: ThingSecurity<'_>, stated: Option<&Stated>) {
-        let Some(thing) = self.thing.as_object() else { return };
-        add_schemes(thing, &security.used(), self.shape, &mut self.card, &mut self.violations);
+    fn schemes(&self, used: &HashSet<&str>, violations: &mut Vec<Violation>) -> Option<(String, Value)> {
+        let definitions = self.thing.get("securityDefinitions")?.as_object()?;
+        let schemes = export_schemes::schemes(definitions, used, violations);
+        (!schemes.is_empty()).then(|| ("securitySchemes".to_owned(), schemes.into()))
+    }
+
+    fn add_security(&mut self, security: ThingSecurity<'_>, was: Option<&Former>) {
+        let mut violations = Vec::new();
+        self.card.extend(self.schemes(&security.used(), &mut violations));
+        let names = &self.names;
         let action_of = |skill: &Object| {
             let text = |name: &str| skill.get(name).and_then(Value::as_str);
-            Some(self.names.action_of(text("id"), text("name"))?.0.to_owned())
+            Some(names.action_of(text("id"), text("name"))?.0.to_owned())
         };
-        let is_same = |stated: &&Stated| {
-            stated.card.generation() == self.shape
-                && ["security", "securityDefinitions"].iter().all(|name| stated.thing.get(name) == thing.get(*name))
-        };
-        // Only a card says the scopes of what it requires where each of its skills requires something else.
-        let states = stated.filter(is_same).is_some();
-        self.violations.extend(security.add(states, action_of, self.shape, &mut self.card));
-    }
-}
-
-fn add_modes(members: &mut Object, input: &str, output: &str) {
-    members.entry("defaultInputModes").or_insert_with(|| json!([input]));
-    members.entry("defaultOutputModes").or_insert_with(|| json!([output]));
-}
-
-fn add_metadata(thing: &Object, members: &mut Object) {
-    members.entry("name").or_insert_with(|| one_text(thing, "title", "titles").into());
-    members.insert("description".into(), one_text(thing, "description", "descriptions").into());
-    let version = thing.get("version").and_then(|version| version.get("instance")?.as_str());
-    members.insert("version".into(), version.unwrap_or_default().into());
-    if let Some(provider) = provider(thing) {
-        members.insert("provider".into(), provider);
-    }
-    let base = thing.get("base").and_then(Value::as_str);
-    for (member, relations) in [("documentationUrl", ["service-doc", "help"]), ("iconUrl", ["icon", "shortcut icon"])] {
-        let links = thing.get("links").and_then(Value::as_array).into_iter().flatten();
-        let is_it = |link: &&Value| link.get("rel").and_then(Value::as_str).is_some_and(|rel| relations.contains(&rel));
-        let url = links.filter(is_it).find_map(|link| web_url(link.get("href")?.as_str()?, base).ok());
-        if let Some(url) = url {
-            members.insert(member.into(), url.into());
-        }
+        let nothing = Object::new();
+        let states = was.filter(|was| was.requires_what(self.thing)).map(|was| was.actions().unwrap_or(&nothing));
+        violations.extend(security.add(states, action_of, &mut self.card));
+        self.violations.append(&mut violations);
     }
 }
 
@@ -389,12 +346,6 @@ fn provider(thing: &Object) -> Option<Value> {
         }
         _ => None,
     }
-}
-
-/// The skills of what was a card: they are capabilities as they were.
-fn stated_skills(thing: &Object) -> Vec<Value> {
-    let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();
-    capabilities.filter_map(Value::as_object).map(|entry| capability_members(entry, "a2a").into()).collect()
 }
 
 fn texts(owner: &Value, name: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Where a Thing that never was an agent card is reached: its forms as interfaces of a card.
+//! Where a Thing is reached: its forms as interfaces of a card.
 
 use std::collections::{BTreeSet, HashSet};
 

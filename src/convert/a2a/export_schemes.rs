@@ -13,14 +13,9 @@ use crate::td::{Path, Violation};
 
 type Object = Map<String, Value>;
 
-/// The schemes in the spelling of a generation. A definition that no card can declare is a violation
-/// where it is used, else it is left out.
-pub(super) fn schemes(
-    definitions: &Object,
-    used: &HashSet<&str>,
-    shape: Generation,
-    violations: &mut Vec<Violation>,
-) -> Object {
+/// The schemes as 1.0 has them. A definition that no card can declare is a violation where it is used, else it
+/// is left out.
+pub(super) fn schemes(definitions: &Object, used: &HashSet<&str>, violations: &mut Vec<Violation>) -> Object {
     let mut schemes: BTreeMap<String, Scheme> = BTreeMap::new();
     let mut written = Object::new();
     for (name, definition) in definitions {
@@ -39,7 +34,7 @@ pub(super) fn schemes(
             Err(_) => {}
         }
     }
-    written.extend(schemes.into_iter().map(|(name, scheme)| (name, scheme.write(shape))));
+    written.extend(schemes.into_iter().map(|(name, scheme)| (name, scheme.write(Generation::V1))));
     written
 }
 
@@ -49,11 +44,12 @@ pub(super) fn declared(definition: &Object) -> Option<&Value> {
     definition.get("a2a:declared").filter(|declared| is_open && declared.is_object())
 }
 
-/// The card's name of a definition: several flows were one scheme.
+/// The card's name of a definition: several flows were one scheme, and the name of a scheme that isn't declared
+/// may have been taken.
 pub(super) fn card_name<'d>(name: &'d str, definition: &'d Object) -> &'d str {
     let is_flow = definition.get("scheme").and_then(Value::as_str) == Some("oauth2");
-    let whole = definition.get("a2a:scheme").and_then(Value::as_str).filter(|_| is_flow);
-    whole.unwrap_or(name)
+    let is_named = is_flow || definition.contains_key("a2a:undeclared");
+    definition.get("a2a:scheme").and_then(Value::as_str).filter(|_| is_named).unwrap_or(name)
 }
 
 /// Adds a scheme, or its flow to the scheme of that name.
@@ -85,7 +81,7 @@ fn scheme_of(definition: &Object) -> Result<Option<Scheme>, String> {
             if !PLACES.contains(&place) {
                 return Err(format!("an API key of an agent card is in header, query or cookie, not {place}"));
             }
-            put("in", Some(place));
+            put("location", Some(place));
             put("name", text("name"));
             SchemeKind::ApiKey
         }

@@ -111,41 +111,44 @@ impl<'t> ThingSecurity<'t> {
         known.flat_map(|alternatives| alternatives.iter().flatten().copied()).collect()
     }
 
-    /// Writes the requirements into the members of a card; its own are right already where it `states` them.
+    /// Writes the requirements into the members of a card, but for what it `states` already: itself, and skills
+    /// of these actions.
     pub(super) fn add(
         mut self,
-        states: bool,
+        states: Option<&Object>,
         action_of: impl Fn(&Object) -> Option<String>,
-        shape: Generation,
         card: &mut Object,
     ) -> Vec<Violation> {
         let needs = self.of_thing.clone();
-        if !states {
+        if states.is_none() {
             forget(card);
-        }
-        // That nothing is needed goes without saying.
-        if !states && !self.resolver.is_nothing(needs.alternatives) {
-            self.require(&needs, &Path::ROOT.member("security"), shape, card);
+            // That nothing is needed goes without saying.
+            if !self.resolver.is_nothing(needs.alternatives) {
+                self.require(&needs, &Path::ROOT.member("security"), card);
+            }
         }
         let skills = card.get_mut("skills").and_then(Value::as_array_mut).into_iter().flatten();
         for skill in skills.filter_map(Value::as_object_mut) {
             let Some(action) = action_of(skill) else { continue };
             let Some(needs) = self.of_actions.get(action.as_str()).cloned() else { continue };
-            let says_more = states && requirements::of(skill, shape).is_some();
+            if states.is_some_and(|actions| actions.contains_key(&action)) {
+                continue;
+            }
             forget(skill);
-            if needs != self.of_thing || says_more {
+            if needs != self.of_thing || states.is_some() {
                 let list = Path::ROOT.member("actions");
-                self.require(&needs, &list.member(&action), shape, skill);
+                self.require(&needs, &list.member(&action), skill);
             }
         }
         self.violations
     }
 
     /// Writes what is needed into a card or skill.
-    fn require(&mut self, needs: &Needs<'_>, path: &Path<'_>, shape: Generation, owner: &mut Object) {
+    fn require(&mut self, needs: &Needs<'_>, path: &Path<'_>, owner: &mut Object) {
         match self.alternatives(needs) {
             Ok(alternatives) => {
-                owner.insert(requirements::member(shape).into(), requirements::write(&alternatives, shape));
+                let written = requirements::write(&alternatives, Generation::V1);
+                owner.insert(requirements::member(Generation::V1).into(), written);
             }
             Err(message) => self.violations.push(Violation::new(path.to_pointer(), "no-security-form", message)),
         }
@@ -407,7 +410,7 @@ mod tests {
         let skills: Vec<Value> = (0..500).map(|n| json!({"id": format!("a{n}")})).collect();
         let mut card = Object::from_iter([("skills".to_owned(), skills.into())]);
         let id = |skill: &Object| skill.get("id").and_then(Value::as_str).map(str::to_owned);
-        let violations = ThingSecurity::of(&thing, Reach::A2a).add(false, id, Generation::V1, &mut card);
+        let violations = ThingSecurity::of(&thing, Reach::A2a).add(None, id, &mut card);
         assert_eq!(violations.len(), 499);
         assert!(Value::Object(card).to_string().len() < 1 << 20);
     }

@@ -36,14 +36,12 @@ pub(super) fn callables<'c>(
     actions: usize,
     findings: &mut Findings,
 ) -> Vec<Callable<'c>> {
-    let interfaces = card.interfaces();
-    let total = interfaces.len();
     let mut bytes = 0;
     let mut callables: Vec<Callable<'c>> = Vec::new();
-    for (index, interface) in interfaces.into_iter().enumerate() {
+    for (index, interface) in card.interfaces().enumerate() {
         bytes += actions * (FORM_BYTES + interface.url.len());
         if index >= MOST_INTERFACES || (index > 0 && bytes > MOST_FORM_BYTES) {
-            let message = || format!("{total} interfaces; only the first {index} get forms");
+            let message = || format!("{} interfaces; only the first {index} get forms", card.interfaces().count());
             findings.add(&Path::ROOT, "too-many-interfaces", message);
             break;
         }

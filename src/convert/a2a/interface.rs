@@ -1,4 +1,4 @@
-//! Where an agent is reached: the interfaces of a card of either generation.
+//! Where an agent is reached: the interfaces of a card.
 
 use serde_json::{Map, Value};
 
@@ -125,25 +125,27 @@ impl<'c> Interface<'c> {
     }
 }
 
-/// The interfaces of a card in the shape of a generation, the preferred one first.
-pub(super) fn interfaces(card: &Object, generation: Generation) -> Vec<Interface<'_>> {
+/// The interfaces of a card as it is written, the preferred one first.
+pub(super) fn written_interfaces(card: &Object, generation: Generation) -> Vec<Interface<'_>> {
     match generation {
         Generation::V0 => interfaces_0(card),
         Generation::V1 => supported(card).collect(),
     }
 }
 
-/// The elements of a list of objects.
-fn objects<'c>(card: &'c Object, name: &str) -> impl Iterator<Item = &'c Object> {
-    card.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
+/// The elements of a list of objects, with their indexes.
+fn objects<'c>(card: &'c Object, name: &str) -> impl Iterator<Item = (usize, &'c Object)> {
+    let elements = card.get(name).and_then(Value::as_array).into_iter().flatten();
+    elements.enumerate().filter_map(|(index, element)| Some((index, element.as_object()?)))
 }
 
 fn text<'c>(owner: &'c Object, name: &str) -> Option<&'c str> {
     owner.get(name).and_then(Value::as_str)
 }
 
-fn supported(card: &Object) -> impl Iterator<Item = Interface<'_>> {
-    objects(card, "supportedInterfaces").enumerate().filter_map(|(index, interface)| {
+/// The interfaces of a card of 1.0.
+pub(super) fn supported(card: &Object) -> impl Iterator<Item = Interface<'_>> {
+    objects(card, "supportedInterfaces").filter_map(|(index, interface)| {
         let written = text(interface, "protocolBinding");
         Some(Interface {
             url: text(interface, "url")?,
@@ -168,7 +170,7 @@ fn interfaces_0(card: &Object) -> Vec<Interface<'_>> {
     };
     let mut interfaces = Vec::new();
     interfaces.extend(text(card, "url").map(|url| of_0(url, text(card, "preferredTransport"), Listed::Main)));
-    for (index, additional) in objects(card, "additionalInterfaces").enumerate() {
+    for (index, additional) in objects(card, "additionalInterfaces") {
         let Some(url) = text(additional, "url") else { continue };
         let additional = of_0(url, text(additional, "transport"), Listed::Additional(index));
         let repeats = |main: &Interface<'_>| main.url == additional.url && main.binding == additional.binding;

@@ -1,12 +1,14 @@
-//! A2A agent cards, v0.2.0 to v1.0: read into one model over the raw JSON, turned into a Thing
-//! Description, and back.
+//! A2A agent cards, v0.2.0 to v1.0: read as one card of 1.0, turned into a Thing Description, and back.
 //!
 //! - **Read** ([`Card::parse`]): the shape decides the generation (`members` has those of each).
 //!   What is odd is fixed where one meaning is left, and reported in any case; what is not a card is
-//!   refused with what it looks like (`diagnosis`). Secrets are taken out first (`redaction`).
+//!   refused with what it looks like (`diagnosis`). Secrets are taken out first (`redaction`). Then it is brought
+//!   to the shape of 1.0 (`normalization`), the only one that the rest knows.
 //! - **To a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become
 //!   their forms, schemes and requirements become security definitions and combinations of them.
-//! - **Between the generations** ([`Card::as_version`]), and **back** ([`from_thing`]).
+//! - **Back** ([`from_thing`]): a card of 1.0 of what the Thing says.
+//! - **For readers of a generation** ([`Card::as_version`]): the card as it was written, byte for byte, or in the
+//!   words of the other (`rendition`).
 //!
 //! In the description, a member of the card that has no place in a TD keeps its name and value with
 //! the prefix `a2a:`. The terms that are ours:
@@ -17,7 +19,7 @@
 //! | `a2a:method` | form | the method of the protocol that is called |
 //! | `a2a:http`, `a2a:openIdConnect`, `a2a:mutualTLS` | security | schemes that a TD hasn't |
 //! | `a2a:implicit`, `a2a:password` | security | flows of OAuth 2.0 that a TD hasn't |
-//! | `a2a:scheme` | security | the HTTP scheme, or the card's scheme that one of several flows is of |
+//! | `a2a:scheme` | security | the HTTP scheme; the card's name of what the definition is of |
 //! | `a2a:scopes` | security | scopes with their descriptions |
 //! | `a2a:flow`, `a2a:flows` | security | other members of the flow, and other flows than a card's |
 //! | `a2a:declared` | security | the card's scheme where a TD can only say `auto` |
@@ -33,12 +35,13 @@ mod export_schemes;
 mod export_security;
 mod format;
 mod forms;
-mod generation_security;
-mod generations;
 mod interface;
 mod members;
+mod normalization;
 mod redaction;
 mod reference;
+mod rendition;
+mod rendition_security;
 mod requirements;
 mod rest;
 mod schemes;

@@ -68,7 +68,7 @@ pub(super) fn endpoints(flow: &str) -> [(&'static str, &'static str); 3] {
 const SPELLED_FOR_BOTH: [&str; 9] =
     ["type", "description", "name", "in", "location", "scheme", "bearerFormat", "flows", "openIdConnectUrl"];
 
-/// A scheme: its kind, and its members as 0.x spells them, without `type`.
+/// A scheme: its kind, and its members as 1.0 spells them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scheme {
     pub(super) kind: SchemeKind,
@@ -78,47 +78,42 @@ pub(super) struct Scheme {
 }
 
 impl Scheme {
-    /// A scheme without siblings.
-    pub(super) fn of(kind: SchemeKind, members: Object) -> Scheme {
-        Scheme { kind, members, siblings: Object::new() }
-    }
-
-    /// Reads a scheme in either spelling; none if it is of no known kind.
-    pub(super) fn read(scheme: &Object) -> Option<Scheme> {
-        let type_ = scheme.get("type").and_then(Value::as_str);
-        let mut wrapped = SchemeKind::ALL.into_iter().filter_map(|kind| match scheme.get(kind.wrapper()) {
-            Some(Value::Object(members)) => Some((kind, members.clone())),
-            _ => None,
-        });
+    /// Reads a scheme in either spelling; the members again if it is of no known kind.
+    pub(super) fn read(mut members: Object) -> Result<Scheme, Object> {
+        let type_ = members.get("type").and_then(Value::as_str).map(str::to_owned);
+        let mut wrapped =
+            SchemeKind::ALL.into_iter().filter(|kind| members.get(kind.wrapper()).is_some_and(Value::is_object));
         // Of several objects that of the `type` counts, else the first; the others are none of its members.
-        let is_of_type = |(kind, _): &(SchemeKind, Object)| type_.is_some_and(|type_| kind.is_called(type_));
+        let is_of_type = |kind: &SchemeKind| type_.as_ref().is_some_and(|type_| kind.is_called(type_));
         let wrapped = wrapped.clone().find(is_of_type).or_else(|| wrapped.next());
-        let mut read = match wrapped {
-            Some((kind, members)) => {
+        let mut read = match wrapped.and_then(|kind| Some((kind, members.remove(kind.wrapper())?))) {
+            Some((kind, inner)) => {
                 let is_wrapper = |name: &str| {
                     SchemeKind::ALL.iter().any(|kind| name == kind.wrapper() || name == snake_case(kind.wrapper()))
                 };
-                let is_sibling = |name: &str| !is_wrapper(name) && !SPELLED_FOR_BOTH.contains(&name);
-                let siblings = scheme.iter().filter(|(name, _)| is_sibling(name));
-                let siblings = siblings.map(|(name, value)| (name.clone(), value.clone())).collect();
-                Scheme { kind, members, siblings }
+                members.retain(|name, _| !is_wrapper(name) && !SPELLED_FOR_BOTH.contains(&name.as_str()));
+                let inner = if let Value::Object(inner) = inner { inner } else { Object::new() };
+                Scheme { kind, members: inner, siblings: members }
             }
             None => {
-                let mut members = scheme.clone();
+                let Some(kind) = type_.and_then(|type_| kind_of(&type_, &mut members)) else { return Err(members) };
                 members.remove("type");
-                Scheme::of(kind_of(type_?, &mut members)?, members)
+                Scheme { kind, members, siblings: Object::new() }
             }
         };
-        if let Some(location) = read.members.remove("location").or_else(|| read.members.remove("in")) {
-            read.members.insert("in".into(), in_lower_case(location));
+        if let Some(place) = read.members.remove("location").or_else(|| read.members.remove("in")) {
+            read.members.insert("location".into(), in_lower_case(place));
         }
-        Some(read)
+        Ok(read)
     }
 
     /// Writes the scheme in the spelling of a generation.
     pub(super) fn write(mut self, generation: Generation) -> Value {
         match generation {
             Generation::V0 => {
+                if let Some(place) = self.members.remove("location") {
+                    self.members.insert("in".into(), place);
+                }
                 self.members.insert("type".into(), self.kind.type_().into());
                 for (name, value) in self.siblings {
                     self.members.entry(name).or_insert(value);
@@ -126,9 +121,6 @@ impl Scheme {
                 Value::Object(self.members)
             }
             Generation::V1 => {
-                if let Some(location) = self.members.remove("in") {
-                    self.members.insert("location".into(), location);
-                }
                 self.siblings.insert(self.kind.wrapper().into(), self.members.into());
                 Value::Object(self.siblings)
             }

@@ -74,16 +74,14 @@ impl<'f> Definitions<'f> {
 
     /// What the Thing itself requires.
     pub(super) fn of_card(&mut self, card: &Card) -> Security {
-        if let Some(found) = requirements::of(card.members(), card.generation()) {
-            let place = requirements::member(card.generation());
-            let Requirements { alternatives, unread, .. } = requirements::read(found, card.generation());
-            self.count_unread(unread, &Path::ROOT.member(place));
-            if !alternatives.is_empty() {
-                return self.require(&alternatives, &Path::ROOT.member(place));
-            }
-            if unread > 0 {
-                return self.open();
-            }
+        let path = Path::ROOT.member(requirements::member(card.generation()));
+        let Requirements { alternatives, unread, .. } = requirements::of(card.members());
+        self.count_unread(unread, &path);
+        if !alternatives.is_empty() {
+            return self.require(&alternatives, &path);
+        }
+        if unread > 0 {
+            return self.open();
         }
         let (rule, place, message) = if !self.definitions.is_empty() {
             ("security-open", "securitySchemes", "there are schemes, but nothing says that they are required")
@@ -103,8 +101,7 @@ impl<'f> Definitions<'f> {
 
     /// What a skill requires, if it says so.
     pub(super) fn of_skill(&mut self, card: &Card, skill: &Object, path: &Path<'_>) -> Option<Security> {
-        let Requirements { alternatives, unread, .. } =
-            requirements::read(requirements::of(skill, card.generation())?, card.generation());
+        let Requirements { alternatives, unread, .. } = requirements::of(skill);
         let path = path.member(requirements::member(card.generation()));
         self.count_unread(unread, &path);
         (!alternatives.is_empty()).then(|| self.require(&alternatives, &path))
@@ -159,7 +156,10 @@ impl<'f> Definitions<'f> {
         self.findings.add(path, "security-undefined", || format!("{name:?} isn't among `securitySchemes`"));
         let own = self.free_name(name.to_owned());
         let description = "required, but not declared by the agent card";
-        let definition = json!({"scheme": "auto", "description": description, "a2a:undeclared": true});
+        let mut definition = json!({"scheme": "auto", "description": description, "a2a:undeclared": true});
+        if own != name {
+            definition["a2a:scheme"] = name.into();
+        }
         self.definitions.insert(own.clone(), definition);
         self.undeclared.insert(name.to_owned(), own.clone());
         own

@@ -31,7 +31,7 @@ pub(super) fn count_actions(card: &Card) -> usize {
 pub(super) fn listed_actions(card: &Card) -> Option<&Object> {
     let extensions = card.members().get("capabilities")?.get("extensions")?.as_array()?;
     let extension = extensions.iter().find(|extension| extension.get("uri").is_some_and(|uri| uri == FORMS_BINDING))?;
-    let is_bound = card.interfaces().iter().any(|interface| interface.binding == Binding::Custom(FORMS_BINDING));
+    let is_bound = card.interfaces().any(|interface| interface.binding == Binding::Custom(FORMS_BINDING));
     extension.get("params")?.get("actions")?.as_object().filter(|_| is_bound)
 }
 

@@ -39,10 +39,10 @@ impl Card {
 fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     let id = id_of(card, options)?;
     let mut findings = Findings::default();
-    let mut thing = finish(members(card, options, &mut findings), &id, card)?;
+    let mut thing = finish(members(card, listed_actions(card), options, &mut findings), &id, card)?;
     if listed_actions(card).is_some() && !is_valid(&thing.description) {
         findings = Findings::default();
-        thing = finish(members_of(card, None, options, &mut findings), &id, card)?;
+        thing = finish(members(card, None, options, &mut findings), &id, card)?;
         let message = || "the forms that the extension lists are none of a Thing Description".into();
         findings.add(&Path::ROOT.member("capabilities").member("extensions"), "forms-unusable", message);
     }
@@ -62,11 +62,7 @@ fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {
 }
 
 /// All members of the description but the id.
-pub(super) fn members(card: &Card, options: &Options, findings: &mut Findings) -> Object {
-    members_of(card, listed_actions(card), options, findings)
-}
-
-fn members_of(card: &Card, listed: Option<&Object>, options: &Options, findings: &mut Findings) -> Object {
+pub(super) fn members(card: &Card, listed: Option<&Object>, options: &Options, findings: &mut Findings) -> Object {
     let callables = callables(card, options, count_actions(card), findings);
     if callables.is_empty() && listed.is_none() {
         let message = "no interface can be called; the skills are capabilities, but no actions";
@@ -93,8 +89,7 @@ fn id_of(card: &Card, options: &Options) -> Result<String> {
     }
     let unknown =
         |message: &str| Err(invalid(vec![Violation::new("", "no-identity", message)], card.warnings().to_vec()));
-    let interfaces = card.interfaces();
-    let Some(preferred) = interfaces.iter().find(|interface| !interface.url.trim().is_empty()) else {
+    let Some(preferred) = card.interfaces().find(|interface| !interface.url.trim().is_empty()) else {
         return unknown("the card has no URL of an interface, which its id would be made of; give an id");
     };
     let url = match preferred.resolved_url(options.base.as_deref()) {
@@ -140,13 +135,21 @@ fn description(card: &Card, options: &Options, findings: &mut Findings) -> Objec
         put("links", links.into());
     }
     let is_placed = |name: &str, value: &Value| match name {
-        "name" => value.as_str().is_some_and(|name| !name.trim().is_empty()),
         "provider" | "securitySchemes" => value.as_object().is_some_and(|members| !members.is_empty()),
-        "description" | "version" | "skills" => true,
+        "name" | "description" | "version" | "skills" => true,
         _ => linked.contains(&name),
     };
     for (name, value) in card.members().iter().filter(|(name, value)| !is_placed(name, value)) {
         put(&format!("a2a:{name}"), value.clone());
+    }
+    let interfaces = thing.get_mut("a2a:supportedInterfaces").and_then(Value::as_array_mut).into_iter().flatten();
+    for url in interfaces.filter_map(|interface| interface.get_mut("url")) {
+        // Nobody who reads the description knows where the card was from.
+        if let Some(written) = url.as_str().filter(|url| interface_url(url, None) == Err(Unusable::Relative))
+            && let Ok(resolved) = interface_url(written, options.base.as_deref())
+        {
+            *url = resolved.into();
+        }
     }
     thing
 }
@@ -156,7 +159,7 @@ fn title(card: &Card, findings: &mut Findings) -> String {
     if let Some(name) = card.text("name").filter(|name| !name.trim().is_empty()) {
         return name.to_owned();
     }
-    let host = card.interfaces().first().and_then(|interface| {
+    let host = card.interfaces().next().and_then(|interface| {
         let url = interface_url(interface.url, None).ok()?;
         Some(url.split_once("//")?.1.split(['/', '?', '#']).next()?.to_owned())
     });
