@@ -1,7 +1,7 @@
 //! Finding the response in what a model wrote (SACP, section 7).
 //!
 //! The stages: the text as a whole; its fenced code blocks; the objects in its prose; each first as it
-//! stands, then without comments and trailing commas. Every stage reads the text a bounded number of
+//! stands, then repaired (see `repair`). Every stage reads the text a bounded number of
 //! times, so the work is linear in its length.
 
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct Reading {
     pub response: Response,
     /// Where it was.
     pub found: Found,
-    /// Whether comments or trailing commas had to be taken out.
+    /// Whether comments or trailing commas had to be taken out, or line breaks in strings escaped.
     pub is_repaired: bool,
     /// What is wrong with it. If it was found nowhere: with the object that came nearest.
     pub violations: Vec<Violation>,
@@ -109,7 +109,7 @@ fn read_stages(text: &str, nearest: &mut Vec<Violation>) -> Option<Reading> {
 
 fn read_object(candidate: &str, repaired: bool, nearest: &mut Vec<Violation>) -> Option<(Response, Vec<Violation>)> {
     let object: Map<String, Value> = if repaired {
-        serde_json::from_str(&repair::without_comments_and_trailing_commas(candidate)?).ok()?
+        serde_json::from_str(&repair::repaired(candidate)?).ok()?
     } else {
         serde_json::from_str(candidate.trim()).ok()?
     };
