@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     Result,
     change::{Change, Position, Seq},
-    store::Record,
+    store::{Record, Store},
 };
 
 /// Something that is derived from the log and can be rebuilt from the records.
@@ -42,6 +42,17 @@ pub(in crate::registry) trait Follower: Send {
     /// # Errors
     /// As [`Follower::apply`], and those of the records: the first one ends it.
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()>;
+}
+
+/// The Things that changes are about, each once and as it is now; none where it is gone.
+pub(in crate::registry) fn changed<'c>(
+    store: &'c Store,
+    changes: &'c [Arc<Change>],
+) -> impl Iterator<Item = Result<(&'c str, Option<Record>)>> {
+    let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().map(|id| Ok((id, store.find_unpurged(id)?)))
 }
 
 /// What a commit must survive.

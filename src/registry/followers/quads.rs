@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize};
 
 use super::{
-    follower::{Durability, Follower},
+    follower::{Durability, Follower, changed},
     runner::Shared,
     unseen::Unseen,
 };
@@ -102,6 +102,12 @@ impl QuadFollower {
         self.expander.start(td::enrich(&record.text, &registration))
     }
 
+    /// Takes in descriptions, which are read side by side.
+    fn put_all(&mut self, records: &[Record]) -> Result<()> {
+        let pending: Vec<Pending> = records.iter().map(|record| self.start(record)).collect::<Result<_>>()?;
+        records.iter().zip(pending).try_for_each(|(record, read)| self.put(&record.id, read.wait()))
+    }
+
     fn put(&mut self, id: &str, read: Result<Statements>) -> Result<()> {
         match read {
             Ok(read) => self.statements.put(id, &read.quads),
@@ -125,20 +131,17 @@ impl Follower for QuadFollower {
     }
 
     fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
-        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        for ids in ids.chunks(RECORDS_AT_ONCE) {
-            let mut pending = Vec::new();
-            for &id in ids {
-                match self.store.find_unpurged(id)? {
-                    Some(record) => pending.push((id, self.start(&record)?)),
-                    None => self.statements.remove(id),
+        let store = self.store.clone();
+        let mut things = changed(&store, changes).peekable();
+        while things.peek().is_some() {
+            let mut records = Vec::new();
+            for thing in things.by_ref().take(RECORDS_AT_ONCE) {
+                match thing? {
+                    (_, Some(record)) => records.push(record),
+                    (id, None) => self.statements.remove(id),
                 }
             }
-            for (id, read) in pending {
-                self.put(id, read.wait())?;
-            }
+            self.put_all(&records)?;
         }
         Ok(())
     }
@@ -157,10 +160,7 @@ impl Follower for QuadFollower {
             if part.is_empty() {
                 break;
             }
-            let pending: Vec<Pending> = part.iter().map(|record| self.start(record)).collect::<Result<_>>()?;
-            for (record, read) in part.iter().zip(pending) {
-                self.put(&record.id, read.wait())?;
-            }
+            self.put_all(&part)?;
             if portion.is_multiple_of(PORTIONS_IN_A_SEGMENT) {
                 self.statements.commit();
             }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    follower::{Durability, Follower},
+    follower::{Durability, Follower, changed},
     unseen::Unseen,
 };
 use crate::{
@@ -195,13 +195,10 @@ impl Follower for SearchFollower {
     fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
         self.search.read_on()?;
         let (index, mut writer) = self.take_open()?;
-        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        for id in ids {
-            match self.store.find_unpurged(id)? {
-                Some(record) => put(&mut writer, &record)?,
-                None => writer.delete(id)?,
+        for thing in changed(&self.store, changes) {
+            match thing? {
+                (_, Some(record)) => put(&mut writer, &record)?,
+                (id, None) => writer.delete(id)?,
             }
         }
         self.open = Some((index, writer));

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::follower::{Durability, Follower};
+use super::follower::{Durability, Follower, changed};
 use crate::{
     Result,
     change::{Change, Position},
@@ -48,11 +48,8 @@ impl Follower for ShapesFollower {
     }
 
     fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
-        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        for id in ids {
-            let record = self.store.find_unpurged(id)?;
+        for thing in changed(&self.store, changes) {
+            let (id, record) = thing?;
             let shapes = record.map(|record| shapes(&record.text)).transpose()?;
             // Locked for each Thing alone: searches don't wait for all of them.
             self.shared.change(|index| match shapes {

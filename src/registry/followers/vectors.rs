@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
-use super::follower::{Durability, Follower};
+use super::follower::{Durability, Follower, changed};
 use crate::{
     Error, Result,
     change::{Change, Position},
@@ -42,13 +42,11 @@ impl Follower for VectorFollower {
     }
 
     fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
-        let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        for id in ids {
-            match self.store.find_unpurged(id)? {
-                Some(record) => self.writer()?.put(id, &record.text)?,
-                None => self.writer()?.remove(id)?,
+        let store = self.store.clone();
+        for thing in changed(&store, changes) {
+            match thing? {
+                (id, Some(record)) => self.writer()?.put(id, &record.text)?,
+                (id, None) => self.writer()?.remove(id)?,
             }
         }
         Ok(())
