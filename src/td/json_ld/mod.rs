@@ -3,13 +3,15 @@
 //! - **Contexts** come from the table of [`contexts`], never from the network. A context that isn't there is
 //!   reported, and the terms that only it defines are read as if it were empty.
 //! - **Cost.** A context is processed once a thread and is the initial context of every document that has it. The
-//!   crate calls itself once a level of nesting, with a lot of stack: it runs on threads that are large enough for
+//!   contexts that forms bring are left out where they change nothing (`plain_forms`). The crate calls itself once a
+//!   level of nesting, with a lot of stack: it runs on threads that are large enough for
 //!   [`MAX_NESTING`](super::MAX_NESTING) levels, away from those that answer requests (see [`Expander`]).
 //! - **What it isn't used for**: compaction. The document as it was registered is what is returned as JSON-LD.
 
 mod contexts;
 mod expander;
 mod json;
+mod plain_forms;
 mod processor;
 mod statements;
 

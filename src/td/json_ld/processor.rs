@@ -15,6 +15,7 @@ use super::{
     Statements,
     contexts::{self, BundledContexts},
     json::to_syntax,
+    plain_forms,
     statements::Reader,
 };
 use crate::{Error, Result, td::parse_json};
@@ -49,13 +50,23 @@ impl Processor {
     /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] where it is nested too deeply; [`Error::NotExpressible`] where
     /// it is not JSON-LD.
     pub fn read(&mut self, text: &str) -> Result<Statements> {
+        self.read_as(text, true)
+    }
+
+    /// The same, with or without the shorter way for forms that need no context of their own.
+    pub(super) fn read_as(&mut self, text: &str, shorter: bool) -> Result<Statements> {
         let (value, _) = parse_json(text)?;
         let Value::Object(mut members) = value else { return Err(not_expressible("it is not an object")) };
         if self.documents >= DOCUMENTS_TO_REMEMBER {
             *self = Processor::default();
         }
         self.documents += 1;
-        let ready = self.context(members.remove("@context").unwrap_or_default());
+        let context = members.remove("@context").unwrap_or_default();
+        let is_plain = shorter && plain_forms::can_be_plain(&context, text);
+        if is_plain {
+            plain_forms::rename(&mut members);
+        }
+        let ready = self.context(context, is_plain);
         let document = to_syntax(Value::Object(members));
         let initial = ready.context.clone();
         let expanding = document.expand_full(&mut self.vocabulary, initial, None, &self.loader, Options::default(), ());
@@ -65,13 +76,13 @@ impl Processor {
         Ok(Statements { quads: Reader::new(&self.vocabulary).read(&expanded), ignored_contexts })
     }
 
-    /// The context of a document, ready for its expansion.
-    fn context(&mut self, context: Value) -> Rc<Ready> {
-        let key = context.to_string();
+    /// The context of a document, ready for its expansion; where it `is_plain`, with the names for plain forms.
+    fn context(&mut self, context: Value, is_plain: bool) -> Rc<Ready> {
+        let key = format!("{is_plain} {context}");
         if let Some(ready) = self.contexts.get(&key) {
             return ready.clone();
         }
-        let ready = Rc::new(self.process(context));
+        let ready = Rc::new(self.process(context, is_plain));
         if key.len() <= MAX_CONTEXT_BYTES {
             if self.contexts.len() >= MAX_CONTEXTS {
                 self.contexts.clear();
@@ -82,11 +93,14 @@ impl Processor {
     }
 
     /// Processes entry by entry, so that one which is invalid takes no other with it.
-    fn process(&mut self, context: Value) -> Ready {
-        let entries = match context {
+    fn process(&mut self, context: Value, is_plain: bool) -> Ready {
+        let mut entries = match context {
             Value::Array(entries) => entries,
             one => vec![one],
         };
+        if is_plain {
+            entries.push(plain_forms::context());
+        }
         let mut ready = Ready { context: Context::default(), ignored: Vec::new() };
         for entry in entries {
             let shown = shown(&entry);
