@@ -115,6 +115,13 @@ fn stray_operators_are_text() {
 }
 
 #[test]
+fn beside_a_prefix_that_nothing_begins_with_stop_words_do_not_count() {
+    let index = TestIndex::with(&[thing("urn:a", "The Who", "A band.")]);
+    assert_eq!(index.found("the"), ["urn:a"]);
+    assert_eq!(index.found("weath* the"), [""; 0]);
+}
+
+#[test]
 fn stop_words_alone_are_looked_for_in_titles() {
     let index = weather_agents();
     assert_eq!(index.found("of the"), ["urn:d"]);

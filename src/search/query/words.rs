@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use tantivy::{
     Score, Searcher, Term,
-    query::{BooleanQuery, BoostQuery, ConstScoreQuery, PhrasePrefixQuery, PhraseQuery, Query, TermQuery},
+    query::{BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, PhrasePrefixQuery, PhraseQuery, Query, TermQuery},
     schema::{Field, IndexRecordOption},
     tokenizer::TextAnalyzer,
 };
@@ -236,6 +236,10 @@ impl<'a> Words<'a> {
         }
         if occur != Occur::Not {
             self.highlights.prefixes.push(begin);
+        }
+        if parts.is_empty() {
+            // Like a word that the index doesn't have, it says something, so that stop words beside it don't count.
+            parts.push(Part::Other(Box::new(EmptyQuery)));
         }
         Ok(parts)
     }
