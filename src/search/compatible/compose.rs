@@ -194,7 +194,11 @@ impl ShapeIndex {
             let (from, to) = (from?.name.to_string(), to?.name.to_string());
             Some(StepLink { step, from, to, converted: link.supply.is_converted })
         };
-        let into = |target: Target| plan.links.iter().filter(move |link| link.target == target).filter_map(write);
+        let into = |target: Target| {
+            let mut links: Vec<&PlanLink> = plan.links.iter().filter(|link| link.target == target).collect();
+            links.sort_by_key(|link| link.to);
+            links.into_iter().filter_map(write)
+        };
         let steps = order.iter().filter_map(|&step| {
             let capability = candidate.capabilities.get(step)?;
             let shape = self.get(*plan.steps.get(step)?)?;
