@@ -48,6 +48,26 @@ fn killed_server_loses_no_acknowledged_write() {
     check_for_good(directory.path(), &mut clients, &mut replica);
 }
 
+#[test]
+fn killed_server_loses_no_acknowledged_query() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut saved = Vec::new();
+    for round in 0..4 {
+        let server = ServerProcess::start(directory.path(), &[]);
+        let listed = get(&server, "/queries");
+        let names: Vec<&str> = listed.as_array().unwrap().iter().filter_map(|query| query["name"].as_str()).collect();
+        assert_eq!(names, saved, "round {round}");
+        let call = |method: &str, name: &str| Call::new(method, &format!("{}/queries/{name}", server.url()));
+        let name = format!("query-{round}");
+        call("PUT", &name).body("application/json", r#"{"q": "weather"}"#).send().expect(201);
+        saved.push(name);
+        if round % 2 == 1 {
+            call("DELETE", &saved.remove(0)).send().expect(204);
+        }
+        server.kill();
+    }
+}
+
 /// The last time; then once more with everything read from the start.
 fn check_for_good(directory: &Path, clients: &mut [Client], replica: &mut Replica) {
     let server = ServerProcess::start(directory, &[]);

@@ -84,6 +84,9 @@ pub(super) struct Arguments {
     /// [default: built-in]
     #[arg(long, value_name = "DIR|built-in|none")]
     embedding_model: Option<EmbeddingModel>,
+    /// What a cosine of 1 counts beside the score of the words (BM25), from 0 to 1000 [default: 40, with a directory 60]
+    #[arg(long, value_name = "NUMBER")]
+    semantic_scale: Option<u32>,
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -165,6 +168,7 @@ impl Arguments {
             min_ttl: self.min_ttl,
             max_ttl: self.max_ttl,
             embedding_model: self.embedding_model,
+            semantic_scale: self.semantic_scale,
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),
             max_connections: self.max_connections,
@@ -319,6 +323,7 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
             EmbeddingModel::Directory(directory) => Some(Model::open(directory)?),
             EmbeddingModel::None => None,
         },
+        semantic_scale: settings.semantic_scale.map(|scale| scale as f32),
         ..registry::Options::default()
     };
     Ok(Registry::builder(&settings.data).options(options).tracking(tracking(settings)?).open()?)

@@ -64,6 +64,8 @@ layer! {
     max_ttl: u64 = number,
     /// What searches compare the meaning of texts with.
     embedding_model: EmbeddingModel = parse,
+    /// What likeness of meaning counts beside words.
+    semantic_scale: u32 = number,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// Names that requests may have in `Host`.
@@ -191,6 +193,7 @@ mod tests {
             ("refresh_interval", "60", "60"),
             ("stale_after", "2", "2"),
             ("sparql", "true", "true"),
+            ("semantic_scale", "20", "20"),
         ];
         let variable = |name: &str| {
             let key = name.strip_prefix("AGENTDEX_")?.to_lowercase();
@@ -207,6 +210,7 @@ mod tests {
             refresh_interval: Some(60),
             stale_after: Some(2),
             sparql: Some(true),
+            semantic_scale: Some(20),
             ..Layer::default()
         };
         assert_eq!(Layer::from_variables(&variable).unwrap(), expected);

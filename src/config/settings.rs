@@ -16,6 +16,8 @@ use crate::{Error, Result};
 
 /// The longest fetch in seconds.
 const MAX_FETCH_TIMEOUT: u64 = 10 * 60;
+/// The most that a cosine of 1 counts: words count next to nothing then.
+const MAX_SEMANTIC_SCALE: u32 = 1000;
 /// The longest interval in seconds: a year.
 const MAX_REFRESH_INTERVAL: u64 = 365 * 24 * 60 * 60;
 
@@ -48,6 +50,8 @@ pub struct Settings {
     pub max_ttl: Option<u64>,
     /// What searches compare the meaning of texts with.
     pub embedding_model: EmbeddingModel,
+    /// What a cosine of 1 counts beside BM25; none: what suits the model.
+    pub semantic_scale: Option<u32>,
     /// Origins whose pages may call the API; `*` for all; empty for none.
     pub cors_origins: Vec<String>,
     /// Names that requests may have in `Host`, beside those that always may.
@@ -142,6 +146,7 @@ impl Settings {
             min_ttl: layer.min_ttl,
             max_ttl: layer.max_ttl,
             embedding_model: layer.embedding_model.unwrap_or_default(),
+            semantic_scale: between("semantic_scale", layer.semantic_scale, 0..=MAX_SEMANTIC_SCALE)?,
             cors_origins: layer.cors_origin.unwrap_or_default(),
             allowed_hosts: layer.allowed_host.unwrap_or_default(),
             max_connections: between("max_connections", layer.max_connections, 1..=usize::MAX)?,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use super::{
@@ -32,20 +32,36 @@ const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(5);
 #[serde(deny_unknown_fields, default)]
 pub struct CompatibleQuery {
     /// The schema of the data that the caller has; none: what capabilities need doesn't matter.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub have: Option<Value>,
     /// The schema of the data that the caller wants; none: what capabilities give doesn't matter.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub want: Option<Value>,
     /// Of capabilities that fit as well, those come first whose Things this query finds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub query: Option<String>,
     /// Whether capabilities are found of which one thing is missing.
     pub near_misses: bool,
     /// How many hits, at most 1,000.
+    #[serde(deserialize_with = "count")]
     pub limit: usize,
     /// How many hits are passed over first.
+    #[serde(deserialize_with = "count")]
     pub offset: usize,
+}
+
+/// Reads a member that may be missing, but not `null`.
+pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    member: D,
+) -> std::result::Result<Option<T>, D::Error> {
+    T::deserialize(member).map(Some)
+}
+
+/// Reads a number of things: a whole number that JSON holds exactly (RFC 7493, section 2.2).
+pub(super) fn count<'de, D: Deserializer<'de>>(member: D) -> std::result::Result<usize, D::Error> {
+    let count = u64::deserialize(member)?;
+    let known = usize::try_from(count).ok().filter(|_| count < 1 << 53);
+    known.ok_or_else(|| D::Error::custom(format!("{count} is larger than 9007199254740991")))
 }
 
 impl Default for CompatibleQuery {

@@ -8,7 +8,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Registry, compatible::have_and_want};
+use super::{
+    Registry,
+    compatible::{count, given, have_and_want},
+};
 use crate::{
     Error, Result,
     change::Seq,
@@ -33,13 +36,13 @@ pub struct ComposeQuery {
     /// The schema of the data that the caller wants.
     pub want: Value,
     /// Of chains that fit as well, those come first whose Things this query finds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub query: Option<String>,
     /// The most steps of a chain, from 1 to 4.
-    #[serde(default = "default_steps")]
+    #[serde(default = "default_steps", deserialize_with = "count")]
     pub max_steps: usize,
     /// How many chains, at most 100.
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit", deserialize_with = "count")]
     pub limit: usize,
 }
 

@@ -89,6 +89,9 @@ pub struct Options {
     /// What makes the vectors that searches by meaning compare; none: words alone count.
     #[cfg(feature = "semantic")]
     pub model: Option<crate::search::semantic::Model>,
+    /// What a cosine of 1 counts beside BM25 in the score of a hit; none: [`crate::search::semantic::Model::scale`].
+    #[cfg(feature = "semantic")]
+    pub semantic_scale: Option<f32>,
     /// How the store is opened.
     pub store: store::Options,
 }
@@ -105,6 +108,8 @@ impl Default for Options {
             sparql: false,
             #[cfg(feature = "semantic")]
             model: Some(crate::search::semantic::Model::BuiltIn),
+            #[cfg(feature = "semantic")]
+            semantic_scale: None,
             store: store::Options::default(),
         }
     }
@@ -160,8 +165,9 @@ impl Builder {
             None
         };
         #[cfg(feature = "semantic")]
-        let meaning = match self.options.model.clone().map(crate::search::semantic::Meaning::new) {
-            Some(meaning) => {
+        let meaning = match self.options.model.clone() {
+            Some(model) => {
+                let meaning = crate::search::semantic::Meaning::new(model, self.options.semantic_scale);
                 let path = self.directory.join("vectors");
                 let follower = VectorFollower::new(path, store.clone(), meaning.clone());
                 Some((meaning, followers.start(follower, &store)?))
@@ -170,7 +176,11 @@ impl Builder {
         };
         let shapes = Arc::new(SharedShapes::default());
         let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
-        let queries = Queries::new(store.clone());
+        #[cfg(feature = "semantic")]
+        let known_meaning = meaning.as_ref().map(|(meaning, _)| meaning.clone());
+        #[cfg(not(feature = "semantic"))]
+        let known_meaning = None;
+        let queries = Queries::new(store.clone(), known_meaning);
         followers.start(QueriesFollower::new(&store, queries.clone()), &store)?;
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;

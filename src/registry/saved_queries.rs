@@ -10,6 +10,8 @@ use super::{
     queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters, Watched, check_name},
     thread::spawn,
 };
+#[cfg(feature = "semantic")]
+use crate::search::Mode;
 use crate::{
     Error, Result,
     change::{Seq, Timestamp},
@@ -20,8 +22,8 @@ use crate::{
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
 impl Registry {
-    /// Saves a query under a name, in place of the one that had it, and says whether it is new. It survives
-    /// restarts; durable half a second later at the latest. Blocks until all Things that match are known.
+    /// Saves a query under a name, in place of the one that had it, and says whether it is new. Blocks until all Things
+    /// that match are known and the query is durable.
     ///
     /// # Errors
     /// [`Error::InvalidQuery`] where the name or the query can't be used, [`Error::LimitExceeded`] beyond 10,000
@@ -29,7 +31,7 @@ impl Registry {
     /// [`Registry::search`].
     pub fn save_query(&self, name: &str, query: QueryParameters) -> Result<bool> {
         check_name(name)?;
-        let compiled = SavedQuery::new(query.q.as_deref(), query.filters.clone())?;
+        let compiled = self.compile(&query)?;
         // What is the same goes on as it is, so that who listens misses nothing.
         if self.saved_query(name).is_some_and(|known| known.query == query) {
             return Ok(false);
@@ -37,8 +39,8 @@ impl Registry {
         if !self.0.queries.has_room_for(name) {
             return Err(Error::LimitExceeded { what: "number of saved queries", maximum: MAX_QUERIES as u64 });
         }
-        let watched = self.0.queries.watch(compiled);
-        self.find_matching(&query, &watched)?;
+        let watched = self.0.queries.watch(compiled.clone());
+        self.find_matching(&compiled, &watched)?;
         let named = NamedQuery { name: name.to_owned(), query, saved: Timestamp::now() };
         let json = serde_json::to_vec(&named)
             .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
@@ -80,7 +82,7 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] beyond 1,000 different queries; as [`Registry::search`].
     pub fn watch_query(&self, query: &QueryParameters) -> Result<QueryEvents> {
-        let compiled = SavedQuery::new(query.q.as_deref(), query.filters.clone())?;
+        let compiled = self.compile(query)?;
         let key = serde_json::to_string(query)
             .map_err(|source| Error::Store { doing: "writing a query", source: source.into() })?;
         let queries = &self.0.queries;
@@ -88,8 +90,8 @@ impl Registry {
             return Ok(QueryEvents::new(queries, watched));
         }
         queries.forget_idle(Instant::now());
-        let watched = queries.watch(compiled);
-        self.find_matching(query, &watched)?;
+        let watched = queries.watch(compiled.clone());
+        self.find_matching(&compiled, &watched)?;
         if !queries.keep_for_streams(key, &watched) {
             let message = "event streams have 1000 different queries; save the query, or try later".to_owned();
             return Err(Error::QueryTooCostly { message });
@@ -116,9 +118,10 @@ impl Registry {
                     continue;
                 }
             };
-            let compiled = SavedQuery::new(named.query.q.as_deref(), named.query.filters.clone())?;
-            let watched = queries.watch(compiled);
-            queries.name(named, watched);
+            match self.compile(&named.query) {
+                Ok(compiled) => drop(queries.name(named, queries.watch(compiled))),
+                Err(error) => tracing::warn!(name, %error, "a saved query can't be used; it stays stored"),
+            }
         }
         if queries.all_named().is_empty() {
             return Ok(());
@@ -142,11 +145,43 @@ impl Registry {
     fn start_queries(&self) -> Result<()> {
         let named = self.0.queries.all_named();
         let mut starting = named.iter().filter(|(_, watched)| self.0.queries.is_starting(watched));
-        starting.try_for_each(|(named, watched)| self.find_matching(&named.query, watched))
+        starting.try_for_each(|(named, watched)| {
+            let compiled = self.compile(&named.query)?;
+            self.find_matching(&compiled, watched)
+        })
     }
 
-    fn find_matching(&self, query: &QueryParameters, watched: &Watched) -> Result<()> {
-        let found = self.ids_matching(query.q.as_deref(), &query.filters, true)?;
-        self.0.queries.started(watched, &found.ids)
+    fn compile(&self, query: &QueryParameters) -> Result<Arc<SavedQuery>> {
+        let filters = query.filters.clone();
+        let Some((text, threshold)) = query.meaning()? else {
+            return Ok(Arc::new(SavedQuery::new(query.q.as_deref(), filters)?));
+        };
+        #[cfg(feature = "semantic")]
+        if let Some(meaning) = self.meaning() {
+            return Ok(Arc::new(SavedQuery::by_meaning(text, threshold, filters, meaning)?));
+        }
+        let _ = (text, threshold, filters);
+        let message = "this registry has no vectors to compare the meaning with; leave out `mode`".to_owned();
+        Err(Error::InvalidQuery { message })
+    }
+
+    fn find_matching(&self, query: &SavedQuery, watched: &Watched) -> Result<()> {
+        pollster::block_on(self.ready_to_search(true))?;
+        let view = self.view()?;
+        let ids = query.ids(&view.snapshot, &view.hidden)?;
+        #[cfg(feature = "semantic")]
+        let ids = self.nearest_of(ids, query)?;
+        self.0.queries.started(watched, &ids)
+    }
+
+    /// Those of the Things whose meaning is near enough; all where it doesn't count.
+    #[cfg(feature = "semantic")]
+    fn nearest_of(&self, mut ids: Vec<String>, query: &SavedQuery) -> Result<Vec<String>> {
+        if let Some(meaning) = self.meaning().filter(|_| query.is_by_meaning()) {
+            pollster::block_on(self.ready_to_search_in(Mode::Semantic, true))?;
+            let near = query.near(meaning).unwrap_or_default();
+            ids.retain(|id| near.contains(id.as_str()));
+        }
+        Ok(ids)
     }
 }

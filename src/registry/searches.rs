@@ -94,13 +94,13 @@ impl Registry {
 
     /// What can be searched, and what it still has and nobody may find: Things that have expired or were
     /// removed since.
-    fn view(&self) -> Result<Visible> {
+    pub(super) fn view(&self) -> Result<Visible> {
         let expired = self.expired()?;
         self.0.search.visible(&expired)?.ok_or_else(|| self.rebuilding())
     }
 
     #[cfg(feature = "semantic")]
-    fn meaning(&self) -> Option<&search::Meaning> {
+    pub(super) fn meaning(&self) -> Option<&search::Meaning> {
         self.0.meaning.as_ref().map(|(meaning, _)| meaning.as_ref())
     }
 

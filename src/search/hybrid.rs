@@ -1,7 +1,7 @@
 //! Words and meaning in one ranking.
 //!
-//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by BM25 + 40 × cosine (60 × with an encoder); what else
-//!   matches by words follows, by BM25. So each page of a request comes from the same order.
+//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by BM25 + 40 × cosine (60 × with an
+//!   encoder, or another factor that is set); what else matches by words follows, by BM25. So each page of a request comes from the same order.
 //! - What is found by meaning alone satisfies all that restricts: filters, fields of exact values, `+must` and `-not`.
 //!   Words in quotes or of one field (`title:`) are asked for to the letter: beside them only other words are looked
 //!   for by meaning, except that a quoted request that nothing matches is.
@@ -207,7 +207,7 @@ impl Hybrid<'_> {
     /// Lets the meaning of a document count; one that is less alike than unrelated ones doesn't lose by it.
     fn add_cosine(&self, ranked: &mut Ranked, cosine: Option<f32>) {
         ranked.cosine = cosine;
-        ranked.score = ranked.bm25 + self.meaning.model().scale() * cosine.unwrap_or_default().max(0.0);
+        ranked.score = ranked.bm25 + self.meaning.scale() * cosine.unwrap_or_default().max(0.0);
     }
 
     /// The best first; where versions of a capability are asked for, the highest before.

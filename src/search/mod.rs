@@ -139,32 +139,45 @@ pub const MAX_DEPTH: usize = 10_000;
 pub const MAX_QUERY_BYTES: usize = 4096;
 
 /// Values that a Thing must have: one of those within a field, and of every field that has some.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Filters {
     /// Ids or names of capabilities. With `@` and a range of versions as npm writes it (`billing@^1.2`),
     /// those that have it in a version that satisfies: its own, or that of the Thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capability: Vec<String>,
     /// Values of `@type`.
+    #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
     pub type_: Vec<String>,
     /// Tags.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tag: Vec<String>,
     /// Vendor names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub vendor: Vec<String>,
     /// Protocols of the forms: `http`, `mqtt`, `ws`, `coap`, `a2a`, `mcp`…
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protocol: Vec<String>,
     /// Names of security schemes: `nosec`, `bearer`…
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub security: Vec<String>,
     /// Formats that descriptions were converted from; `td` for those that came as TDs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub format: Vec<String>,
     /// Tenants that are supported; one that names no tenants supports all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenant: Vec<String>,
     /// Channels that are supported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channel: Vec<String>,
     /// Protocols that actions answer in: `sacp`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speaks: Vec<String>,
     /// `stale` where the URL that a Thing was imported from is broken, else `current`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<String>,
     /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signature: Vec<String>,
 }
 

@@ -108,8 +108,19 @@ impl Snapshot {
         limit: usize,
     ) -> Result<(u64, Vec<String>)> {
         check_query(query)?;
-        let clauses = query::parse(query.unwrap_or_default());
-        let compiled = query::compile(&self.searcher, &self.fields, &clauses, filters, Spelling::Exact)?;
+        self.ids_of(&query::parse(query.unwrap_or_default()), filters, hidden, after, limit)
+    }
+
+    /// The same for a query that was read.
+    pub(super) fn ids_of(
+        &self,
+        clauses: &[query::Clause],
+        filters: &Filters,
+        hidden: &Hidden,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<(u64, Vec<String>)> {
+        let compiled = query::compile(&self.searcher, &self.fields, clauses, filters, Spelling::Exact)?;
         let found = collect::ids(&self.searcher, &self.cached, hidden, compiled.query.as_ref(), after, limit);
         found.map_err(index_error("listing ids"))
     }

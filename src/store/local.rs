@@ -2,7 +2,7 @@
 //! network followers, and saved queries. It lies under keys of its own, and a replicated log would leave it alone.
 //!
 //! What moves waits in memory and is written with the next commit, or after [`WRITE_AFTER`] with one of
-//! its own. A position that is lost in a crash makes its follower repeat what it did, never skip anything.
+//! its own; who stores a query waits for that commit. A position that is lost in a crash makes its follower repeat what it did, never skip anything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -108,6 +108,11 @@ impl Local {
         let first = !state.has_moved();
         state.moved_values.insert((kind, name.to_owned()), value);
         Ok(first)
+    }
+
+    /// Whether a named value waits to be written.
+    pub fn has_moved(&self, kind: Kind, name: &str) -> bool {
+        self.state().moved_values.contains_key(&(kind, name.to_owned()))
     }
 
     /// The values of a kind, by name.

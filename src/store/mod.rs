@@ -264,8 +264,8 @@ impl Store {
 }
 
 /// The positions of followers, the sessions of network followers and saved queries: what belongs to this node and not to
-/// the log. What is set is durable with the next write of local state, half a second later; after a
-/// crash it may be what it was before.
+/// the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
+/// they may be what they were before. Queries are durable once the call returns.
 #[derive(Clone, Copy)]
 pub struct LocalState<'a> {
     store: &'a Store,
@@ -325,20 +325,33 @@ impl LocalState<'_> {
         self.store.view.local.values(Kind::Query)
     }
 
-    /// Stores a query.
+    /// Stores a query. Blocks until it is durable.
     ///
     /// # Errors
     /// As [`LocalState::set_position`].
     pub fn put_query(&self, name: &str, query: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Query, name, Some(query)))
+        self.moves(|local| local.move_value(Kind::Query, name, Some(query)))?;
+        self.make_durable(Kind::Query, name)
     }
 
-    /// Removes a query.
+    /// Removes a query. Blocks until it is gone durably.
     ///
     /// # Errors
     /// As [`LocalState::set_position`].
     pub fn remove_query(&self, name: &str) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Query, name, None))
+        self.moves(|local| local.move_value(Kind::Query, name, None))?;
+        self.make_durable(Kind::Query, name)
+    }
+
+    /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that
+    /// is much.
+    fn make_durable(&self, kind: Kind, name: &str) -> Result<()> {
+        loop {
+            self.store.handle.committer.submit(Vec::new()).wait()?;
+            if !self.store.view.local.has_moved(kind, name) {
+                return Ok(());
+            }
+        }
     }
 
     fn moves(&self, change: impl FnOnce(&Local) -> Result<bool>) -> Result<()> {

@@ -54,6 +54,14 @@ fn bad_queries_are_refused_with_what_is_wrong() {
         ("a", json!({"capability": ["billing@^1.x.y"]}), "invalid-query", "range of versions"),
         ("a", json!({"q": "x".repeat(5000)}), "limit-exceeded", "length of the query"),
         ("a%2Fb", json!({}), "invalid-query", "letters, digits"),
+        ("..a", json!({}), "invalid-query", "no . in front"),
+        ("a", json!({"q": null}), "invalid-query", "invalid type: null"),
+        ("a", json!({"tag": null}), "invalid-query", "invalid type: null"),
+        ("a", json!({"q": "x", "mode": "hybrid"}), "invalid-query", "`lexical` or `semantic`"),
+        ("a", json!({"q": "x", "threshold": 0.5}), "invalid-query", "is for the mode `semantic`"),
+        ("a", json!({"q": "x", "mode": "semantic", "threshold": 1.5}), "invalid-query", "from 0 to 1"),
+        ("a", json!({"mode": "semantic"}), "invalid-query", "needs `q`"),
+        ("a", json!({"q": "tag:beta", "mode": "semantic"}), "invalid-query", "no words whose meaning"),
     ] {
         let problem = save(&registry, name, &query).problem(400, code);
         assert!(problem["detail"].as_str().unwrap().contains(detail), "{query}: {problem}");
@@ -119,4 +127,71 @@ fn saved_queries_survive_a_restart() {
     let mut stream = registry.events("/queries/harbour/events", None);
     registry.registry().remove("urn:example:a").unwrap();
     assert_eq!(stream.next().unwrap().kind, "thing_deleted");
+}
+
+/// Agents without a common word: two that are about places to sleep, and one that isn't.
+const LODGINGS: [(&str, &str, &str, &str); 3] = [
+    ("hotel", "Hotel booking", "Reserves rooms in hotels in all cities.", "travel"),
+    ("hostel", "Hostels", "Cheap rooms for tourists and backpackers.", "travel"),
+    ("invoice", "Invoices", "Writes and sends invoices to customers.", "finance"),
+];
+
+fn put_described(registry: &Registry, (id, title, description, tag): (&str, &str, &str, &str)) {
+    let thing = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "id": format!("urn:example:{id}"), "title": title, "description": description, "tags": [tag],
+        "security": "nosec_sc", "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}},
+    });
+    registry.put(&thing.to_string()).unwrap();
+}
+
+#[test]
+fn queries_by_meaning_match_what_is_alike_enough() {
+    let registry = TestRegistry::start();
+    for described in LODGINGS {
+        put_described(registry.registry(), described);
+    }
+    let query = json!({"q": "accommodation for tourists -tag:beta", "mode": "semantic", "threshold": 0.4});
+    let saved = save(&registry, "lodging", &query).expect(201).json();
+    assert_eq!(saved["query"], query);
+    let mut events = registry.events("/queries/lodging/events", None);
+    // What matched before is known, and what changes is compared alike: nothing begins or ceases to match.
+    for (id, title, description, tag) in LODGINGS {
+        put_described(registry.registry(), (id, title, description, &format!("{tag}ling")));
+    }
+    put_described(registry.registry(), ("inn", "Inn", "A guest house with rooms for travellers.", "travel"));
+    put_described(registry.registry(), ("beta", "Inn", "A guest house with rooms for travellers.", "beta"));
+    put_described(registry.registry(), ("hotel", "Ledger", "Adds up what customers owe.", "finance"));
+    put_described(registry.registry(), ("invoice", "Hotel", "Rooms for tourists.", "finance"));
+    registry.registry().remove("urn:example:inn").unwrap();
+    let events: Vec<(String, String)> =
+        events.take(6).iter().map(|event| (event.kind.clone(), event.json()["id"].as_str().unwrap().into())).collect();
+    let expected = [
+        ("thing_updated", "hotel"),
+        ("thing_updated", "hostel"),
+        ("thing_created", "inn"),
+        ("thing_unmatched", "hotel"),
+        ("thing_matched", "invoice"),
+        ("thing_deleted", "inn"),
+    ];
+    assert_eq!(events, expected.map(|(kind, id)| (kind.to_owned(), format!("urn:example:{id}"))));
+}
+
+#[test]
+fn without_vectors_no_query_counts_by_meaning() {
+    let directory = tempfile::tempdir().unwrap();
+    let query: agentdex::registry::QueryParameters =
+        serde_json::from_value(json!({"q": "lodging", "mode": "semantic"})).unwrap();
+    let without = Options { model: None, ..Options::default() };
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    assert!(registry.save_query("lodging", query.clone()).unwrap());
+    registry.close();
+    drop(registry);
+    let registry = Registry::builder(directory.path()).options(without).open().unwrap();
+    assert_eq!(registry.saved_queries(), [], "it can't be compared");
+    assert!(registry.save_query("lodging", query).unwrap_err().to_string().contains("no vectors"));
+    registry.close();
+    drop(registry);
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    assert_eq!(registry.saved_queries().len(), 1, "it stays stored");
 }

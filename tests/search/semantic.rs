@@ -223,3 +223,14 @@ fn without_a_model_only_words_count() {
     let error = agents.registry.search(&request, true).unwrap_err();
     assert!(error.to_string().contains("no vectors"), "{error}");
 }
+
+#[test]
+fn how_much_meaning_counts_can_be_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { semantic_scale: Some(7.0), ..Options::default() };
+    let registry = Registry::builder(directory.path()).options(options).open().unwrap();
+    let agents = Agents { registry, directory };
+    agents.put("hotel", "Hotel booking", "Reserves rooms in hotels in all cities.", "travel");
+    let hit = &agents.search(&Request::words(LODGING)).hits[0];
+    assert!((hit.score - 7.0 * hit.cosine.unwrap()).abs() < 0.05, "{hit:?}");
+}

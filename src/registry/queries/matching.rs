@@ -15,7 +15,7 @@ use crate::{
     change::{Change, ChangeKind, Seq},
     convert::Format,
     search::{
-        Entry,
+        Entry, Meaning,
         saved::{Document, QueryIndex, SavedQuery},
     },
     store::Store,
@@ -94,6 +94,9 @@ pub(super) struct Matching {
     /// Up to where the log was read.
     position: Seq,
     index: QueryIndex,
+    /// What makes the vectors that queries by meaning are compared with.
+    #[cfg_attr(not(feature = "semantic"), expect(dead_code, reason = "there are no vectors"))]
+    meaning: Option<Arc<Meaning>>,
     /// The queries that a Thing matches, ascending.
     matched: HashMap<Box<str>, Box<[QueryNo]>>,
     /// How many these are together.
@@ -110,10 +113,11 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    pub fn new(position: Seq) -> Matching {
+    pub fn new(position: Seq, meaning: Option<Arc<Meaning>>) -> Matching {
         Matching {
             position,
             index: QueryIndex::default(),
+            meaning,
             matched: HashMap::new(),
             pairs: 0,
             next: 0,
@@ -258,7 +262,13 @@ impl Matching {
     fn matching(&self, store: &Store, change: &Change) -> Result<Vec<QueryNo>> {
         let Some((text, format)) = described_by(store, change)? else { return Ok(Vec::new()) };
         let (id, terms) = (change.id.as_str(), Format::search_terms());
-        let document = Document::new(Entry { id, text: &text, format: format.as_deref(), terms })?;
+        let entry = Entry { id, text: &text, format: format.as_deref(), terms };
+        let document = Document::new(entry)?;
+        #[cfg(feature = "semantic")]
+        let document = match &self.meaning {
+            Some(meaning) if self.index.needs_vectors() => document.with_vectors(entry, meaning)?,
+            _ => document,
+        };
         Ok(self.index.matching(&document)?.0)
     }
 }

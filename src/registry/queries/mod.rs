@@ -22,7 +22,7 @@ pub use self::{matching::MatchKind, parameters::QueryParameters};
 use crate::{
     Error, Result,
     change::{Seq, Timestamp},
-    search::saved::SavedQuery,
+    search::{Meaning, saved::SavedQuery},
     store::Store,
 };
 
@@ -36,7 +36,7 @@ const MAX_STREAM_QUERIES: usize = 1_000;
 const RESUMABLE_FOR: Duration = Duration::from_secs(300);
 
 /// A query that is saved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedQuery {
     /// Its name.
     pub name: String,
@@ -99,11 +99,11 @@ pub struct QueryEvents {
 }
 
 impl Queries {
-    pub fn new(store: Store) -> Arc<Queries> {
+    pub fn new(store: Store, meaning: Option<Arc<Meaning>>) -> Arc<Queries> {
         let position = *store.durable().borrow();
         Arc::new(Queries {
             store,
-            matching: Mutex::new(Matching::new(position)),
+            matching: Mutex::new(Matching::new(position, meaning)),
             names: Mutex::default(),
             has_any: AtomicBool::new(false),
         })
@@ -133,10 +133,10 @@ impl Queries {
     }
 
     /// Compares a query with all changes from now on.
-    pub fn watch(self: &Arc<Self>, query: SavedQuery) -> Arc<Watched> {
+    pub fn watch(self: &Arc<Self>, query: Arc<SavedQuery>) -> Arc<Watched> {
         self.has_any.store(true, Ordering::Release);
         let end = *self.store.durable().borrow();
-        let number = self.matching().add(Arc::new(query), end);
+        let number = self.matching().add(query, end);
         Arc::new(Watched { number, queries: Arc::downgrade(self) })
     }
 
@@ -280,8 +280,10 @@ impl QueryEvents {
 /// Whether a query can have that name.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-    if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
-        let message = format!("the name of a query has 1 to {MAX_NAME_BYTES} letters, digits and - _ . ~");
+    // A path of dots is another path.
+    if name.is_empty() || name.starts_with('.') || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
+        let message =
+            format!("the name of a query has 1 to {MAX_NAME_BYTES} letters, digits and - _ . ~, and no . in front");
         return Err(Error::InvalidQuery { message });
     }
     Ok(())

@@ -1,8 +1,12 @@
 //! A query and filters as JSON.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::search::Filters;
+use crate::{
+    Error, Result,
+    search::{Filters, Mode},
+};
 
 /// A query and filters, as `/search` has them. In JSON they are members of one object, and each filter a list.
 ///
@@ -13,112 +17,54 @@ use crate::search::Filters;
 /// assert_eq!(query.filters.tag, ["beta"]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Flat", into = "Flat")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct QueryParameters {
     /// The query text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
+    /// Whether the words of the query count ([`Mode::Lexical`], also where none is given) or its meaning
+    /// ([`Mode::Semantic`]); never both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Where the meaning counts, the least cosine of a Thing that matches, from 0 to 1; none: the one below which
+    /// searches aren't sure of what they found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f32>,
     /// The filters.
+    #[serde(flatten)]
     pub filters: Filters,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[derive(Default)]
-struct Flat {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    q: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    capability: Vec<String>,
-    #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
-    type_: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tag: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    vendor: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    protocol: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    security: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    format: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tenant: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    channel: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    status: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    signature: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    speaks: Vec<String>,
-}
-
-impl From<Flat> for QueryParameters {
-    fn from(flat: Flat) -> QueryParameters {
-        let Flat {
-            q,
-            capability,
-            type_,
-            tag,
-            vendor,
-            protocol,
-            security,
-            format,
-            tenant,
-            channel,
-            status,
-            signature,
-            speaks,
-        } = flat;
-        let filters = Filters {
-            capability,
-            type_,
-            tag,
-            vendor,
-            protocol,
-            security,
-            format,
-            tenant,
-            channel,
-            status,
-            signature,
-            speaks,
-        };
-        QueryParameters { q, filters }
+impl QueryParameters {
+    /// The text whose meaning counts, with the threshold; none where the words count.
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where the members contradict each other.
+    pub(in crate::registry) fn meaning(&self) -> Result<Option<(&str, Option<f32>)>> {
+        let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
+        match (self.mode.unwrap_or(Mode::Lexical), self.threshold) {
+            (Mode::Hybrid, _) => refuse("`mode` of a saved query is `lexical` or `semantic`"),
+            (Mode::Lexical, Some(_)) => refuse("`threshold` is for the mode `semantic`"),
+            (Mode::Lexical, None) => Ok(None),
+            (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` is from 0 to 1"),
+            (_, threshold) => match self.q.as_deref() {
+                Some(query) => Ok(Some((query, threshold))),
+                None => refuse("the mode `semantic` needs `q`"),
+            },
+        }
     }
 }
 
-impl From<QueryParameters> for Flat {
-    fn from(QueryParameters { q, filters }: QueryParameters) -> Flat {
-        let Filters {
-            capability,
-            type_,
-            tag,
-            vendor,
-            protocol,
-            security,
-            format,
-            tenant,
-            channel,
-            status,
-            signature,
-            speaks,
-        } = filters;
-        Flat {
-            q,
-            capability,
-            type_,
-            tag,
-            vendor,
-            protocol,
-            security,
-            format,
-            tenant,
-            channel,
-            status,
-            signature,
-            speaks,
-        }
+impl TryFrom<Map<String, Value>> for QueryParameters {
+    type Error = serde_json::Error;
+
+    fn try_from(mut members: Map<String, Value>) -> serde_json::Result<QueryParameters> {
+        Ok(QueryParameters {
+            q: members.remove("q").map(serde_json::from_value).transpose()?,
+            mode: members.remove("mode").map(serde_json::from_value).transpose()?,
+            threshold: members.remove("threshold").map(serde_json::from_value).transpose()?,
+            filters: serde_json::from_value(Value::Object(members))?,
+        })
     }
 }

@@ -3,6 +3,8 @@
 use tantivy::{IndexBuilder, ReloadPolicy, Searcher, Term, collector::Count, directory::RamDirectory};
 
 use super::SavedQuery;
+#[cfg(feature = "semantic")]
+use crate::search::semantic::{Meaning, Quantized};
 use crate::{
     Result,
     search::{
@@ -21,6 +23,8 @@ const MEMORY_BYTES: usize = 1024 * 1024;
 pub struct Document {
     searcher: Searcher,
     fields: Fields,
+    #[cfg(feature = "semantic")]
+    vectors: Vec<Quantized>,
 }
 
 impl Document {
@@ -38,7 +42,21 @@ impl Document {
             let reader = writer.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
             tantivy::Result::Ok(reader.searcher())
         })();
-        Ok(Document { searcher: searcher.map_err(index_error("indexing a description by itself"))?, fields })
+        Ok(Document {
+            searcher: searcher.map_err(index_error("indexing a description by itself"))?,
+            fields,
+            #[cfg(feature = "semantic")]
+            vectors: Vec::new(),
+        })
+    }
+
+    /// Adds the vectors, without which no query by meaning matches.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    #[cfg(feature = "semantic")]
+    pub fn with_vectors(self, entry: Entry<'_>, meaning: &Meaning) -> Result<Document> {
+        Ok(Document { vectors: meaning.vectors_of(entry.id, entry.text)?, ..self })
     }
 
     /// Whether a query matches it.
@@ -46,6 +64,10 @@ impl Document {
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn matches(&self, query: &SavedQuery) -> Result<bool> {
+        #[cfg(feature = "semantic")]
+        if !query.is_near(&self.vectors) {
+            return Ok(false);
+        }
         let compiled = query::compile(&self.searcher, &self.fields, &query.clauses, &query.filters, Spelling::Exact)?;
         let count = self.searcher.search(compiled.query.as_ref(), &Count);
         Ok(count.map_err(index_error("comparing a description with a query"))? > 0)

@@ -17,6 +17,9 @@ pub struct QueryIndex {
     by_term: HashMap<Term, Vec<u32>>,
     /// Those that are asked about every description.
     always: BTreeSet<u32>,
+    /// How many of them need the vectors of descriptions.
+    #[cfg(feature = "semantic")]
+    by_meaning: usize,
 }
 
 impl QueryIndex {
@@ -30,13 +33,27 @@ impl QueryIndex {
                 }
             }
         }
+        #[cfg(feature = "semantic")]
+        {
+            self.by_meaning += usize::from(query.is_by_meaning());
+        }
         self.queries.insert(number, query);
+    }
+
+    /// Whether there is a query that matches no document without vectors.
+    #[cfg(feature = "semantic")]
+    pub fn needs_vectors(&self) -> bool {
+        self.by_meaning > 0
     }
 
     /// Takes a query out.
     pub fn remove(&mut self, number: u32) {
         self.always.remove(&number);
         let Some(query) = self.queries.remove(&number) else { return };
+        #[cfg(feature = "semantic")]
+        {
+            self.by_meaning -= usize::from(query.is_by_meaning());
+        }
         let Trigger::Terms { terms, .. } = &query.trigger else { return };
         for term in terms {
             if let Some(numbers) = self.by_term.get_mut(term) {

@@ -3,19 +3,32 @@
 //! A description is put into an index of its own, in memory, and a query is compiled and asked there as anywhere:
 //! the answer is that of a search by construction ([`Document`]). Most queries needn't be asked: each is filed
 //! under terms of which a description must have one ([`QueryIndex`]), and one that asks for any of some words, or
-//! for any of some values, says no more than that.
+//! for any of some values, says no more than that. Queries by meaning are compared with the vectors of every
+//! description.
 
 mod document;
 mod filed;
+#[cfg(feature = "semantic")]
+mod nearness;
 mod trigger;
 
 pub use self::{document::Document, filed::QueryIndex};
 
+#[cfg(feature = "semantic")]
+use std::collections::HashSet;
+
+#[cfg(feature = "semantic")]
+use self::nearness::Nearness;
 use self::trigger::Trigger;
 use super::{
-    Filters,
+    Filters, Hidden, Snapshot,
     query::{self, Clause},
     snapshot::check_query,
+};
+#[cfg(feature = "semantic")]
+use super::{
+    query::Wording,
+    semantic::{Meaning, Quantized},
 };
 use crate::Result;
 
@@ -25,6 +38,9 @@ pub struct SavedQuery {
     clauses: Vec<Clause>,
     filters: Filters,
     trigger: Trigger,
+    /// How alike a description must be as well.
+    #[cfg(feature = "semantic")]
+    nearness: Option<Nearness>,
 }
 
 impl SavedQuery {
@@ -37,6 +53,56 @@ impl SavedQuery {
         check_query(query)?;
         let clauses = query::parse(query.unwrap_or_default());
         let trigger = Trigger::of(&clauses, &filters)?;
-        Ok(SavedQuery { clauses, filters, trigger })
+        Ok(SavedQuery {
+            clauses,
+            filters,
+            trigger,
+            #[cfg(feature = "semantic")]
+            nearness: None,
+        })
+    }
+
+    /// Reads a query whose meaning counts: it matches descriptions with a cosine of at least `threshold` that satisfy
+    /// the filters, fields of exact values, `+must` and `-not`.
+    ///
+    /// # Errors
+    /// As [`SavedQuery::new`], and [`crate::Error::InvalidQuery`] for a query without a word that means something.
+    #[cfg(feature = "semantic")]
+    pub fn by_meaning(query: &str, threshold: Option<f32>, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
+        check_query(Some(query))?;
+        let wording = Wording::of(&query::parse(query));
+        let Some(nearness) = Nearness::new(&wording, threshold, meaning) else {
+            let message = "`q` has no words whose meaning could be compared".to_owned();
+            return Err(crate::Error::InvalidQuery { message });
+        };
+        let plain = SavedQuery::new(None, filters)?;
+        let (clauses, trigger) = (wording.restriction, Trigger::Always);
+        Ok(SavedQuery { clauses, trigger, nearness: Some(nearness), ..plain })
+    }
+
+    /// Whether its meaning counts, so that the vectors of descriptions have to be known.
+    #[cfg(feature = "semantic")]
+    pub fn is_by_meaning(&self) -> bool {
+        self.nearness.is_some()
+    }
+
+    /// The Things that are alike enough; none where the meaning doesn't count.
+    #[cfg(feature = "semantic")]
+    pub fn near(&self, meaning: &Meaning) -> Option<HashSet<Box<str>>> {
+        self.nearness.as_ref().map(|nearness| nearness.things(meaning))
+    }
+
+    /// Whether a description with these vectors is alike enough, or its meaning doesn't count.
+    #[cfg(feature = "semantic")]
+    fn is_near(&self, vectors: &[Quantized]) -> bool {
+        self.nearness.as_ref().is_none_or(|nearness| nearness.has(vectors))
+    }
+
+    /// The ids of all Things in an index that match, ascending; where the meaning counts, of those that satisfy the rest.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn ids(&self, snapshot: &Snapshot, hidden: &Hidden) -> Result<Vec<String>> {
+        Ok(snapshot.ids_of(&self.clauses, &self.filters, hidden, None, usize::MAX)?.1)
     }
 }

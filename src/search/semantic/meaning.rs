@@ -15,7 +15,7 @@ use super::{
     model::Model,
     scan::Quantized,
     table::WordVectors,
-    texts::described,
+    texts::{Described, described},
     vectors::{Rows, SlotNumber, Vectors},
 };
 use crate::{Error, Result, change::Position};
@@ -23,20 +23,27 @@ use crate::{Error, Result, change::Position};
 /// The vectors of all Things, and the model that made them.
 pub struct Meaning {
     model: Model,
+    scale: f32,
     vectors: RwLock<Vectors>,
     is_stopping: AtomicBool,
 }
 
 impl Meaning {
-    /// Starts with no vectors.
-    pub fn new(model: Model) -> Arc<Meaning> {
+    /// Starts with no vectors. A cosine of 1 counts `scale` beside BM25; none: [`Model::scale`].
+    pub fn new(model: Model, scale: Option<f32>) -> Arc<Meaning> {
         let vectors = RwLock::new(Vectors::new(model.dimensions()));
-        Arc::new(Meaning { model, vectors, is_stopping: AtomicBool::new(false) })
+        let scale = scale.unwrap_or(model.scale());
+        Arc::new(Meaning { model, scale, vectors, is_stopping: AtomicBool::new(false) })
     }
 
     /// What makes the vectors.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// What a cosine of 1 counts beside BM25.
+    pub fn scale(&self) -> f32 {
+        self.scale
     }
 
     /// How many vectors there are.
@@ -65,6 +72,31 @@ impl Meaning {
         let whole = vectors.next().flatten()?;
         Some(Question { whole, sentences: vectors.flatten().collect() })
     }
+
+    /// The vectors of a Thing in its stored form: those that there are, where they were made of the same texts.
+    pub(in crate::search) fn vectors_of(&self, id: &str, thing: &str) -> Result<Vec<Quantized>> {
+        let described = described(thing)?;
+        let known = self.read().find(id).filter(|rows| rows.source == source_of(&described));
+        Ok(known.map_or_else(|| self.model.embed_described(&described), |known| known.rows))
+    }
+
+    /// The Things that are at least so much alike a request.
+    pub(in crate::search) fn at_least(&self, question: &Question, threshold: f32) -> HashSet<Box<str>> {
+        let vectors = self.read();
+        let likeness = question.likeness(&vectors);
+        let is_near = |id: &&str| {
+            let slot = vectors.slot(id).and_then(|slot| likeness.get(slot as usize));
+            slot.is_some_and(|likeness| *likeness >= threshold)
+        };
+        vectors.ids().filter(is_near).map(Box::from).collect()
+    }
+}
+
+/// A hash of the texts that vectors are made of.
+fn source_of(described: &[Described]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    described.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A request as vectors.
@@ -83,10 +115,22 @@ impl Question {
             best
         });
         for (whole, best) in whole.iter_mut().zip(best.into_iter().flatten()) {
-            *whole = 0.5 * (*whole + best);
+            *whole = mean(*whole, best);
         }
         whole
     }
+
+    /// How alike a Thing with these vectors is to the request, as [`Question::likeness`] has it.
+    pub fn likeness_of(&self, vectors: &[Quantized]) -> f32 {
+        let largest = |asked: &Quantized| vectors.iter().map(|vector| vector.cosine(asked)).fold(-1.0, f32::max);
+        let whole = largest(&self.whole);
+        let best = self.sentences.iter().map(largest).reduce(f32::max);
+        best.map_or(whole, |best| mean(whole, best))
+    }
+}
+
+fn mean(one: f32, other: f32) -> f32 {
+    0.5 * (one + other)
 }
 
 /// Makes the vectors of Things and keeps them in a file.
@@ -118,9 +162,7 @@ impl VectorWriter {
             return Err(Error::ShuttingDown);
         }
         let described = described(thing)?;
-        let mut hasher = DefaultHasher::new();
-        described.hash(&mut hasher);
-        let source = hasher.finish();
+        let source = source_of(&described);
         if self.meaning.read().source(id) == Some(source) {
             return Ok(());
         }

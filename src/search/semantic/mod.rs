@@ -9,7 +9,7 @@
 //!   title or description in English goes before that in the default language.
 //! - **Likeness** of a request and a Thing is the largest cosine with one of the vectors of the Thing. In a request of
 //!   several sentences it is ½ that of the whole + ½ that of the best sentence.
-//! - **Score** of a hit: BM25 + [`Model::scale`] × cosine. Candidates are what matches by words, and the nearest
+//! - **Score** of a hit: BM25 + [`Model::scale`] × cosine, or another factor that is set. Candidates are what matches by words, and the nearest
 //!   [`MOST_NEAREST`] with at least [`Model::threshold`]. See `hybrid`.
 //! - **Memory**: a byte a dimension (256 with the table, 384 with all-MiniLM-L6-v2) and 8 more for each vector, and
 //!   about 100 for each Thing. 100,000 Things with two vectors each: 63 MB with the table.
@@ -26,7 +26,7 @@ pub mod table;
 mod texts;
 mod vectors;
 
-pub(super) use self::{meaning::Question, places::Places};
+pub(super) use self::{meaning::Question, places::Places, scan::Quantized};
 pub use self::{
     meaning::{Meaning, VectorWriter},
     model::{MOST_NEAREST, Model},

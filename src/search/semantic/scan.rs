@@ -16,6 +16,11 @@ impl Quantized {
         let rounded = vector.iter().map(|value| value / scale).map(|value| (value + 0.5_f32.copysign(value)) as i8);
         Quantized { values: rounded.collect(), scale }
     }
+
+    /// How alike two vectors are, from -1 to 1.
+    pub fn cosine(&self, other: &Quantized) -> f32 {
+        product(&self.values, &other.values) as f32 * self.scale * other.scale
+    }
 }
 
 /// The vector scaled to length one; none where it has no length.

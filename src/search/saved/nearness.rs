@@ -1,0 +1,34 @@
+//! How alike a description must be for a query by meaning to match it.
+
+use std::collections::HashSet;
+
+use crate::search::{
+    query::Wording,
+    semantic::{Meaning, Quantized, Question},
+};
+
+/// What is asked for, and how alike it must be.
+#[derive(Debug)]
+pub(super) struct Nearness {
+    question: Question,
+    threshold: f32,
+}
+
+impl Nearness {
+    /// None where no word means something. Without a threshold, the one below which searches aren't sure of what they
+    /// found.
+    pub fn new(wording: &Wording, threshold: Option<f32>, meaning: &Meaning) -> Option<Nearness> {
+        let question = meaning.question(&wording.whole, &wording.sentences)?;
+        Some(Nearness { question, threshold: threshold.unwrap_or(meaning.model().low_confidence()) })
+    }
+
+    /// The Things that are alike enough.
+    pub fn things(&self, meaning: &Meaning) -> HashSet<Box<str>> {
+        meaning.at_least(&self.question, self.threshold)
+    }
+
+    /// Whether a Thing with these vectors is.
+    pub fn has(&self, vectors: &[Quantized]) -> bool {
+        self.question.likeness_of(vectors) >= self.threshold
+    }
+}
