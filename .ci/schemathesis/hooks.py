@@ -1,4 +1,4 @@
-"""The media type of batches, one JSON document a line, which schemathesis does not know."""
+"""Media types that schemathesis does not know: batches, one JSON document a line, and SPARQL queries."""
 
 import json
 
@@ -15,3 +15,8 @@ def lines(context, value):
 def first_line(context, response):
     """The schema of the response is that of a line; a body without lines has none."""
     return json.loads(next(iter(response.content.splitlines()), b'{"line": 1, "status": 200}'))
+
+
+@schemathesis.serializer("application/sparql-query")
+def query(context, value):
+    return str(value).encode()

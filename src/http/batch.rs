@@ -60,6 +60,7 @@ pub(super) async fn any(
 #[utoipa::path(
     post,
     path = "/things/batch",
+    operation_id = "write_batch",
     tag = "things",
     summary = "Register many descriptions, one a line",
     params(

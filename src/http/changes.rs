@@ -35,6 +35,7 @@ struct Page {
 #[utoipa::path(
     get,
     path = "/changes",
+    operation_id = "list_changes",
     tag = "changes",
     summary = "Read the change log",
     params(

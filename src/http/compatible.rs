@@ -37,6 +37,7 @@ struct LinkedHit {
 #[utoipa::path(
     post,
     path = "/search/compatible",
+    operation_id = "search_compatible",
     tag = "search",
     summary = "Find capabilities that can use the data that there is and give the data that is wanted",
     description = "Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits best comes first, then what is more relevant for `query`.",
@@ -67,6 +68,7 @@ pub(super) async fn capabilities(
 #[utoipa::path(
     get,
     path = "/things/{id}/compatible",
+    operation_id = "thing_neighbors",
     tag = "search",
     summary = "Find capabilities that can take what those of a Thing give, or give what they need",
     params(

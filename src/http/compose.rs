@@ -12,6 +12,7 @@ use crate::registry::ComposeQuery;
 #[utoipa::path(
     post,
     path = "/search/compose",
+    operation_id = "compose",
     tag = "search",
     summary = "Find chains of capabilities that lead from the data that there is to the data that is wanted",
     description = "What each step needs is there from the beginning or given by a step before it. What fits best comes first, then what is more relevant for `query`, then what has fewer steps. Each chain is also an Agent Spec Flow, which `POST /import/agent-spec` accepts.",

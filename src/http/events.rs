@@ -52,24 +52,13 @@ pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
 #[utoipa::path(
     get,
     path = "/events",
+    operation_id = "subscribe",
     tag = "changes",
     summary = "Subscribe to changes",
     params(
-        ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
-        ("capability" = Option<Vec<String>>, Query, description = "Only changes of Things that have, or had, one of these capabilities"),
-        ("q" = Option<String>, Query, description = "As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and `thing_unmatched` where that changed"),
-        ("type" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("tag" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("vendor" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("protocol" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("security" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("format" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("tenant" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("channel" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("status" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("signature" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("speaks" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
+        super::schemas::StreamParameters,
+        super::schemas::QueryOfEvents,
+        super::schemas::FilterParameters,
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
@@ -85,26 +74,15 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
 #[utoipa::path(
     get,
     path = "/events/{type}",
+    operation_id = "subscribe_to_kind",
     tag = "changes",
     summary = "Subscribe to changes of one kind",
     params(
         ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`; with a query also `thing_matched`, `thing_unmatched`"),
-        ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
-        ("capability" = Option<Vec<String>>, Query, description = "Only changes of Things that have, or had, one of these capabilities"),
-        ("q" = Option<String>, Query, description = "As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and `thing_unmatched` where that changed"),
-        ("type" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("tag" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("vendor" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("protocol" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("security" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("format" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("tenant" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("channel" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("status" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("signature" = Option<Vec<String>>, Query, description = "As in `/search`"),
-        ("speaks" = Option<Vec<String>>, Query, description = "As in `/search`"),
+        super::schemas::StreamParameters,
+        super::schemas::QueryOfEvents,
+        super::schemas::FilterParameters,
         ("unnamed" = Option<bool>, Query, description = "Send events without the `event` field, for clients that receive only unnamed messages, such as WoT consumers"),
-        ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
@@ -209,13 +187,15 @@ async fn respond(
     let query = QueryParameters {
         q: parameters.text("q").map(str::to_owned).filter(|query| !query.trim().is_empty()),
         filters: parameters.filters("format")?,
+        ..QueryParameters::default()
     };
     let of_capabilities = QueryParameters {
         filters: Filters { capability: query.filters.capability.clone(), ..Filters::default() },
-        q: None,
+        ..QueryParameters::default()
     };
     let mut selected = Selected { kind, capabilities: Vec::new(), query: None, diff, is_unnamed };
-    if query == of_capabilities {
+    let is_ranged = query.filters.capability.iter().any(|capability| capability.contains('@'));
+    if query == of_capabilities && !is_ranged {
         // Changes have the keys of capabilities themselves.
         selected.capabilities = query.filters.capability;
     } else {

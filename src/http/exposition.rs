@@ -19,6 +19,7 @@ use crate::registry::FollowerStatus;
 #[utoipa::path(
     get,
     path = "/metrics",
+    operation_id = "read_metrics",
     tag = "about",
     summary = "Give numbers to Prometheus",
     responses(

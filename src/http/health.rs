@@ -13,6 +13,7 @@ use super::{blocking::blocking, context::Context, parameters::Parameters, proble
 #[utoipa::path(
     get,
     path = "/health/live",
+    operation_id = "check_liveness",
     tag = "about",
     summary = "Say whether the process is alive",
     responses(
@@ -29,6 +30,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
 #[utoipa::path(
     get,
     path = "/health/ready",
+    operation_id = "check_readiness",
     tag = "about",
     summary = "Say whether search answers and writes are taken",
     responses(

@@ -34,6 +34,7 @@ pub(super) const END: &str = "/history";
 #[utoipa::path(
     get,
     path = "/things/{id}/history",
+    operation_id = "thing_history",
     tag = "changes",
     summary = "List the changes of a Thing that the log still holds",
     params(

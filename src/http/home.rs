@@ -9,6 +9,7 @@ use super::{address::base_path, context::Context, parameters::Parameters, proble
 #[utoipa::path(
     get,
     path = "/",
+    operation_id = "home_page",
     tag = "about",
     summary = "Say what this is, with links",
     responses(

@@ -12,6 +12,7 @@ use crate::search::jsonpath::Query;
 #[utoipa::path(
     get,
     path = "/search/jsonpath",
+    operation_id = "search_by_jsonpath",
     tag = "search",
     summary = "Search by JSONPath",
     description = "RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Not offered: descriptions by their position, and `$` in a filter.",

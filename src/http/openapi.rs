@@ -12,8 +12,12 @@ use utoipa_swagger_ui::Config;
 
 use super::{
     batch, changes, compatible, compose, events, exposition, formats, health, history, home, imports, jsonpath,
-    own_description, parameters::Parameters, problem::Problem, queries, query_languages, schemas::Constraints, search,
-    thing, things, validate,
+    own_description,
+    parameters::Parameters,
+    problem::Problem,
+    queries, query_languages,
+    schemas::{Constraints, Links},
+    search, thing, things, validate,
 };
 use crate::Error;
 
@@ -57,6 +61,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     #[cfg(feature = "sacp")]
     document.merge(super::sacp::Document::openapi());
     Constraints.modify(&mut document);
+    Links.modify(&mut document);
     document
 }
 
@@ -64,6 +69,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 #[utoipa::path(
     get,
     path = "/openapi.json",
+    operation_id = "describe_api",
     tag = "about",
     summary = "Describe the API",
     responses((status = 200, description = "An OpenAPI document", content_type = "application/json"), super::schemas::Refusals)

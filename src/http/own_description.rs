@@ -25,6 +25,7 @@ use crate::ChangeKind;
 #[utoipa::path(
     get,
     path = "/.well-known/wot",
+    operation_id = "describe_registry",
     tag = "about",
     summary = "Describe the directory itself as a Thing",
     responses(

@@ -59,8 +59,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     tag = "changes",
     operation_id = "save_query",
     summary = "Save a query, in place of the one of that name",
-    description = "What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at `agentdex/queries/{name}/{kind}/{id}`.",
-    params(("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`")),
+    description = "What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at `agentdex/queries/{name}/{kind}/{id}`. It is durable once this is answered.",
+    params(("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front")),
     request_body(content((super::schemas::QueryParameters = "application/json"))),
     responses(
         (status = 201, description = "It is new", body = super::schemas::NamedQuery),
@@ -111,8 +111,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     summary = "Subscribe to what changes mean for a saved query",
     params(
         ("name" = String, Path, description = "Its name"),
-        ("diff" = Option<bool>, Query, description = "Include what changed: the description of a created Thing, the merge patch of an update"),
-        ("last_event_id" = Option<String>, Query, description = "As `Last-Event-ID`, for clients that cannot set headers"),
+        super::schemas::StreamParameters,
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(

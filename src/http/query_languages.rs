@@ -13,6 +13,7 @@ pub(super) const NOT_OFFERED: &str = if cfg!(feature = "sparql") { "xpath" } els
     method(get, post),
     path = "/search/{language}",
     tag = "search",
+    operation_id = "query_language_not_offered",
     summary = "Query languages of WoT Discovery that are not offered",
     params(
         ("language" = String, Path, description = "`xpath`"),

@@ -14,6 +14,8 @@ use super::{
 };
 use crate::search::sparql::{Format, Query};
 
+/// A query that finds something where there is anything.
+const EXAMPLE: &str = "SELECT ?thing ?title { ?thing <https://www.w3.org/2019/wot/td#title> ?title } LIMIT 10";
 /// The parameters, in the URL or in a form.
 const KNOWN: [&str; 2] = ["query", "consistent"];
 /// What a query comes in.
@@ -26,11 +28,12 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
 #[utoipa::path(
     get,
     path = "/search/sparql",
+    operation_id = "query_sparql",
     tag = "search",
     summary = "Search by SPARQL",
     description = "SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the server was started with `--sparql`.",
     params(
-        ("query" = String, Query, description = "The query, of at most 8 KiB"),
+        ("query" = String, Query, description = "The query, of at most 8 KiB", example = json!(EXAMPLE)),
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
     ),
     responses(
@@ -50,12 +53,13 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
 #[utoipa::path(
     post,
     path = "/search/sparql",
+    operation_id = "query_sparql_by_post",
     tag = "search",
     summary = "Search by SPARQL, with the query in the body",
     params(
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
     ),
-    request_body(content((String = "application/sparql-query"), (String = "application/x-www-form-urlencoded"))),
+    request_body(content((String = "application/sparql-query", example = json!(EXAMPLE)), (super::schemas::SparqlForm = "application/x-www-form-urlencoded"))),
     responses(
         (status = 200, description = "As GET", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
         super::schemas::Refusals,
@@ -84,10 +88,9 @@ pub(super) async fn post(
 }
 
 fn query_of(parameters: &Parameters) -> Result<&str, Problem> {
-    parameters.text("query").ok_or_else(|| {
-        let detail = "give a SPARQL query, such as SELECT ?thing ?title { ?thing <https://www.w3.org/2019/wot/td#title> ?title }";
-        Problem::invalid_parameter("query", detail)
-    })
+    parameters
+        .text("query")
+        .ok_or_else(|| Problem::invalid_parameter("query", format!("give a SPARQL query, such as {EXAMPLE}")))
 }
 
 async fn respond(

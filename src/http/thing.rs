@@ -53,6 +53,7 @@ pub(super) async fn any(
 #[utoipa::path(
     get,
     path = "/things/{id}",
+    operation_id = "retrieve_thing",
     tag = "things",
     summary = "Read a description",
     params(
@@ -89,6 +90,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 #[utoipa::path(
     put,
     path = "/things/{id}",
+    operation_id = "put_thing",
     tag = "things",
     summary = "Register a description under its id, or replace it",
     params(
@@ -132,6 +134,7 @@ pub(super) async fn put(
 #[utoipa::path(
     patch,
     path = "/things/{id}",
+    operation_id = "patch_thing",
     tag = "things",
     summary = "Change a description, or renew its expiry",
     params(
@@ -172,6 +175,7 @@ pub(super) async fn patch(
 #[utoipa::path(
     delete,
     path = "/things/{id}",
+    operation_id = "remove_thing",
     tag = "things",
     summary = "Remove a description",
     params(

@@ -38,6 +38,7 @@ const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 #[utoipa::path(
     post,
     path = "/things",
+    operation_id = "create_thing",
     tag = "things",
     summary = "Register a description that has no id",
     params(
@@ -69,6 +70,7 @@ pub(super) async fn create(
 #[utoipa::path(
     get,
     path = "/things",
+    operation_id = "list_things",
     tag = "things",
     summary = "List descriptions",
     params(
@@ -81,18 +83,8 @@ pub(super) async fn create(
         ("sort_order" = Option<String>, Query, description = "`asc` or `desc`"),
         ("q" = Option<String>, Query, description = "Only what matches the query, as in `/search`"),
         ("consistent" = Option<bool>, Query, description = "Filter by everything acknowledged so far"),
-        ("capability" = Option<Vec<String>>, Query, description = "Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it; repeated: one of them"),
-        ("type" = Option<Vec<String>>, Query, description = "Values of `@type`"),
-        ("tag" = Option<Vec<String>>, Query, description = "Tags"),
-        ("vendor" = Option<Vec<String>>, Query, description = "Vendors"),
-        ("protocol" = Option<Vec<String>>, Query, description = "Protocols of the forms"),
-        ("security" = Option<Vec<String>>, Query, description = "Security schemes"),
+        super::schemas::FilterParameters,
         ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
-        ("tenant" = Option<Vec<String>>, Query, description = "Tenants; who names none supports all"),
-        ("channel" = Option<Vec<String>>, Query, description = "Channels that are supported"),
-        ("speaks" = Option<Vec<String>>, Query, description = "Protocols that actions answer in: `sacp`"),
-        ("status" = Option<Vec<String>>, Query, description = "`stale` where the URL that a description was imported from is broken, else `current`"),
-        ("signature" = Option<Vec<String>>, Query, description = "What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`"),
     ),
     responses(
         (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),

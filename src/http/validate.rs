@@ -15,6 +15,7 @@ use crate::{convert::Format, td::Violation};
 #[utoipa::path(
     post,
     path = "/validate",
+    operation_id = "validate",
     tag = "things",
     summary = "Say what is wrong with a description, without registering it",
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),

@@ -1,5 +1,7 @@
 //! What the registry says of itself: its own description, the OpenAPI document, health, metrics.
 
+use std::collections::BTreeSet;
+
 use agentdex::{http, td};
 use serde_json::{Value, json};
 
@@ -102,6 +104,29 @@ fn documented_operations_are_served_with_the_documented_parameters() {
             assert_eq!(known, documented, "{method} {path}");
         }
     }
+}
+
+#[test]
+fn documented_operations_have_names_of_their_own_that_links_lead_to() {
+    let document = serde_json::to_value(http::openapi()).unwrap();
+    let operations = || {
+        let paths = document["paths"].as_object().unwrap().iter();
+        paths.flat_map(|(path, item)| item.as_object().unwrap().iter().map(move |(method, own)| (path, method, own)))
+    };
+    let mut names = BTreeSet::new();
+    for (path, method, operation) in operations() {
+        let name = operation["operationId"].as_str().unwrap();
+        assert!(names.insert(name), "{method} {path} is called {name}, as another one is");
+    }
+    let mut links = 0;
+    for (path, method, operation) in operations() {
+        let responses = operation["responses"].as_object().unwrap().values();
+        for link in responses.filter_map(|response| response["links"].as_object()).flat_map(|links| links.values()) {
+            links += 1;
+            assert!(names.contains(link["operationId"].as_str().unwrap()), "{method} {path}: {link}");
+        }
+    }
+    assert!(links > 20, "{links}");
 }
 
 #[test]

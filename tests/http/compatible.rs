@@ -101,7 +101,8 @@ fn of_what_fits_as_well_the_more_relevant_comes_first() {
 fn near_misses_say_the_one_thing_that_is_missing() {
     let registry = weather();
     let query = |have: Value, want: Option<Value>| {
-        let body = json!({"have": have, "want": want, "near_misses": true});
+        let mut body = json!({"have": have, "near_misses": true});
+        body.as_object_mut().unwrap().extend(want.map(|want| ("want".to_owned(), want)));
         let hits = search(&registry, &body).expect(200).json()["hits"].clone();
         let miss = |hit: &Value| (hit["capability"].clone(), hit["missing"]["pointer"].clone(), hit["why"].clone());
         hits.as_array().unwrap().iter().map(miss).collect::<Vec<_>>()
@@ -193,6 +194,9 @@ fn bad_queries_are_refused_with_what_is_wrong() {
             "limit-exceeded",
             "nesting of a data schema exceeds",
         ),
+        (json!({"have": {}, "want": null}).to_string(), "invalid-query", "`want` must be a data schema"),
+        (json!({"have": {}, "query": null}).to_string(), "invalid-query", "invalid type: null, expected a string"),
+        (json!({"have": {}, "limit": 1_u64 << 53}).to_string(), "invalid-query", "larger than 9007199254740991"),
         (json!({"want": {}, "offset": 10_000}).to_string(), "limit-exceeded", "offset + limit exceeds"),
     ] {
         let call = registry.call("POST", "/search/compatible").body("application/json", body.clone());

@@ -12,7 +12,7 @@ use utoipa::{
 
 use crate::{
     convert::Format,
-    http::parameters::LARGEST_NUMBER,
+    http::{parameters::LARGEST_NUMBER, query_languages::NOT_OFFERED},
     registry::{MatchKind, tracked_sources::SourceStatus},
     search::FacetField,
     signature,
@@ -24,6 +24,12 @@ pub(in crate::http) struct Constraints;
 impl Modify for Constraints {
     fn modify(&self, openapi: &mut OpenApi) {
         for (path, item) in &mut openapi.paths.paths {
+            // One handler for two methods, and yet each has a name of its own.
+            if let (Some(get), Some(post)) = (&item.get, &mut item.post)
+                && get.operation_id == post.operation_id
+            {
+                post.operation_id = get.operation_id.as_ref().map(|id| format!("{id}_by_post"));
+            }
             let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
             for operation in methods.into_iter().flatten() {
                 constrain(path, operation);
@@ -47,7 +53,10 @@ fn constrain(path: &str, operation: &mut Operation) {
 fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
     Some(match (parameter.name.as_str(), &parameter.parameter_in) {
         ("type", ParameterIn::Path) => one_of(&MatchKind::ALL.map(MatchKind::as_str)),
-        ("language", ParameterIn::Path) => one_of(&["xpath", "sparql"]),
+        ("language", ParameterIn::Path) => one_of(&NOT_OFFERED.split('|').collect::<Vec<_>>()),
+        ("name", ParameterIn::Path) if path.starts_with("/queries") => {
+            matching("^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$")
+        }
         (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
         ("limit", _) => whole_number(1),
         // With a `limit` of 1 or more it is at most 10,000.

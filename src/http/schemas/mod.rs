@@ -5,12 +5,16 @@ mod about;
 mod compatible;
 mod constraints;
 mod formats;
+mod links;
+mod parameters;
 mod queries;
 mod refusals;
 
 use utoipa::ToSchema;
 
-pub(super) use self::{about::*, compatible::*, constraints::Constraints, formats::*, queries::*, refusals::*};
+pub(super) use self::{
+    about::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*, refusals::*,
+};
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
 #[derive(ToSchema)]

@@ -1,0 +1,54 @@
+//! Query parameters that several operations share.
+
+use utoipa::IntoParams;
+
+/// The filters of searches, lists and event streams: one of the values must hold, and each filter. The one for
+/// formats has another name in each resource.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct FilterParameters {
+    /// Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it (`billing@^1.2`; a search
+    /// shows the highest version first)
+    capability: Option<Vec<String>>,
+    /// Values of `@type`
+    r#type: Option<Vec<String>>,
+    /// Tags
+    tag: Option<Vec<String>>,
+    /// Vendors
+    vendor: Option<Vec<String>>,
+    /// Protocols of the forms
+    protocol: Option<Vec<String>>,
+    /// Security schemes
+    security: Option<Vec<String>>,
+    /// Tenants; agents that name none support all
+    tenant: Option<Vec<String>>,
+    /// Channels that are supported
+    channel: Option<Vec<String>>,
+    /// Protocols that actions answer in: `sacp`
+    speaks: Option<Vec<String>>,
+    /// `stale` where the URL that a description was imported from is broken, else `current`
+    status: Option<Vec<String>>,
+    /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`
+    signature: Option<Vec<String>>,
+}
+
+/// What changes an event stream sends.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct QueryOfEvents {
+    /// As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and
+    /// `thing_unmatched` where that changed. With `capability` alone: changes of Things that have, or had, one of these
+    q: Option<String>,
+    /// Formats that descriptions were converted from
+    format: Option<Vec<String>>,
+}
+
+/// How an event stream sends changes, and where it starts.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct StreamParameters {
+    /// Include what changed: the description of a created Thing, the merge patch of an update
+    diff: Option<bool>,
+    /// As `Last-Event-ID`, for clients that cannot set headers
+    last_event_id: Option<String>,
+}
