@@ -22,6 +22,11 @@ impl Style {
         Style { coloured: io::stdout().is_terminal() && colours_are_welcome() }
     }
 
+    /// For what is only measured.
+    pub(super) fn plain() -> Style {
+        Style { coloured: false }
+    }
+
     pub(super) fn green(self, text: &str) -> String {
         self.paint(text, "32")
     }
@@ -83,6 +88,10 @@ pub(super) fn colours_are_welcome() -> bool {
         && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// What stands under the first line of a hit begins here.
+pub(super) const INDENT: &str = "        ";
+/// Marks of a part that matches.
+const MARKS: [&str; 2] = ["<b>", "</b>"];
 /// A line under the header and no other.
 const PLAIN: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
@@ -96,6 +105,16 @@ pub(super) fn table(header: &[&str]) -> Table {
     }
     table.set_header(header);
     table
+}
+
+/// How many columns the terminal has; none where standard output is no terminal, so that lines are as long as they are.
+pub(super) fn columns() -> Option<usize> {
+    Table::new().width().map(usize::from).filter(|columns| *columns > 0)
+}
+
+/// The start of a text, so that it fits a line after this number of columns.
+pub(super) fn fit(text: &str, after: usize) -> String {
+    shorten(text, columns().map_or(usize::MAX, |columns| columns.saturating_sub(after + 1).max(20)))
 }
 
 /// A text of remote clients as one line that a terminal only shows: characters that would tell it to do
@@ -114,6 +133,30 @@ pub(super) fn shorten(text: &str, length: usize) -> String {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }
+}
+
+/// What a search shows of a text, HTML with the matches marked, as one line of at most `length` characters: matches are bold.
+pub(super) fn snippet(style: Style, html: &str, length: usize) -> String {
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
+    let plain = |html: &str| entities.iter().fold(html.to_owned(), |text, (entity, plain)| text.replace(entity, plain));
+    let (mut line, mut left) = (String::new(), length);
+    for (number, part) in html.split(MARKS[0]).enumerate() {
+        let (marked, rest) = match part.split_once(MARKS[1]) {
+            Some((marked, rest)) if number > 0 => (marked, rest),
+            _ => ("", part),
+        };
+        for (html, is_match) in [(marked, true), (rest, false)] {
+            let text = plain(html).replace(['\n', '\r', '\t'], " ");
+            let shown: String = text.chars().take(left).collect();
+            line += &if is_match && !shown.is_empty() { style.bold(&shown) } else { visible(&shown).into_owned() };
+            let length = text.chars().count();
+            if length > left {
+                return line + "…";
+            }
+            left -= length;
+        }
+    }
+    line
 }
 
 /// Valid JSON with one member a line; order and numbers stay as they are.
@@ -172,6 +215,20 @@ mod tests {
         assert_eq!(visible("a\x1b[31mred\x07\nb\u{202e}c"), "a\u{fffd}[31mred\u{fffd}\u{fffd}b\u{fffd}c");
         assert_eq!(Style { coloured: false }.bold("\x1b]0;title"), "\u{fffd}]0;title");
         assert_eq!(shorten("one\ttwo \x1b[2J", 20), "one two \u{fffd}[2J");
+    }
+
+    #[test]
+    fn matches_in_snippets_are_bold() {
+        let html = "Tells the <b>weather</b> &amp; <b>&lt;rain&gt;</b>\x1b[2J today";
+        let style = |coloured| Style { coloured };
+        assert_eq!(snippet(style(false), html, 99), "Tells the weather & <rain>\u{fffd}[2J today");
+        assert_eq!(
+            snippet(style(true), html, 99),
+            "Tells the \x1b[1mweather\x1b[0m & \x1b[1m<rain>\x1b[0m\u{fffd}[2J today"
+        );
+        assert_eq!(snippet(style(true), html, 13), "Tells the \x1b[1mwea\x1b[0m…");
+        assert_eq!(snippet(style(false), "a <b", 10), "a <b");
+        assert_eq!(snippet(style(false), "abc", 3), "abc");
     }
 
     #[test]

@@ -12,10 +12,13 @@ use clap::Args;
 
 use self::by_data::ByData;
 use super::{
-    output::{self, Style},
+    output::{self, INDENT, Style},
     remote::{self, Remote},
 };
 use crate::client::{MatchingCapability, SearchAnswer};
+
+/// The most capabilities of a hit that are shown.
+const SHOWN_CAPABILITIES: usize = 4;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -178,45 +181,43 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::
     if answer.confidence.is_some() {
         writeln!(out, "No agent is much like that; these are the nearest.")?;
     }
-    let mut table = output::table(&["Score", "Agent", "Can do"]);
     for hit in &answer.hits {
-        let title = style.bold(hit.title.as_deref().unwrap_or("(no title)"));
-        let can_do: Vec<String> =
-            hit.capabilities.iter().take(4).map(|capability| describe(style, capability)).collect();
-        table.add_row([
-            format!("{:.2}", hit.score),
-            format!("{title}\n{}", output::visible(&hit.id)),
-            can_do.join("\n") + "\n",
-        ]);
+        writeln!(out, "{:>6.2}  {}", hit.score, style.bold(hit.title.as_deref().unwrap_or("(no title)")))?;
+        writeln!(out, "{INDENT}{}", style.dim(&hit.id))?;
+        for capability in hit.capabilities.iter().take(SHOWN_CAPABILITIES) {
+            writeln!(out, "{INDENT}{}", describe(style, capability))?;
+        }
     }
-    writeln!(out, "{table}")?;
-    print_facets(out, style, &answer.text)?;
+    print_facets(out, &answer.text)?;
     let last = offset + answer.hits.len();
     writeln!(out, "{} to {last} of {}", offset + 1, answer.total)?;
     Ok(())
 }
 
+/// What a capability is called, and the part of its text that matches best.
 fn describe(style: Style, capability: &MatchingCapability) -> String {
-    let name = style.bold(&capability.name);
-    let text = plain(&capability.snippet);
-    if text.is_empty() || text == capability.name { name } else { format!("{name}: {}", output::shorten(&text, 80)) }
+    let name = output::visible(&capability.name);
+    let room = output::columns().map_or(usize::MAX, |columns| {
+        columns.saturating_sub(INDENT.len() + name.chars().count() + ": ".len() + 1).max(20)
+    });
+    match output::snippet(Style::plain(), &capability.snippet, usize::MAX) {
+        text if text.is_empty() || text == capability.name => style.green(&name),
+        _ => format!("{}: {}", style.green(&name), output::snippet(style, &capability.snippet, room)),
+    }
 }
 
-/// A snippet without its markup.
-fn plain(html: &str) -> String {
-    let plain = html.replace("<b>", "").replace("</b>", "");
-    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
-    entities.iter().fold(plain, |text, (entity, character)| text.replace(entity, character))
-}
-
-fn print_facets(out: &mut impl Write, style: Style, answer: &str) -> anyhow::Result<()> {
+fn print_facets(out: &mut impl Write, answer: &str) -> anyhow::Result<()> {
     let answer: serde_json::Value = serde_json::from_str(answer)?;
+    let mut table = output::table(&["Facet", "Value", "Agents"]);
     for (field, counts) in answer.get("facets").and_then(serde_json::Value::as_object).into_iter().flatten() {
-        let counts = counts.as_array().into_iter().flatten().map(|count| {
+        for (number, count) in counts.as_array().into_iter().flatten().enumerate() {
             let value = count.get("value").and_then(serde_json::Value::as_str).unwrap_or_default();
-            format!("{} ({})", output::visible(value), count.get("count").unwrap_or(&serde_json::Value::Null))
-        });
-        writeln!(out, "{}: {}", style.bold(field), counts.collect::<Vec<_>>().join(", "))?;
+            let count = count.get("count").unwrap_or(&serde_json::Value::Null).to_string();
+            table.add_row([if number == 0 { field } else { "" }, &output::visible(value), &count]);
+        }
+    }
+    if !table.is_empty() {
+        writeln!(out, "\n{table}\n")?;
     }
     Ok(())
 }

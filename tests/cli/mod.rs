@@ -2,9 +2,11 @@
 
 mod agent_cards;
 mod agent_spec;
+mod embedding_model;
 mod errors;
 mod remote;
 mod resync;
+mod search;
 mod serve;
 mod tracked_sources;
 mod validate;

@@ -12,11 +12,12 @@ use serde_json::Value;
 
 use crate::{
     cli::{
-        output::{self, Style},
+        output::{self, INDENT, Style},
         remote,
     },
     client::RegistryClient,
     registry::{CompatibleQuery, ComposeQuery},
+    search::compatible::MAX_STEPS,
 };
 
 /// What is searched for by its data.
@@ -73,9 +74,9 @@ impl ByData {
         if as_json {
             writeln!(out, "{answer}")?;
         } else if self.compose {
-            print_chains(&mut out, &answer)?;
+            print_chains(&mut out, &answer, self.max_steps)?;
         } else {
-            print_hits(&mut out, &answer)?;
+            print_hits(&mut out, &answer, offset, self.near_misses)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -92,40 +93,41 @@ fn read(name: &str, given: &str) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{name}: not the JSON of a data schema"))
 }
 
-fn print_hits(out: &mut impl Write, answer: &Value) -> anyhow::Result<()> {
+fn print_hits(out: &mut impl Write, answer: &Value, offset: usize, near_misses: bool) -> anyhow::Result<()> {
     let hits = list(answer, "hits");
     if hits.is_empty() {
-        writeln!(out, "No agent fits.")?;
+        let hint = if near_misses { "" } else { " `--near-misses` shows those of which one thing is missing." };
+        writeln!(out, "No agent fits.{hint}")?;
         return Ok(());
     }
     let style = Style::stdout();
-    let mut table = output::table(&["Fit", "Agent", "Capability"]);
     for hit in hits {
         let fit = hit.get("fit").and_then(Value::as_f64).unwrap_or_default();
-        table.add_row([
-            format!("{fit:.2}"),
-            format!("{}\n{}", style.bold(text(hit, "title")), output::visible(text(hit, "id"))),
-            format!("{}\n{}", style.bold(text(hit, "capability")), output::visible(text(hit, "why"))),
-        ]);
+        let (capability, title) = (style.bold(text(hit, "capability")), output::visible(text(hit, "title")));
+        writeln!(out, "{fit:>6.2}  {capability} of {title}")?;
+        writeln!(out, "{INDENT}{}", style.dim(text(hit, "id")))?;
+        writeln!(out, "{INDENT}{}", output::fit(text(hit, "why"), INDENT.len()))?;
     }
-    writeln!(out, "{table}\n{} of {}", hits.len(), answer.get("total").unwrap_or(&Value::Null))?;
+    let last = offset + hits.len();
+    writeln!(out, "{} to {last} of {}", offset + 1, answer.get("total").unwrap_or(&Value::Null))?;
     Ok(())
 }
 
-fn print_chains(out: &mut impl Write, answer: &Value) -> anyhow::Result<()> {
+fn print_chains(out: &mut impl Write, answer: &Value, max_steps: usize) -> anyhow::Result<()> {
     let style = Style::stdout();
     let chains = list(answer, "chains");
     if chains.is_empty() {
-        writeln!(out, "No chain of agents leads there.")?;
+        let hint = if max_steps < MAX_STEPS { " `--max-steps 4` looks for longer ones." } else { "" };
+        writeln!(out, "No chain of agents leads there.{hint}")?;
     }
     for (number, chain) in chains.iter().enumerate() {
         let fit = chain.get("fit").and_then(Value::as_f64).unwrap_or_default();
-        writeln!(out, "{}. fit {fit:.2}", number + 1)?;
+        writeln!(out, "{}. fit {fit:.2}, gives {}", number + 1, links(chain, "output"))?;
         for (step, part) in list(chain, "steps").iter().enumerate() {
-            let (capability, id) = (style.bold(text(part, "capability")), output::visible(text(part, "id")));
-            writeln!(out, "   {}) {capability} of {id}: takes {}", step + 1, links(part, "input"))?;
+            let (capability, title) = (style.bold(text(part, "capability")), output::visible(text(part, "title")));
+            writeln!(out, "   {}) {capability} of {title}: takes {}", step + 1, links(part, "input"))?;
+            writeln!(out, "      {}", style.dim(text(part, "id")))?;
         }
-        writeln!(out, "   gives {}", links(chain, "output"))?;
     }
     if answer.get("complete") == Some(&Value::Bool(false)) {
         writeln!(out, "There may be better chains: not all could be compared in time.")?;

@@ -39,11 +39,17 @@ fn print(out: &mut impl Write, results: &Value) -> anyhow::Result<()> {
     let rows = results.pointer("/results/bindings").and_then(Value::as_array).context("reading the results")?;
     let mut table = output::table(&names);
     for row in rows {
-        let value = |name: &&str| row.pointer(&format!("/{name}/value")).and_then(Value::as_str).unwrap_or_default();
-        table.add_row(names.iter().map(|name| output::visible(value(name)).to_string()));
+        table.add_row(names.iter().map(|name| row.get(name).map_or_else(String::new, term)));
     }
     writeln!(out, "{table}")?;
     let noun = if rows.len() == 1 { "result" } else { "results" };
     writeln!(out, "{} {noun}", rows.len())?;
     Ok(())
+}
+
+/// A term of a result: blank nodes as they are written in queries.
+fn term(term: &Value) -> String {
+    let text = |member: &str| term.get(member).and_then(Value::as_str).unwrap_or_default();
+    let prefix = if text("type") == "bnode" { "_:" } else { "" };
+    format!("{prefix}{}", output::visible(text("value")))
 }
