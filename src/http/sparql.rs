@@ -83,7 +83,7 @@ pub(super) async fn post(
         return respond(&context, &request, &text, in_url).await;
     }
     let form = Parameters::parse_query(&text, &KNOWN)?;
-    let consistent = in_url || form.flag("consistent")?;
+    let consistent = form.flag("consistent")? || in_url;
     respond(&context, &request, query_of(&form)?, consistent).await
 }
 

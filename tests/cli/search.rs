@@ -111,7 +111,7 @@ fn structure_and_statements_are_searched() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("1:7") || stderr(&refused).contains("expected"), "{}", stderr(&refused));
     let refused = run(&["search", "--url", server.url(), "--jsonpath", "$[?@.title ==]"]);
-    assert!(stderr(&refused).contains("character 13"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("character 11"), "{}", stderr(&refused));
 }
 
 #[test]

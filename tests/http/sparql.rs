@@ -87,6 +87,9 @@ fn queries_come_in_the_url_in_forms_and_as_they_are() {
     registry.get("/search/sparql").problem(400, "invalid-parameter");
     registry.get("/search/sparql?query=ASK%7B%7D&default-graph-uri=urn:a").expect(400);
     assert!(registry.head(&format!("/search/sparql?query={}", encoded(TITLES))).expect(200).body.is_empty());
+    let misspelled = format!("query={}&consistent=yes", encoded(TITLES));
+    let path = "/search/sparql?consistent=true";
+    registry.call("POST", path).body(FORM, misspelled).send().problem(400, "invalid-parameter");
     registry.call("DELETE", "/search/sparql").send().expect(405);
 }
 

@@ -77,7 +77,8 @@ impl Meaning {
     pub(in crate::search) fn vectors_of(&self, id: &str, thing: &str) -> Result<Vec<Quantized>> {
         let described = described(thing)?;
         let known = self.read().find(id).filter(|rows| rows.source == source_of(&described));
-        Ok(known.map_or_else(|| self.model.embed_described(&described), |known| known.rows))
+        Ok(known
+            .map_or_else(|| self.model.embed_described(&described, &mut WordVectors::default()), |known| known.rows))
     }
 
     /// The Things that are at least so much alike a request.
