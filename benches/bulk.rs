@@ -3,7 +3,8 @@
 //! and how soon a restarted server is ready.
 //!
 //! `cargo bench --no-default-features --features server --bench bulk` sends 100,000; `-- 1000000` a million, which
-//! needs some 8 GB of disk. Nothing is asserted. The server is a process of its own.
+//! needs some 8 GB of disk. With all features the vectors of searches by meaning are made as well, unless `-- --words`
+//! says that words are enough. Nothing is asserted. The server is a process of its own.
 
 use std::{
     fs,
@@ -15,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, http};
+use agentdex::{Registry, http, registry};
 
 mod support;
 
@@ -23,23 +24,28 @@ use support::{Outcome, document, rss_anon};
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [role, directory] = arguments.as_slice()
+    let words_only = arguments.iter().any(|argument| argument == "--words");
+    if let [role, directory, ..] = arguments.as_slice()
         && role == "serve"
     {
-        return serve(Path::new(directory));
+        return serve(Path::new(directory), words_only);
     }
     let things = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
     let directory = tempfile::tempdir_in(std::env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
     println!("load before: {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
-    let server = Running::start(directory.path())?;
+    let server = Running::start(directory.path(), words_only)?;
     let started = Instant::now();
     let tenths = send(server.address, things)?;
     let took = started.elapsed();
-    let behind = server.catch_up()?;
+    let behind = server.catch_up("search", started + took)?;
+    let vectors_behind = server.catch_up("vectors", started + took)?;
     println!("{things} descriptions of {} bytes in {took:.1?}", document(0).1.len());
     println!("rate: {:.0}/s (goal 8,000/s)", things as f64 / took.as_secs_f64());
     println!("CPU time of the server: {:.0} µs a description", server.cpu_microseconds()? / things as f64);
-    println!("search index behind at the end: {behind:.1?} (goal 2 s)");
+    println!("search index behind at the end: {:.1?} (goal 2 s)", behind.unwrap_or_default());
+    if let Some(behind) = vectors_behind {
+        println!("vectors behind at the end: {behind:.1?}");
+    }
     println!("written to disk: {} MB, the index included", server.written()? / 1_000_000);
     let rates: Vec<String> = tenths.iter().map(|rate| format!("{rate:.0}")).collect();
     println!("rate of each tenth: {}", rates.join(" "));
@@ -48,7 +54,7 @@ fn main() -> Outcome {
     println!("RssAnon: {} MB (goal 1,000 MB for a million)", rss_anon(server.process.id())?);
     server.stop()?;
     let restarted = Instant::now();
-    let server = Running::start(directory.path())?;
+    let server = Running::start(directory.path(), words_only)?;
     while server.get("/health/ready")?.0 != 200 {
         thread::sleep(Duration::from_millis(10));
     }
@@ -57,8 +63,15 @@ fn main() -> Outcome {
     server.stop()
 }
 
-fn serve(data: &Path) -> Outcome {
-    let registry = Registry::builder(data).open()?;
+fn serve(data: &Path, words_only: bool) -> Outcome {
+    #[cfg(feature = "semantic")]
+    let options = registry::Options {
+        model: (!words_only).then_some(agentdex::search::semantic::Model::BuiltIn),
+        ..registry::Options::default()
+    };
+    #[cfg(not(feature = "semantic"))]
+    let (options, _) = (registry::Options::default(), words_only);
+    let registry = Registry::builder(data).options(options).open()?;
     let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
     println!("{}", server.local_addr());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -76,9 +89,10 @@ struct Running {
 }
 
 impl Running {
-    fn start(data: &Path) -> Outcome<Running> {
+    fn start(data: &Path, words_only: bool) -> Outcome<Running> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut process = command.arg("serve").arg(data).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        command.arg("serve").arg(data).args(words_only.then_some("--words"));
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut line)?;
         Ok(Running { process, address: line.trim().parse()? })
@@ -99,16 +113,16 @@ impl Running {
         Ok((head.split(' ').nth(1).ok_or("no status")?.parse()?, body.to_owned()))
     }
 
-    /// How long the search index needs to reach the end of the log.
-    fn catch_up(&self) -> Outcome<Duration> {
-        let started = Instant::now();
+    /// How long after `start` a follower reaches the end of the log; none where there is no such follower.
+    fn catch_up(&self, follower: &str, start: Instant) -> Outcome<Option<Duration>> {
+        let name = format!("agentdex_follower_lag{{follower=\"{follower}\"}} ");
         loop {
             let metrics = self.get("/metrics")?.1;
-            let lag = metrics.lines().find_map(|line| line.strip_prefix("agentdex_follower_lag{follower=\"search\"} "));
-            if lag == Some("0") {
-                return Ok(started.elapsed());
+            match metrics.lines().find_map(|line| line.strip_prefix(&name)) {
+                None => return Ok(None),
+                Some("0") => return Ok(Some(start.elapsed())),
+                Some(_) => thread::sleep(Duration::from_millis(10)),
             }
-            thread::sleep(Duration::from_millis(10));
         }
     }
 

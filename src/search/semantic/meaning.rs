@@ -14,7 +14,7 @@ use super::{
     file::VectorFile,
     model::Model,
     scan::Quantized,
-    table::WordVectors,
+    table::UnknownWords,
     texts::{Described, described},
     vectors::{Rows, SlotNumber, Vectors},
 };
@@ -67,7 +67,7 @@ impl Meaning {
     /// A request as vectors: the whole, and its sentences if there are several; none where it says nothing.
     pub(in crate::search) fn question(&self, whole: &str, sentences: &[String]) -> Option<Question> {
         let texts: Vec<&str> = [whole].into_iter().chain(sentences.iter().map(String::as_str)).collect();
-        let vectors = self.model.embed(&texts, &mut WordVectors::default());
+        let vectors = self.model.embed(&texts, &mut UnknownWords::default());
         let mut vectors = vectors.into_iter().map(|vector| vector.map(|vector| Quantized::new(&vector)));
         let whole = vectors.next().flatten()?;
         Some(Question { whole, sentences: vectors.flatten().collect() })
@@ -78,7 +78,7 @@ impl Meaning {
         let described = described(thing)?;
         let known = self.read().find(id).filter(|rows| rows.source == source_of(&described));
         Ok(known
-            .map_or_else(|| self.model.embed_described(&described, &mut WordVectors::default()), |known| known.rows))
+            .map_or_else(|| self.model.embed_described(&described, &mut UnknownWords::default()), |known| known.rows))
     }
 
     /// The Things that are at least so much alike a request.
@@ -138,7 +138,7 @@ fn mean(one: f32, other: f32) -> f32 {
 pub struct VectorWriter {
     meaning: Arc<Meaning>,
     file: VectorFile,
-    words: WordVectors,
+    unknown: UnknownWords,
 }
 
 impl VectorWriter {
@@ -151,7 +151,7 @@ impl VectorWriter {
         let model = (meaning.model.hash(), meaning.model.dimensions());
         let (file, vectors, position) = VectorFile::open(path, model)?;
         *meaning.write() = vectors;
-        Ok((VectorWriter { meaning, file, words: WordVectors::default() }, position))
+        Ok((VectorWriter { meaning, file, unknown: UnknownWords::default() }, position))
     }
 
     /// Makes the vectors of a Thing in its stored form, unless they are those of the same texts.
@@ -167,7 +167,7 @@ impl VectorWriter {
         if self.meaning.read().source(id) == Some(source) {
             return Ok(());
         }
-        let rows = Rows { source, rows: self.meaning.model.embed_described(&described, &mut self.words) };
+        let rows = Rows { source, rows: self.meaning.model.embed_described(&described, &mut self.unknown) };
         if rows.rows.is_empty() {
             return self.remove(id);
         }

@@ -5,7 +5,7 @@ use std::{fmt, path::Path, sync::Arc};
 use super::{
     encoder::Encoder,
     scan::{Quantized, unit},
-    table::{Table, WordVectors},
+    table::{Table, UnknownWords},
     texts::Described,
 };
 use crate::{Error, Result};
@@ -82,9 +82,9 @@ impl Model {
     }
 
     /// The vectors of texts, each of length one; none where a text says nothing.
-    pub(super) fn embed(&self, texts: &[&str], words: &mut WordVectors) -> Vec<Option<Vec<f32>>> {
+    pub(super) fn embed(&self, texts: &[&str], unknown: &mut UnknownWords) -> Vec<Option<Vec<f32>>> {
         match self {
-            Model::BuiltIn => texts.iter().map(|text| Table::built_in().embed(text, words)).collect(),
+            Model::BuiltIn => texts.iter().map(|text| Table::built_in().embed(text, unknown)).collect(),
             Model::Encoder(encoder) => {
                 let said: Vec<&str> = texts.iter().copied().filter(|text| !text.trim().is_empty()).collect();
                 let mut vectors = encoder.embed_all(&said).into_iter();
@@ -94,9 +94,9 @@ impl Model {
     }
 
     /// The vector of each of the descriptions that say something.
-    pub(super) fn embed_described(&self, described: &[Described], words: &mut WordVectors) -> Vec<Quantized> {
+    pub(super) fn embed_described(&self, described: &[Described], unknown: &mut UnknownWords) -> Vec<Quantized> {
         let texts: Vec<&str> = described.iter().flat_map(|one| [one.name.as_str(), one.description.as_str()]).collect();
-        let vectors = self.embed(&texts, words);
+        let vectors = self.embed(&texts, unknown);
         let mixed = vectors.as_chunks::<2>().0.iter().filter_map(|pair| match pair {
             [Some(name), Some(description)] => {
                 let mixed = name.iter().zip(description);

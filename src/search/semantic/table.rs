@@ -25,7 +25,7 @@ use crate::search::text;
 pub const MAGIC: [u8; 8] = *b"ADXTAB01";
 /// The lengths of the n-grams of a word that the table doesn't have.
 const GRAM_LENGTHS: [usize; 3] = [3, 4, 5];
-/// The maximum number of words in [`WordVectors`], each with 4 bytes a dimension.
+/// The maximum number of words in [`UnknownWords`], each with 4 bytes a dimension.
 const MOST_CACHED: usize = 4096;
 
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
@@ -35,8 +35,7 @@ static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("
 pub struct Table {
     dimensions: usize,
     buckets: usize,
-    ends: &'static [[u8; 4]],
-    texts: &'static [u8],
+    numbers: HashMap<&'static [u8], u32>,
     scales: &'static [[u8; 4]],
     vectors: &'static [u8],
     hash: u64,
@@ -69,11 +68,17 @@ impl Table {
         let (texts, rest) = rest.split_at_checked(ends.last().map_or(0, |end| u32::from_le_bytes(*end) as usize))?;
         let rows = words.checked_add(buckets)?;
         let (scales, vectors) = rest.split_at_checked(rows.checked_mul(4)?)?;
-        (vectors.len() == rows.checked_mul(dimensions)?).then_some(Table {
+        let mut start = 0;
+        let mut numbers = HashMap::with_capacity(words);
+        for (number, end) in (0..).zip(ends) {
+            let end = u32::from_le_bytes(*end) as usize;
+            numbers.insert(texts.get(start..end)?, number);
+            start = end;
+        }
+        (vectors.len() == rows.checked_mul(dimensions)? && numbers.len() == words).then_some(Table {
             dimensions,
             buckets,
-            ends,
-            texts,
+            numbers,
             scales: scales.as_chunks::<4>().0,
             vectors,
             hash: hash(bytes),
@@ -87,12 +92,12 @@ impl Table {
 
     /// The number of words.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.numbers.len()
     }
 
     /// Whether it has no words.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.numbers.is_empty()
     }
 
     /// The number of vectors for n-grams of other words.
@@ -107,51 +112,30 @@ impl Table {
 
     /// The number of a word, stemmed.
     pub fn find(&self, word: &str) -> Option<usize> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.word(middle)?.cmp(word.as_bytes()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
-            }
-        }
-        None
+        self.numbers.get(word.as_bytes()).map(|number| *number as usize)
     }
 
     /// The vector of a text, of length one; none where the table has none of its words.
-    pub fn embed(&self, text: &str, words: &mut WordVectors) -> Option<Vec<f32>> {
+    pub fn embed(&self, text: &str, unknown: &mut UnknownWords) -> Option<Vec<f32>> {
         let (mut sum, mut is_known) = (vec![0.0; self.dimensions], false);
-        for_each_word(text, |word, is_whole| {
-            let word = words.find(word, self);
-            // The parts of a name stand for it as well.
-            if word.is_known || !is_whole {
-                is_known |= word.is_known;
-                sum.iter_mut().zip(&word.vector).for_each(|(sum, value)| *sum += value);
+        for_each_word(text, |word, is_whole| match self.find(word) {
+            Some(word) => {
+                is_known = true;
+                self.add(word, 1.0, &mut sum);
             }
+            // The parts of a name stand for it as well.
+            None if is_whole => {}
+            None => sum.iter_mut().zip(unknown.vector(word, self)).for_each(|(sum, value)| *sum += value),
         });
         super::scan::unit(sum).filter(|_| is_known)
     }
 
-    /// What a word adds to the vector of a text.
-    fn vector(&self, word: &str) -> WordVector {
-        let mut vector = vec![0.0; self.dimensions];
-        let part = part(word, self.buckets, |word| self.find(word));
-        match &part {
-            Some(Part::Word(word)) => self.add(*word, 1.0, &mut vector),
-            Some(Part::Unknown(buckets)) => {
-                let weight = 1.0 / buckets.len() as f32;
-                buckets.iter().for_each(|bucket| self.add(self.len() + bucket, weight, &mut vector));
-            }
-            None => vector.clear(),
-        }
-        WordVector { vector, is_known: matches!(part, Some(Part::Word(_))) }
-    }
-
-    fn word(&self, number: usize) -> Option<&[u8]> {
-        let end = |number: usize| self.ends.get(number).map(|end| u32::from_le_bytes(*end) as usize);
-        let start = number.checked_sub(1).map_or(Some(0), end)?;
-        self.texts.get(start..end(number)?)
+    /// What a word that the table doesn't have adds to the vector of a text.
+    fn unknown(&self, word: &str) -> Vec<f32> {
+        let buckets = grams(word, self.buckets);
+        let (mut sum, weight) = (vec![0.0; self.dimensions], 1.0 / buckets.len() as f32);
+        buckets.iter().for_each(|bucket| self.add(self.len() + bucket, weight, &mut sum));
+        sum
     }
 
     fn add(&self, row: usize, weight: f32, sum: &mut [f32]) {
@@ -163,44 +147,36 @@ impl Table {
     }
 }
 
-/// What words add to the vectors of texts, for the words that were read last: most texts consist of few words.
+/// What words that the table doesn't have add to the vectors of texts, for those that were read last: each is made of
+/// many n-grams, and they repeat.
 #[derive(Debug, Default)]
-pub struct WordVectors(HashMap<Box<str>, WordVector>);
+pub struct UnknownWords(HashMap<Box<str>, Vec<f32>>);
 
-#[derive(Debug)]
-struct WordVector {
-    vector: Vec<f32>,
-    /// Whether the table has it.
-    is_known: bool,
-}
-
-static NOTHING: WordVector = WordVector { vector: Vec::new(), is_known: false };
-
-impl WordVectors {
-    fn find(&mut self, word: &str, table: &Table) -> &WordVector {
+impl UnknownWords {
+    fn vector(&mut self, word: &str, table: &Table) -> &[f32] {
         if !self.0.contains_key(word) {
             if self.0.len() >= MOST_CACHED {
                 self.0.clear();
             }
-            self.0.insert(word.into(), table.vector(word));
+            self.0.insert(word.into(), table.unknown(word));
         }
-        self.0.get(word).unwrap_or(&NOTHING)
+        self.0.get(word).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 /// Calls with what the vector of a text is made of, given what finds the number of a word.
 pub fn for_each_part(text: &str, buckets: usize, find: impl Fn(&str) -> Option<usize>, mut each: impl FnMut(Part)) {
-    for_each_word(text, |word, is_whole| match part(word, buckets, &find) {
+    for_each_word(text, |word, is_whole| match find(word) {
+        Some(word) => each(Part::Word(word)),
         // The parts of a name stand for it as well.
-        Some(Part::Unknown(_)) if is_whole => {}
-        part => part.into_iter().for_each(&mut each),
+        None if is_whole => {}
+        None => {
+            let grams = grams(word, buckets);
+            if !grams.is_empty() {
+                each(Part::Unknown(grams));
+            }
+        }
     });
-}
-
-/// What a word is to the vector of a text; nothing, where it is unknown and has no letters.
-fn part(word: &str, buckets: usize, find: impl Fn(&str) -> Option<usize>) -> Option<Part> {
-    let unknown = || Some(grams(word, buckets)).filter(|grams| !grams.is_empty()).map(Part::Unknown);
-    find(word).map(Part::Word).or_else(unknown)
 }
 
 /// Calls with each word of a text, stemmed, and whether it is a name that was also taken apart.

@@ -1,14 +1,12 @@
 //! Words on their way to tantivy: taken from texts once, however many fields they go to and however often
 //! they count there.
 //!
-//! A field gets one value, the records of all its words: the distance to the position of the word before
-//! as a character, the word, a line feed, which no word has. What reads it ([`EncodedTokenizer`]) only takes
-//! it apart again.
+//! A field gets one value, the records of all its words: the distance to the position of the word before and the length
+//! of the word in bytes, each as a character, and the word. What reads it ([`EncodedTokenizer`]) only takes it apart
+//! again.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// Ends a record.
-const END: char = '\n';
 /// Between texts, so that no phrase goes from one to the next.
 const GAP: usize = 1;
 
@@ -36,10 +34,10 @@ impl Words {
             if self.records.is_empty() {
                 self.first = token.position;
             } else {
-                self.records.push(distance(token.position.saturating_sub(self.last)));
+                self.records.push(number(token.position.saturating_sub(self.last)));
             }
+            self.records.push(number(token.text.len()));
             self.records.push_str(&token.text);
-            self.records.push(END);
             self.last = token.position;
             self.end = self.end.max(token.position + token.position_length);
         }
@@ -63,7 +61,7 @@ impl Encoded {
             return;
         }
         for _ in 0..times {
-            self.records.push(distance(self.next + words.first - self.last));
+            self.records.push(number(self.next + words.first - self.last));
             self.records.push_str(&words.records);
             self.last = self.next + words.last;
             self.next += words.end + GAP;
@@ -76,10 +74,11 @@ impl Encoded {
     }
 }
 
-/// A distance between positions; where it is too long, phrases end there all the same.
-fn distance(positions: usize) -> char {
-    const LONGEST: u32 = 0xD7FF;
-    char::from_u32(u32::try_from(positions).unwrap_or(LONGEST).min(LONGEST)).unwrap_or_default()
+/// A number as a character. Words are shorter than the largest one; where a distance is longer, phrases end there all
+/// the same.
+fn number(number: usize) -> char {
+    const LARGEST: u32 = 0xD7FF;
+    char::from_u32(u32::try_from(number).unwrap_or(LARGEST).min(LARGEST)).unwrap_or_default()
 }
 
 /// Takes an encoded value apart.
@@ -107,8 +106,8 @@ pub(super) struct EncodedStream<'a> {
 impl TokenStream for EncodedStream<'_> {
     fn advance(&mut self) -> bool {
         let mut characters = self.rest.chars();
-        let Some(distance) = characters.next() else { return false };
-        let Some((word, rest)) = characters.as_str().split_once(END) else { return false };
+        let Some((distance, length)) = characters.next().zip(characters.next()) else { return false };
+        let Some((word, rest)) = characters.as_str().split_at_checked(length as usize) else { return false };
         self.rest = rest;
         self.token.position += distance as usize;
         self.token.text.clear();
