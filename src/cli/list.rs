@@ -9,7 +9,7 @@ use clap::Args;
 use futures_util::StreamExt;
 
 use super::{
-    output::{self, shorten, visible},
+    output::{INDENT, Style, fit},
     remote::{self, Remote},
     search::Filters,
 };
@@ -63,15 +63,17 @@ fn print(out: &mut impl Write, summaries: &[Summary], is_filtered: bool) -> anyh
         writeln!(out, "{answer}")?;
         return Ok(());
     }
-    let mut table = output::table(&["Id", "Title", "Can do"]);
+    let style = Style::stdout();
     for summary in summaries {
         let names =
             summary.capabilities.iter().filter_map(|capability| capability.name.as_ref().or(capability.id.as_ref()));
         let can_do = names.map(String::as_str).collect::<Vec<_>>().join(", ");
-        let title = visible(summary.title.as_deref().unwrap_or_default());
-        table.add_row([visible(&summary.id).as_ref(), &title, &shorten(&can_do, 120)]);
+        writeln!(out, "{}", style.bold(summary.title.as_deref().unwrap_or("(no title)")))?;
+        writeln!(out, "{INDENT}{}", style.dim(&summary.id))?;
+        if !can_do.is_empty() {
+            writeln!(out, "{INDENT}{}", fit(&can_do, INDENT.len()))?;
+        }
     }
-    writeln!(out, "{table}")?;
     writeln!(out, "{} {}", summaries.len(), if summaries.len() == 1 { "agent" } else { "agents" })?;
     Ok(())
 }

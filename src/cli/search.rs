@@ -175,11 +175,10 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::
         writeln!(out, "No agent matches.")?;
         return Ok(());
     }
-    if answer.fuzzy {
-        writeln!(out, "No agent matches exactly; these come close.")?;
-    }
     if answer.confidence.is_some() {
         writeln!(out, "No agent is much like that; these are the nearest.")?;
+    } else if answer.fuzzy {
+        writeln!(out, "No agent matches exactly; these come close.")?;
     }
     for hit in &answer.hits {
         writeln!(out, "{:>6.2}  {}", hit.score, style.bold(hit.title.as_deref().unwrap_or("(no title)")))?;

@@ -149,10 +149,10 @@ fn data_finds_capabilities_and_chains() {
     assert!(near.contains("  at of Weather\n") && near.contains("it needs `lon`"), "{near}");
     let chain = search(&server, &["--have", CITY, "--want", TEMPERATURE, "--compose"]);
     let expected = [
-        "gives temperature from step 2",
+        "gives temperature of step 2",
         "   1) locate of Geocoder: takes city",
         "      urn:test:geocoder",
-        "   2) at of Weather: takes lat from step 1, lon from step 1",
+        "   2) at of Weather: takes lat of step 1, lon of step 1",
         "      urn:test:weather",
     ];
     assert!(expected.iter().zip(chain.lines()).all(|(end, line)| line.ends_with(end)), "{chain}");

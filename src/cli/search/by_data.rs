@@ -140,11 +140,9 @@ fn links(owner: &Value, name: &str) -> String {
     let name_of = |name: &str| if name.is_empty() { "the data".to_owned() } else { output::visible(name).to_string() };
     let link = |link: &Value| {
         let (from, to) = (name_of(text(link, "from")), name_of(text(link, "to")));
-        let renamed = if from == to { from } else { format!("{from} as {to}") };
-        match link.get("step").and_then(Value::as_u64) {
-            Some(step) => format!("{renamed} from step {step}"),
-            None => renamed,
-        }
+        let origin =
+            link.get("step").and_then(Value::as_u64).map_or_else(String::new, |step| format!(" of step {step}"));
+        if from == to { format!("{from}{origin}") } else { format!("{from}{origin} as {to}") }
     };
     let listed: Vec<String> = list(owner, name).iter().map(link).collect();
     if listed.is_empty() { "nothing".to_owned() } else { listed.join(", ") }
