@@ -1,6 +1,6 @@
 //! Names that say that their value is a secret, by their last words: a `token_limit` is none.
 
-use super::words::{is_choice, is_location, is_mixed, is_number, is_placeholder, is_random};
+use super::words::{is_choice, is_location, is_mechanism, is_mixed, is_number, is_placeholder, is_random};
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,7 +246,7 @@ pub(in crate::convert) fn is_secret_word(word: &str, secrecy: Secrecy) -> bool {
     let is_long = || word.len() >= 24 && !word.contains(['-', '_', '.', ':']);
     match secrecy {
         Secrecy::Strong => true,
-        Secrecy::Weak => is_mixed(word) || is_login() || is_long(),
+        Secrecy::Weak => is_mixed(word) && !is_mechanism(word) || is_login() || is_long(),
         Secrecy::Vague => is_random(word) || is_long(),
     }
 }

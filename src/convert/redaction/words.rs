@@ -313,6 +313,17 @@ pub(super) fn is_choice(word: &str) -> bool {
     pieces().all(|piece| piece.len() < 3 || WORDS.contains(&piece)) && pieces().any(|piece| WORDS.contains(&piece))
 }
 
+/// Whether a word names a way to sign in after whom one signs in with, such as `google-oauth2`.
+pub(super) fn is_mechanism(word: &str) -> bool {
+    const MECHANISMS: [&str; 10] =
+        ["auth", "oauth", "oidc", "saml", "ldap", "kerberos", "ntlm", "scram", "totp", "webauthn"];
+    let lower = word.to_ascii_lowercase();
+    let is_known = |piece: &str| MECHANISMS.contains(&piece.trim_end_matches(|end: char| end.is_ascii_digit()));
+    let mut pieces = lower.split(['-', '_', '.', '+', '/']);
+    pieces.clone().any(is_known)
+        && pieces.all(|piece| is_known(piece) || piece.bytes().all(|byte| byte.is_ascii_alphabetic()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,6 +348,8 @@ mod tests {
             assert!(is_location(word), "{word}");
         }
         assert!(is_number("2025-01-31T10:00:00Z") && is_number("0.00002") && !is_number("e-mail"));
+        assert!(is_mechanism("google-oauth2") && is_mechanism("Auth0_Social"));
+        assert!(!is_mechanism("google") && !is_mechanism("oauth2:hunter2") && !is_mechanism("oauth2-k1k2k3"));
         assert!(is_choice("client_secret_basic") && !is_choice("correct-horse") && !is_choice("k1k2k3k4"));
     }
 }
