@@ -56,6 +56,11 @@ impl ThingBuilder {
         self.members.insert(name.to_owned(), value);
     }
 
+    /// Sets several members.
+    pub(super) fn set_all(&mut self, members: Object) {
+        self.members.extend(members);
+    }
+
     /// Sets a member to a text that isn't empty.
     pub(super) fn set_text(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
@@ -87,7 +92,7 @@ impl ThingBuilder {
     /// [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) and
     /// [`Error::LimitExceeded`](crate::Error::LimitExceeded) where it would be more than a registry takes.
     pub(super) fn finish(mut self, source: Source) -> Result<ConvertedThing> {
-        self.members.insert("@context".to_owned(), json!([CONTEXT_1_1, self.prefixes]));
+        self.members.insert("@context".to_owned(), vec![CONTEXT_1_1.into(), Value::Object(self.prefixes)].into());
         self.members.insert("id".to_owned(), self.id.as_str().into());
         if !self.members.contains_key("security") {
             self.members.insert("securityDefinitions".to_owned(), json!({"auto_sc": {"scheme": "auto"}}));

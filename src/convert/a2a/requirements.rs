@@ -67,7 +67,7 @@ fn normal(requirements: Value, generation: Generation) -> Value {
 fn normal_element(element: Value, generation: Generation) -> Value {
     let unscoped = |name: &str| (name.to_owned(), json!({"list": []}));
     let mut members = match element {
-        Value::String(name) => return json!({"schemes": Object::from_iter([unscoped(&name)])}),
+        Value::String(name) => return with_schemes(Object::from_iter([unscoped(&name)])),
         Value::Object(members) => members,
         unreadable => return unreadable,
     };
@@ -82,10 +82,14 @@ fn normal_element(element: Value, generation: Generation) -> Value {
         }
         _ => {
             members.values_mut().for_each(normalize_scopes);
-            return json!({"schemes": members});
+            return with_schemes(members);
         }
     }
     Value::Object(members)
+}
+
+fn with_schemes(schemes: Object) -> Value {
+    Value::Object(Object::from_iter([("schemes".to_owned(), schemes.into())]))
 }
 
 fn normalize_scopes(scopes: &mut Value) {
@@ -145,7 +149,7 @@ pub(super) fn write(alternatives: &[Alternative], generation: Generation) -> Val
         let schemes: Object = alternative.iter().map(|(name, wanted)| (name.clone(), scopes(wanted))).collect();
         match generation {
             Generation::V0 => Value::Object(schemes),
-            Generation::V1 => json!({"schemes": schemes}),
+            Generation::V1 => with_schemes(schemes),
         }
     };
     alternatives.iter().map(write_alternative).collect()

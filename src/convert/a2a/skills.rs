@@ -86,13 +86,12 @@ impl Skills<'_> {
             thing.insert("actions".into(), actions.into());
         }
         if self.is_streaming() && !self.callables.is_empty() {
-            let forms = forms(self.callables, Operation::Stream, self.of_card);
-            let stream = json!({
+            let mut stream = json!({
                 "title": "What happens after a message",
                 "subscription": {"type": "object"},
                 "data": {"type": "object"},
-                "forms": forms,
             });
+            stream["forms"] = forms(self.callables, Operation::Stream, self.of_card).into();
             thing.insert("events".into(), Object::from_iter([("messageStream".to_owned(), stream)]).into());
         }
     }

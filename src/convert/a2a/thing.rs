@@ -55,9 +55,7 @@ fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {
     thing.type_("a2a:Agent");
     thing.prefix("a2a", A2A_NAMESPACE);
     thing.prefix("htv", HTTP_NAMESPACE);
-    for (name, value) in members {
-        thing.set(&name, value);
-    }
+    thing.set_all(members);
     thing.finish(Source { format: Format::A2a, media_type: "application/json".into(), bytes: card.bytes().to_vec() })
 }
 

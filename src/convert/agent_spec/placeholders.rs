@@ -5,12 +5,22 @@ use std::{collections::HashSet, ops::Range, sync::LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
-/// A name is of letters, numbers and underscores, with white space around it; as Python's `\w` and `\s`
-/// have it, which take the separators U+001C to U+001F for white space and no combining marks for letters.
+/// What no comparison of ASCII decides: Python's `\w` takes no combining marks for letters.
 #[expect(clippy::expect_used, reason = "the expression is part of the program, and the tests compile it")]
-static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\{\{[\s\x1c-\x1f]*([\p{L}\p{N}_]+)[\s\x1c-\x1f]*\}\}").expect("the expression is valid")
-});
+static LETTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\p{L}\p{N}]").expect("the expression is valid"));
+
+/// A name is of letters, numbers and underscores, as Python's `\w` has it.
+fn is_of_name(character: char) -> bool {
+    match character.is_ascii() {
+        true => character.is_ascii_alphanumeric() || character == '_',
+        false => LETTER.is_match(character.encode_utf8(&mut [0; 4])),
+    }
+}
+
+/// White space as Python's `\s` has it, which takes the separators U+001C to U+001F for it.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
+}
 
 /// The names of the placeholders in `text`, as often as they are there.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
@@ -49,9 +59,25 @@ pub(super) fn places(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 fn found(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
-    let worth_a_search = text.contains("{{");
-    let found = worth_a_search.then(|| PLACEHOLDER.captures_iter(text));
-    found.into_iter().flatten().filter_map(|captures| Some((captures.get(1)?.as_str(), captures.get(0)?.range())))
+    let mut position = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = position + text.get(position..)?.find("{{")?;
+            if let Some((name, end)) = name_behind(text, start + 2) {
+                position = end;
+                return Some((name, start..end));
+            }
+            position = start + 1;
+        }
+    })
+}
+
+/// The name behind the braces that open a placeholder, and where it ends.
+fn name_behind(text: &str, start: usize) -> Option<(&str, usize)> {
+    let inner = text.get(start..)?.trim_start_matches(is_blank);
+    let (name, behind) = inner.split_at(inner.find(|character| !is_of_name(character))?);
+    let rest = behind.trim_start_matches(is_blank).strip_prefix("}}")?;
+    (!name.is_empty()).then_some((name, text.len() - rest.len()))
 }
 
 /// Where placeholders count in an object.

@@ -1,7 +1,5 @@
 //! The actions of a Thing: what goes in and out, and the forms by which they are called.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -89,7 +87,7 @@ impl<'d> Mapper<'_, 'd> {
             (_, None) => Vec::new(),
             _ => vec![("input", Some(any_tool_call()))],
         };
-        let forms = target.map(|target| json!([self.form(key, tool, target)]));
+        let forms = target.map(|target| Value::Array(vec![self.form(key, tool, target).into()]));
         let described = [("title", said("name")), ("description", said("description")), ("forms", forms)];
         let members = described.into_iter().chain(data);
         members.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
@@ -124,27 +122,22 @@ impl<'d> Mapper<'_, 'd> {
     /// An object that has the properties of one side by their titles, if there are any. Inputs without a default are
     /// required.
     pub(super) fn data(&self, schemas: &mut DataSchemas, key: Key, side: Side) -> Option<Value> {
-        let mut known = HashSet::new();
-        let properties = self.inference.port(key, side).properties();
-        let properties: Vec<&Property<'d>> =
-            properties.iter().filter(|property| known.insert(&property.title)).collect();
-        if properties.is_empty() {
-            return None;
-        }
+        let list = self.inference.port(key, side).effective().filter(|list| !list.is_empty())?;
+        let is_first =
+            |(position, property): &(usize, &Property<'d>)| list.position(&property.title) == Some(*position);
+        let properties = || list.as_slice().iter().enumerate().filter(is_first).map(|(_, property)| property);
         let mut described = Object::new();
-        for property in &properties {
+        for property in properties() {
             if !schemas.spend(property.title.len()) {
                 return None;
             }
             described.insert(property.title.to_string(), schemas.of(&property.schema()));
         }
-        let mut data = json!({"type": "object", "properties": described});
-        let is_required = |property: &&&Property<'d>| side == Side::Outputs || !property.has_default();
-        let required: Vec<&str> = properties.iter().filter(is_required).map(|property| &*property.title).collect();
-        if !required.is_empty() {
-            data["required"] = required.into();
-        }
-        Some(data)
+        let is_required = |property: &&Property<'d>| side == Side::Outputs || !property.has_default();
+        let required: Vec<Value> = properties().filter(is_required).map(|property| (*property.title).into()).collect();
+        let required = (!required.is_empty()).then(|| ("required", required.into()));
+        let members = [("type", "object".into()), ("properties", described.into())].into_iter().chain(required);
+        Some(members.map(|(name, value): (&str, Value)| (name.to_owned(), value)).collect())
     }
 
     /// What goes into the URL. A variable can't be an object or array (TD 1.1, section 5.3.1.2).

@@ -43,7 +43,8 @@ impl Mapper<'_, '_> {
                 };
                 let properties: Map<String, Value> = named.iter().map(member).collect();
                 let required: Vec<_> = named.iter().map(|(name, _)| name).collect();
-                let mut schema = json!({"type": "object", "properties": properties, "required": required});
+                let mut schema = json!({"type": "object", "required": required});
+                schema["properties"] = properties.into();
                 if named.len() < members.len() {
                     // Whose names are inputs too.
                     schema["agentspec:template"] = json_literal(template);
