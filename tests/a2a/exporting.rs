@@ -215,6 +215,19 @@ fn guarded(security: &str, actions: Value) -> Value {
 }
 
 #[test]
+fn a_flow_has_the_endpoints_that_readers_require() {
+    let thing = agent(json!({
+        "securityDefinitions": {"oauth": {"scheme": "oauth2", "flow": "code", "authorization": "https://l.example/a"}},
+        "security": "oauth", "actions": {"a": {"forms": [{"href": "a2a", "subprotocol": "a2a"}]}},
+    }));
+    let flow = json!({"authorizationUrl": "https://l.example/a", "tokenUrl": "", "scopes": {}});
+    let old = exported(&thing, Generation::V0);
+    assert_eq!(old["securitySchemes"]["oauth"]["flows"]["authorizationCode"], flow);
+    let new = exported(&thing, Generation::V1);
+    assert_eq!(new["securitySchemes"]["oauth"]["oauth2SecurityScheme"]["flows"]["authorizationCode"], flow);
+}
+
+#[test]
 fn what_a_form_requires_its_skill_requires() {
     let form = |security: Value| json!({"forms": [{"href": "a2a", "subprotocol": "a2a", "security": security}]});
     let key = json!([{"schemes": {"key": {"list": []}}}]);

@@ -113,15 +113,15 @@ impl Former {
     }
 
     /// Whether a Thing still requires what the card does: only a card says which scheme a scope is of.
-    fn requires_what(&self, thing: &Object) -> bool {
-        let security = |affordance: &Value| -> Vec<[Option<Value>; 2]> {
+    fn requires_what<'t>(&'t self, thing: &'t Object) -> bool {
+        let security = |affordance: &'t Value| {
             let forms = affordance.as_object().into_iter().flat_map(forms_of);
-            forms.map(|form| ["security", "scopes"].map(|name| form.get(name).cloned())).collect()
+            forms.map(|form| ["security", "scopes"].map(|name| form.get(name)))
         };
         let actions = thing.get("actions").and_then(Value::as_object);
         let both = self.actions().into_iter().flatten().filter_map(|(name, was)| Some((was, actions?.get(name)?)));
         ["security", "securityDefinitions"].iter().all(|name| self.thing.get(name) == thing.get(*name))
-            && both.into_iter().all(|(was, is)| security(was) == security(is))
+            && both.into_iter().all(|(was, is)| security(was).eq(security(is)))
     }
 }
 

@@ -35,10 +35,10 @@ const MOST_WORK: usize = 100_000;
 /// The most names of schemes and scopes that the requirements of a card and its skills have together.
 const MOST_WRITTEN: usize = 20_000;
 
-/// Definitions that are needed together, as alternatives.
-type Names<'t> = Vec<Vec<&'t str>>;
+/// Definitions that are needed together, by their numbers, as alternatives.
+type Names = Vec<Vec<u32>>;
 /// The alternatives, or why they can't be said.
-type Alternatives<'t> = Result<Rc<Names<'t>>, String>;
+type Alternatives = Result<Rc<Names>, String>;
 
 /// What is required of a client.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,7 +108,7 @@ impl<'t> ThingSecurity<'t> {
     /// The definitions that are used.
     pub(super) fn used(&self) -> HashSet<&'t str> {
         let known = self.resolver.distinct.iter().filter_map(|alternatives| alternatives.as_ref().ok());
-        known.flat_map(|alternatives| alternatives.iter().flatten().copied()).collect()
+        known.flat_map(|alternatives| alternatives.iter().flatten()).map(|number| self.resolver.name(*number)).collect()
     }
 
     /// Writes the requirements into the members of a card, but for what it `states` already: itself, and skills
@@ -164,7 +164,7 @@ impl<'t> ThingSecurity<'t> {
         let mut alternatives = Vec::new();
         let mut seen = HashSet::new();
         for names in resolved.iter() {
-            let known = names.iter().filter_map(|name| self.resolver.requirement(name));
+            let known = names.iter().filter_map(|number| self.resolver.requirement(self.resolver.name(*number)));
             let known: Vec<(&str, bool)> = known.collect();
             if (names.is_empty() || !known.is_empty()) && seen.insert(known.clone()) {
                 let scopes = || needs.scopes.iter().map(|&scope| scope.to_owned()).collect();
@@ -200,9 +200,12 @@ struct Resolver<'t> {
     work: usize,
     /// Which of the distinct alternatives a value of `security` stands for, by its JSON text.
     by_names: HashMap<String, usize>,
-    of_combinations: HashMap<&'t str, Alternatives<'t>>,
-    distinct: Vec<Alternatives<'t>>,
-    indexes: HashMap<Alternatives<'t>, usize>,
+    of_combinations: HashMap<&'t str, Alternatives>,
+    distinct: Vec<Alternatives>,
+    indexes: HashMap<Alternatives, usize>,
+    /// The names of definitions that are no combinations, and their numbers.
+    names: Vec<&'t str>,
+    numbers: HashMap<&'t str, u32>,
 }
 
 impl<'t> Resolver<'t> {
@@ -214,7 +217,22 @@ impl<'t> Resolver<'t> {
             of_combinations: HashMap::new(),
             distinct: Vec::new(),
             indexes: HashMap::new(),
+            names: Vec::new(),
+            numbers: HashMap::new(),
         }
+    }
+
+    fn number(&mut self, name: &'t str) -> u32 {
+        let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(name).or_insert(next);
+        if number == next {
+            self.names.push(name);
+        }
+        number
+    }
+
+    fn name(&self, number: u32) -> &'t str {
+        self.names.get(number as usize).copied().unwrap_or_default()
     }
 
     fn resolve(&mut self, names: &'t Value) -> usize {
@@ -228,7 +246,7 @@ impl<'t> Resolver<'t> {
         index
     }
 
-    fn index(&mut self, alternatives: Alternatives<'t>) -> usize {
+    fn index(&mut self, alternatives: Alternatives) -> usize {
         if let Some(&known) = self.indexes.get(&alternatives) {
             return known;
         }
@@ -263,12 +281,12 @@ impl<'t> Resolver<'t> {
     }
 
     /// What one name or all of several stand for.
-    fn all_of(&mut self, names: &'t Value, depth: usize) -> Alternatives<'t> {
+    fn all_of(&mut self, names: &'t Value, depth: usize) -> Alternatives {
         let names = names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice);
         if let [Value::String(name)] = names {
             return self.one(name, depth);
         }
-        let mut product: Names<'t> = vec![Vec::new()];
+        let mut product: Names = vec![Vec::new()];
         for name in names.iter().filter_map(Value::as_str) {
             let alternatives = self.one(name, depth)?;
             if product.len() * alternatives.len() > MOST_ALTERNATIVES.max(alternatives.len()) {
@@ -294,9 +312,9 @@ impl<'t> Resolver<'t> {
         Ok(Rc::new(product))
     }
 
-    fn one_of(&mut self, names: &'t Value, depth: usize) -> Alternatives<'t> {
+    fn one_of(&mut self, names: &'t Value, depth: usize) -> Alternatives {
         let mut seen = HashSet::new();
-        let mut union: Names<'t> = Vec::new();
+        let mut union: Names = Vec::new();
         for name in names.as_array().into_iter().flatten().filter_map(Value::as_str) {
             let alternatives = self.one(name, depth)?;
             self.charge(alternatives.iter().map(|names| 1 + names.len()).sum())?;
@@ -305,7 +323,7 @@ impl<'t> Resolver<'t> {
         Ok(Rc::new(union))
     }
 
-    fn one(&mut self, name: &'t str, depth: usize) -> Alternatives<'t> {
+    fn one(&mut self, name: &'t str, depth: usize) -> Alternatives {
         self.charge(1)?;
         if depth > DEEPEST_COMBINATION {
             return Err("combinations of schemes are nested too deep, or contain themselves".into());
@@ -327,20 +345,20 @@ impl<'t> Resolver<'t> {
                 self.of_combinations.insert(name, resolved.clone());
                 resolved
             }
-            _ => Ok(Rc::new(vec![vec![name]])),
+            _ => Ok(Rc::new(vec![vec![self.number(name)]])),
         }
     }
 }
 
-fn join<'t>(names: &mut Vec<&'t str>, more: &[&'t str]) {
+fn join(names: &mut Vec<u32>, more: &[u32]) {
     for name in more {
         if !names.contains(name) {
-            names.push(name);
+            names.push(*name);
         }
     }
 }
 
-fn joined_names<'t>(left: &[&'t str], right: &[&'t str]) -> Vec<&'t str> {
+fn joined_names(left: &[u32], right: &[u32]) -> Vec<u32> {
     let mut names = left.to_vec();
     join(&mut names, right);
     names

@@ -105,18 +105,36 @@ static SCHEME: [Member; 15] = [
 ];
 
 const FLOWS: &[Member] = &[
-    Member::optional("authorizationCode", Expected::Object(FLOW)),
-    Member::optional("clientCredentials", Expected::Object(FLOW)),
-    Member::optional("deviceCode", Expected::Object(FLOW)),
-    Member::optional("implicit", Expected::Object(FLOW)),
-    Member::optional("password", Expected::Object(FLOW)),
+    Member::optional("authorizationCode", Expected::Object(AUTHORIZATION_CODE)),
+    Member::optional("clientCredentials", Expected::Object(BY_TOKEN)),
+    Member::optional("deviceCode", Expected::Object(DEVICE_CODE)),
+    Member::optional("implicit", Expected::Object(IMPLICIT)),
+    Member::optional("password", Expected::Object(BY_TOKEN)),
 ];
 
-const FLOW: &[Member] = &[
+const AUTHORIZATION_CODE: &[Member] = &[
     Member::written("scopes", Expected::Described),
-    Member::optional("authorizationUrl", Expected::Text),
-    Member::optional("deviceAuthorizationUrl", Expected::Text),
-    Member::optional("tokenUrl", Expected::Text),
+    Member::written("authorizationUrl", Expected::Text),
+    Member::written("tokenUrl", Expected::Text),
     Member::optional("refreshUrl", Expected::Text),
     Member::optional("pkceRequired", Expected::Flag),
+];
+
+const BY_TOKEN: &[Member] = &[
+    Member::written("scopes", Expected::Described),
+    Member::written("tokenUrl", Expected::Text),
+    Member::optional("refreshUrl", Expected::Text),
+];
+
+const DEVICE_CODE: &[Member] = &[
+    Member::written("scopes", Expected::Described),
+    Member::written("deviceAuthorizationUrl", Expected::Text),
+    Member::written("tokenUrl", Expected::Text),
+    Member::optional("refreshUrl", Expected::Text),
+];
+
+const IMPLICIT: &[Member] = &[
+    Member::written("scopes", Expected::Described),
+    Member::written("authorizationUrl", Expected::Text),
+    Member::optional("refreshUrl", Expected::Text),
 ];
