@@ -2,6 +2,7 @@
 
 mod a2a;
 mod agent_spec;
+mod aos;
 mod cli;
 mod crash;
 mod fetch;

@@ -16,6 +16,8 @@ macro_rules! list_formats {
             LmosCapabilities = lmos_capabilities,
             /// server.json or a Server Card of an MCP server.
             McpServer = mcp_server,
+            /// An agent of the Agent Observability Standard.
+            Aos = aos,
         }
     };
 }

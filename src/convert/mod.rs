@@ -4,6 +4,7 @@
 
 pub mod a2a;
 pub mod agent_spec;
+pub mod aos;
 mod canonical_url;
 mod descriptor;
 mod detect;

@@ -1,0 +1,147 @@
+//! Around a step: its context, what triggered the agent, and what it retrieved and called (sections 3.6, 3.8 to 3.10,
+//! 3.14, 3.15 and 4.6.1.1).
+
+use serde_json::{Map, Value};
+
+use super::{
+    agent::{Agent, Organization},
+    message::{Content, TextPart},
+    moment::Moment,
+    strict::{object, words},
+};
+
+object! {
+    /// Where a step belongs (section 3.8).
+    StepContext = "a StepContext object" {
+        /// The agent that takes it.
+        agent: Box<Agent> = "agent",
+        /// The session.
+        session: Session = "session",
+        /// The turn, unique in its session.
+        turn_id: String = "turnId",
+        /// The step, unique in its turn.
+        step_id: String = "stepId",
+        /// When it was recorded.
+        timestamp: Moment = "timestamp",
+        /// Whose prompt it is about.
+        user: Option<User> = "user",
+    }
+}
+
+object! {
+    /// A session (section 3.9).
+    Session = "a Session object with `id`" {
+        /// Its id.
+        id: String = "id",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+object! {
+    /// A user (section 3.10).
+    User = "a User object" {
+        /// Its id.
+        id: String = "id",
+        /// Its name.
+        name: Option<String> = "name",
+        /// Its e-mail address.
+        email: Option<String> = "email",
+        /// Where it belongs.
+        organization: Organization = "organization",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+object! {
+    /// What activated an agent (section 3.6).
+    AgentTrigger = "an AgentTrigger object" {
+        /// What kind of trigger it is.
+        kind: TriggerKind = "type",
+        /// The event.
+        event: AgentTriggerEvent = "event",
+        /// What came with it.
+        content: Content = "content",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+words! {
+    /// What kind of trigger it is (section 3.6).
+    TriggerKind {
+        /// No user asked for it.
+        Autonomous = "autonomous",
+    }
+}
+
+object! {
+    /// The event of a trigger (section 3.6.1).
+    AgentTriggerEvent = "an AgentTriggerEvent object with `type` and `id`" {
+        /// What kind of event it is, such as `email`.
+        kind: String = "type",
+        /// Its id.
+        id: String = "id",
+    }
+}
+
+object! {
+    /// What was searched for and found (section 3.14).
+    KnowledgeRetrievalStepParams = "a KnowledgeRetrievalStepParams object" {
+        /// The query.
+        query: Option<String> = "query",
+        /// The keywords.
+        keywords: Option<Vec<String>> = "keywords",
+        /// What was found.
+        results: Vec<KnowledgeRetrievalResult> = "results",
+    }
+}
+
+object! {
+    /// Something that was found (section 3.14.1).
+    KnowledgeRetrievalResult = "a KnowledgeRetrievalResult object" {
+        /// The id of its source: that of a resource of the agent, if it is one.
+        id: String = "id",
+        /// What it says.
+        content: String = "content",
+        /// Its media type.
+        mime_type: Option<String> = "mimeType",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+object! {
+    /// A call of a tool (section 3.15).
+    ToolCallRequest = "a ToolCallRequest object" {
+        /// Its id, which the result repeats.
+        execution_id: String = "executionId",
+        /// The tool.
+        tool_id: String = "toolId",
+        /// What the tool is given.
+        inputs: Vec<ToolArgumentValue> = "inputs",
+    }
+}
+
+object! {
+    /// The value of an argument (section 3.15.1).
+    ToolArgumentValue = "a ToolArgumentValue object" {
+        /// The name of the argument.
+        name: String = "name",
+        /// The id of the argument.
+        id: Option<String> = "id",
+        /// The value, which may be `null`.
+        value: Value = "value",
+    }
+}
+
+object! {
+    /// What a tool gave (section 4.6.1.1).
+    ToolCallResult = "a ToolCallResult object" {
+        /// What it gave: maybe nothing.
+        outputs: Vec<TextPart> = "outputs",
+        /// Whether it failed.
+        is_error: bool = "isError",
+    }
+}

@@ -1,0 +1,91 @@
+//! The Agent Observability Standard (AOS 0.1.0): its data objects, and agents as Things and back.
+//!
+//! Everything is read strictly: what is missing or of another type is an error with its place. Members that the
+//! specification doesn't name are kept in descriptions of agents, and passed over elsewhere.
+//!
+//! | section | here | shown by |
+//! |---|---|---|
+//! | 2.2, 3.12, 3.13, 6 JSON-RPC | [`Request`], [`Response`], [`RpcError`], [`ErrorKind`] | `tests/aos/requests.rs` |
+//! | 3.1 Agent, 3.1.1 to 3.1.5 | [`Agent`], [`AgentProvider`], [`Model`], [`LlmProvider`], [`McpServer`], [`Resource`] | `tests/aos/objects.rs`, `tests/aos/agents.rs` |
+//! | 3.2 ToolDefinition | [`ToolDefinition`], [`ToolArgumentDefinition`], [`ToolOutputDefinition`] | `tests/aos/objects.rs` |
+//! | 3.3 to 3.5 Message, Part, files | [`Message`], [`Part`], [`File`] | `tests/aos/objects.rs` |
+//! | 3.6 AgentTrigger | [`AgentTrigger`], [`AgentTriggerEvent`] | `tests/aos/objects.rs` |
+//! | 3.7 Source | [`Source`] | `tests/aos/objects.rs` |
+//! | 3.8 to 3.11 StepContext, Session, User, Organization | [`StepContext`], [`Session`], [`User`], [`Organization`] | `tests/aos/objects.rs` |
+//! | 3.14, 3.15, 4.6.1.1 retrieval, tool calls | [`KnowledgeRetrievalStepParams`], [`ToolCallRequest`], [`ToolCallResult`] | `tests/aos/objects.rs` |
+//! | 4 methods | [`Method`], [`Call`] | `tests/aos/requests.rs` |
+//! | 5 responses | [`SuccessResult`], [`PingResult`], [`Outcome`] | `tests/aos/objects.rs`, `tests/aos/requests.rs` |
+//!
+//! Where the document contradicts itself or leaves something open:
+//! - `error` is a text in section 5.2 and an object in 3.12.2, 3.13 and 6: it is the object of JSON-RPC; the names of
+//!   5.2 are `data.name`. For the same reason `id` of an error may be an integer or `null`.
+//! - `citation` is required in section 4.5.1, "mostly" relevant for messages of the agent: it may be missing.
+//! - `null` in the place of an optional member is read as missing.
+//! - Sections 4.5.2 and 4.6 are there twice; the method's name counts.
+//! - Section 3.12.1 names methods that section 4 doesn't have (`steps/knowledge`, `messages/mcp`): they don't exist.
+//! - A2A methods have `payload` beside `method` instead of `params` (4.8.1): it is read there, and in `params`.
+//!   Requests and responses have the same methods (4.9): what has a `method` in its payload is a request.
+//! - A2A methods and `protocols/MCP` have no context, so that nobody knows whose message it is: `context` is read as
+//!   an extension, and without it only the form of the message is judged.
+//! - Requests without an `id`, which section 3.12.1 demands, are notifications of JSON-RPC: nothing is answered.
+//! - A timestamp without an offset is in UTC. `data` of a DataPart is an object in the type and "an object or an array"
+//!   in the description: both are read.
+//!
+//! As a Thing: tools are entries of `lmos:capabilities` with data schemas, the provider is `lmos:vendor`, MCP servers
+//! and resources are links too, and all else keeps its name with the prefix `aos:`. `instructions` and the `content` of
+//! resources are private.
+
+mod agent;
+mod context;
+mod document;
+mod export;
+mod format;
+mod json_rpc;
+mod mask;
+mod message;
+mod moment;
+mod personal;
+mod redaction;
+mod request;
+mod response;
+mod strict;
+mod terms;
+mod thing;
+mod tool;
+
+pub(super) use self::format::FORMAT;
+pub use self::{
+    agent::{
+        Agent, AgentProvider, LlmProvider, McpServer, Model, Organization, Resource, ToolArgumentDefinition,
+        ToolDefinition, ToolOutputDefinition, ValueType,
+    },
+    context::{
+        AgentTrigger, AgentTriggerEvent, KnowledgeRetrievalResult, KnowledgeRetrievalStepParams, Session, StepContext,
+        ToolArgumentValue, ToolCallRequest, ToolCallResult, TriggerKind, User,
+    },
+    document::AgentDocument,
+    export::from_thing,
+    json_rpc::{ErrorKind, Id, JSON_RPC, MAX_BATCH, Refusal, Request, RpcError},
+    mask::{MaskedRequest, Masking, mask},
+    message::{
+        Base64, Content, Data, DataKind, DataPart, File, FileKind, FilePart, FileSource, FileWithBytes, FileWithUri,
+        Message, Part, PartKind, Role, SiteKind, SiteSource, Source, SourceKind, TextKind, TextPart,
+    },
+    moment::Moment,
+    request::{
+        A2aParams, AgentTriggerParams, Call, KnowledgeRetrievalParams, McpParams, MemoryParams, MessageParams, Method,
+        PingParams, ToolCallRequestParams, ToolCallResultParams,
+    },
+    response::{Answer, Decision, Outcome, PingResult, PingStatus, Response, SuccessResult},
+    strict::Nullable,
+};
+
+/// The namespace that the prefix `aos` stands for in descriptions.
+pub const AOS_NAMESPACE: &str = "urn:agentdex:aos:";
+
+/// How an agent becomes a Thing.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The id of the Thing; without one it is that of the agent.
+    pub id: Option<String>,
+}

@@ -1,0 +1,107 @@
+//! What a guardian answers (section 5).
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    json_rpc::{Id, JSON_RPC, RpcError},
+    moment::Moment,
+    strict::{object, words},
+};
+
+words! {
+    /// What a guardian decides of a step (section 5.1.1).
+    Decision {
+        /// The agent may go on.
+        Allow = "allow",
+        /// The agent must not take the step.
+        Deny = "deny",
+        /// The agent must take the step in its modified form.
+        Modify = "modify",
+    }
+}
+
+object! {
+    /// A decision and its reasons (section 5.1.1).
+    SuccessResult = "an AOSSuccessResult object" {
+        /// The decision.
+        decision: Decision = "decision",
+        /// The guardian's thoughts.
+        reasoning: Option<String> = "reasoning",
+        /// The codes of its reasons.
+        reason_code: Option<Vec<String>> = "reasonCode",
+        /// What people read of it.
+        message: String = "message",
+        /// More of it.
+        data: Option<Map<String, Value>> = "data",
+        /// The request in the form that the agent may go on with, where that was modified.
+        modified_request: Option<Value> = "modifiedRequest",
+    }
+}
+
+words! {
+    /// How a guardian is (section 5.3.1).
+    PingStatus {
+        /// It decides.
+        Connected = "connected",
+        /// It can't.
+        Error = "error",
+    }
+}
+
+object! {
+    /// How a guardian is (section 5.3.1).
+    PingResult = "a PingRequestResult object" {
+        /// Whether it decides.
+        status: PingStatus = "status",
+        /// Its version.
+        version: String = "version",
+        /// When it answered.
+        timestamp: Moment = "timestamp",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+/// A response (sections 3.12.2, 5.1, 5.2 and 5.3): a result or an error, never both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Response {
+    jsonrpc: &'static str,
+    /// The id of the request; `null` where it had none that could be read.
+    pub id: Option<Id>,
+    /// What it says.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What a response says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// A result.
+    Result(Answer),
+    /// An error, as JSON-RPC has it: where section 5.2 has a text, sections 3.12.2 and 6 have this object.
+    Error(RpcError),
+}
+
+/// A result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Of a step.
+    Decision(Box<SuccessResult>),
+    /// Of `ping`.
+    Ping(PingResult),
+}
+
+impl Response {
+    /// A response with a result.
+    pub fn result(id: Option<Id>, answer: Answer) -> Response {
+        Response { jsonrpc: JSON_RPC, id, outcome: Outcome::Result(answer) }
+    }
+
+    /// A response with an error.
+    pub fn error(id: Option<Id>, error: RpcError) -> Response {
+        Response { jsonrpc: JSON_RPC, id, outcome: Outcome::Error(error) }
+    }
+}
