@@ -10,11 +10,15 @@
 pub mod change;
 pub mod config;
 pub mod error;
+#[cfg(feature = "expression")]
+pub mod expression;
 pub mod td;
 
 pub mod convert;
 #[cfg(feature = "fetch")]
 pub mod fetch;
+#[cfg(feature = "guardian")]
+pub mod policy;
 #[cfg(feature = "sacp")]
 pub mod sacp;
 pub mod search;

@@ -15,7 +15,7 @@ use self::source::code;
 /// The modules, the lowest layer first. Those of the lowest layer may use each other; elsewhere none uses another
 /// of its layer.
 const LAYERS: [&[&str]; 5] = [
-    &["change", "config", "error", "td"],
+    &["change", "config", "error", "expression", "td"],
     &["access", "convert", "fetch", "policy", "sacp", "search", "signature", "store"],
     &["registry"],
     &["client", "consumer", "http", "mcp", "mqtt"],
@@ -57,7 +57,7 @@ const CRATES: [(&str, &[&str]); 36] = [
     ("flate2", &["fetch"]),
     ("rustls", &["mqtt", "fetch", "client", "consumer"]),
     ("jsonschema", &["td", "sacp"]),
-    ("cel::", &["sacp", "policy"]),
+    ("cel::", &["expression"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),
     ("toml", &["config"]),

@@ -2,6 +2,7 @@
 
 mod agents;
 mod objects;
+mod policy;
 mod requests;
 
 use std::{fs, path::PathBuf};

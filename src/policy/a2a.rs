@@ -1,0 +1,108 @@
+//! Whether messages of A2A are well formed for their method: requests before they are sent, responses after they were
+//! received.
+
+use serde_json::{Map, Value};
+
+use super::description::shown;
+
+type Object = Map<String, Value>;
+
+/// What is wrong with a message of this method.
+pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
+    let mut faults = Vec::new();
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        faults.push("/jsonrpc: write \"2.0\"".to_owned());
+    }
+    if !message.get("id").is_some_and(|id| id.is_string() || id.is_number() || id.is_null()) {
+        faults.push("/id: a message of A2A has an id, a string or an integer".to_owned());
+    }
+    if let Some(named) = message.get("method") {
+        match named.as_str() {
+            Some(named) if named == method => request(method, message.get("params"), &mut faults),
+            Some(named) => faults.push(format!("/method: it is {:?} in a request of {method}", shown(named))),
+            None => faults.push("/method: write the name of a method".to_owned()),
+        }
+        return faults;
+    }
+    match (message.get("result"), message.get("error")) {
+        (Some(_), Some(_)) => faults.push("there are both /result and /error; a response has one of them".to_owned()),
+        (None, None) => faults.push("a request has /method, a response /result or /error: there is none".to_owned()),
+        (Some(result), None) => response(method, result, &mut faults),
+        (None, Some(error)) => {
+            let is_error =
+                error.get("code").is_some_and(Value::is_i64) && error.get("message").is_some_and(Value::is_string);
+            if !is_error {
+                faults.push("/error: an error has an integer `code` and a `message`".to_owned());
+            }
+        }
+    }
+    faults
+}
+
+fn request(method: &str, params: Option<&Value>, faults: &mut Vec<String>) {
+    let Some(params) = params.and_then(Value::as_object) else {
+        faults.push(format!("/params: {method} takes an object"));
+        return;
+    };
+    match method {
+        "message/send" | "message/stream" => match params.get("message").and_then(Value::as_object) {
+            Some(inner) => self::message(inner, "/params/message", faults),
+            None => faults.push(format!("/params/message: {method} sends a message")),
+        },
+        "tasks/pushNotificationConfig/set" => {
+            text(params, "taskId", "/params", faults);
+            let url = params.get("pushNotificationConfig").and_then(|config| config.get("url"));
+            if !url.is_some_and(Value::is_string) {
+                faults.push("/params/pushNotificationConfig/url: it is missing".to_owned());
+            }
+        }
+        _ => text(params, "id", "/params", faults),
+    }
+}
+
+fn response(method: &str, result: &Value, faults: &mut Vec<String>) {
+    let Some(result) = result.as_object() else {
+        // A config that isn't there is null.
+        if !(result.is_null() && method.starts_with("tasks/pushNotificationConfig/")) {
+            faults.push(format!("/result: {method} is answered with an object"));
+        }
+        return;
+    };
+    match method {
+        "tasks/pushNotificationConfig/set" | "tasks/pushNotificationConfig/get" => {
+            text(result, "taskId", "/result", faults);
+        }
+        "tasks/get" | "tasks/cancel" => task(result, faults),
+        // A task, a message, or an event of a stream.
+        _ => match result.get("kind").and_then(Value::as_str) {
+            Some("message") => self::message(result, "/result", faults),
+            Some("status-update" | "artifact-update") => text(result, "taskId", "/result", faults),
+            _ if result.contains_key("parts") => self::message(result, "/result", faults),
+            _ => task(result, faults),
+        },
+    }
+}
+
+fn task(task: &Object, faults: &mut Vec<String>) {
+    text(task, "id", "/result", faults);
+    if !task.get("status").is_some_and(|status| status.get("state").is_some_and(Value::is_string)) {
+        faults.push("/result/status/state: a task has a state".to_owned());
+    }
+}
+
+fn message(message: &Object, at: &str, faults: &mut Vec<String>) {
+    text(message, "messageId", at, faults);
+    if !message.get("role").is_some_and(|role| role.as_str().is_some_and(|role| !role.is_empty())) {
+        faults.push(format!("{at}/role: write \"user\" or \"agent\""));
+    }
+    match message.get("parts").and_then(Value::as_array) {
+        Some(parts) if !parts.is_empty() && parts.iter().all(Value::is_object) => {}
+        _ => faults.push(format!("{at}/parts: a message has parts, which are objects")),
+    }
+}
+
+fn text(object: &Object, name: &str, at: &str, faults: &mut Vec<String>) {
+    if !object.get(name).is_some_and(|value| value.as_str().is_some_and(|text| !text.is_empty())) {
+        faults.push(format!("{at}/{name}: it is missing, or not a string"));
+    }
+}

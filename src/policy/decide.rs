@@ -1,0 +1,325 @@
+//! The decision.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    a2a,
+    description::{Description, Given, Standing, given_members, shown},
+    file::{Policy, Who},
+    rule::{Mode, Modes, Rule},
+    session::Session,
+    step::{Action, Citation, Origin, Step},
+    verdict::{Decision, Finding, Verdict},
+};
+use crate::expression::Facts;
+
+/// How long the expressions of a policy may take together. Each is bounded by what it may say; what is left when the
+/// time is over isn't evaluated, which counts as a finding.
+pub const EXPRESSION_BUDGET: Duration = Duration::from_millis(20);
+/// The most findings of one rule.
+const MOST_FINDINGS: usize = 20;
+
+/// What is masked in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mask {
+    /// Credentials.
+    pub secrets: bool,
+    /// Personal data.
+    pub personal_data: bool,
+}
+
+/// A step with something masked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Masked {
+    /// The step.
+    pub step: Value,
+    /// Where secrets were, as JSON Pointers.
+    pub secrets: Vec<String>,
+    /// Where personal data were.
+    pub personal_data: Vec<String>,
+}
+
+/// Decides of a step by what is known of its agent and its session. `mask` makes the step with something masked, if
+/// there is something.
+pub fn decide(
+    step: &Step<'_>,
+    description: Option<&Description>,
+    session: Option<&Session>,
+    policy: &Policy,
+    mask: &dyn Fn(Mask) -> Option<Masked>,
+) -> Verdict {
+    let unknown = Who { id: step.origin.as_ref().map_or("", |origin| origin.agent), ..Who::default() };
+    let (who, modes) = match description {
+        Some(known) => (Who { id: &known.id, tags: &known.tags, vendor: known.vendor.as_deref() }, known.modes),
+        None => (unknown, policy.modes_for(&unknown)),
+    };
+    let mut judge = Judge { modes, findings: Vec::new() };
+    if let Some(origin) = &step.origin {
+        judge.agent(origin, description);
+    }
+    judge.action(step, description, session);
+    judge.expressions(step, description, session, policy, &who);
+    let masked = judge.mask(mask);
+    judge.verdict(masked)
+}
+
+struct Judge {
+    modes: Modes,
+    findings: Vec<Finding>,
+}
+
+impl Judge {
+    /// Adds what a rule finds, unless it is off.
+    fn find<M: Into<String>>(&mut self, rule: Rule, found: impl IntoIterator<Item = M>) {
+        let mode = self.modes.of(rule);
+        if mode != Mode::Off {
+            let finding = |message: M| Finding { rule: rule.name().into(), mode, message: message.into() };
+            self.findings.extend(found.into_iter().take(MOST_FINDINGS).map(finding));
+        }
+    }
+
+    /// Whether the agent counts, and is what it was registered as.
+    fn agent(&mut self, origin: &Origin<'_>, description: Option<&Description>) {
+        let id = shown(origin.agent);
+        let Some(known) = description else {
+            return self.find(Rule::AgentRegistered, [format!("the agent {id:?} is not registered")]);
+        };
+        match known.standing {
+            Standing::Live => {}
+            Standing::Stale => {
+                let message = format!("the source that {id:?} was imported from doesn't confirm it any more");
+                self.find(Rule::AgentCurrent, [message]);
+            }
+            Standing::Expired => self.find(Rule::AgentLive, [format!("the registration of {id:?} has expired")]),
+        }
+        if let Some(version) = known.version.as_deref().filter(|version| *version != origin.version) {
+            let message = format!("the version is {:?}, but {version:?} is registered", shown(origin.version));
+            self.find(Rule::AgentVersion, [message]);
+        }
+        let undeclared = |id: &&&str| !known.resources.iter().any(|known| known == **id);
+        let message = |id: &&str| format!("the resource {:?} is not declared", shown(id));
+        self.find(Rule::ResourceDeclared, origin.resources.iter().filter(undeclared).map(message));
+        for (name, version) in &origin.mcp_servers {
+            self.mcp_server(known, name, version);
+        }
+    }
+
+    fn mcp_server(&mut self, known: &Description, name: &str, version: &str) {
+        let mut declared = known.mcp_servers.iter().filter(|(declared, _)| declared == name).peekable();
+        if declared.peek().is_none() {
+            let message = format!("the MCP server {:?} is not declared", shown(name));
+            self.find(Rule::McpServerDeclared, [message]);
+        } else if !declared.any(|(_, declared)| declared == version) {
+            let message =
+                format!("the MCP server {:?} is declared, but not in version {:?}", shown(name), shown(version));
+            self.find(Rule::McpServerDeclared, [message]);
+        }
+    }
+
+    fn action(&mut self, step: &Step<'_>, known: Option<&Description>, session: Option<&Session>) {
+        let turn = step.origin.as_ref().map(|origin| origin.turn);
+        match &step.action {
+            Action::Knowledge { sources, .. } => self.sources(known, sources.iter().copied()),
+            Action::Message { citations, .. } => {
+                let files = citations.iter().filter_map(|citation| match citation {
+                    Citation::File(id) => Some(*id),
+                    // Whoever may read the web may cite it, so that only resources have to be declared.
+                    Citation::Site(_) => None,
+                });
+                self.sources(known, files);
+            }
+            Action::ToolCall { tool, inputs, .. } => self.tool_call(known, tool, inputs.iter().copied()),
+            Action::ToolResult { execution, .. } => {
+                let is_known = session.zip(turn).is_some_and(|(session, turn)| session.has_called(turn, execution));
+                if !is_known {
+                    let message = format!(
+                        "no call of this turn has the executionId {:?}, or its result came already",
+                        shown(execution)
+                    );
+                    self.find(Rule::ToolResult, [message]);
+                }
+            }
+            Action::A2a(message) => self.find(Rule::A2aMessage, a2a::faults(step.method, message)),
+            Action::Mcp(message) => self.mcp(known, session.zip(turn), message),
+            Action::Trigger { .. } | Action::Memory { .. } | Action::Other(_) => {}
+        }
+    }
+
+    fn sources<'i>(&mut self, known: Option<&Description>, ids: impl Iterator<Item = &'i str>) {
+        let Some(known) = known else { return };
+        let undeclared = ids.filter(|id| !known.resources.iter().any(|known| known == id));
+        let message = |id: &str| format!("the source {:?} is not a declared resource", shown(id));
+        self.find(Rule::SourceDeclared, undeclared.map(message));
+    }
+
+    fn tool_call<'g>(&mut self, known: Option<&Description>, key: &str, given: impl Iterator<Item = Given<'g>>) {
+        // Of an agent that isn't registered, that is the finding.
+        let Some(known) = known else { return };
+        let Some(tool) = known.tools.find(key) else {
+            let names: Vec<&str> = known.tools.iter().take(10).map(|tool| tool.id.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let message = format!("the tool {:?} is not declared; declared are {names}", shown(key));
+            return self.find(Rule::ToolDeclared, [message]);
+        };
+        if self.modes.of(Rule::ToolArguments) != Mode::Off {
+            let wrong = tool.arguments.check(given);
+            self.find(Rule::ToolArguments, wrong.into_iter().map(|wrong| format!("the tool {:?}: {wrong}", tool.id)));
+        }
+    }
+
+    fn mcp(&mut self, known: Option<&Description>, session: Option<(&Session, &str)>, message: &Map<String, Value>) {
+        let faults = mcp_faults(message);
+        if !faults.is_empty() {
+            return self.find(Rule::McpMessage, faults);
+        }
+        let params = message.get("params");
+        let param = |name: &str| params.and_then(|params| params.get(name));
+        match message.get("method").and_then(Value::as_str) {
+            Some("tools/call") => {
+                let name = param("name").and_then(Value::as_str).unwrap_or_default();
+                let none = Map::new();
+                let arguments = param("arguments").and_then(Value::as_object).unwrap_or(&none);
+                self.tool_call(known, name, given_members(arguments));
+            }
+            Some("resources/read") => {
+                let uri = param("uri").and_then(Value::as_str).unwrap_or_default();
+                if known.is_some_and(|known| !known.resources.iter().any(|known| known == uri)) {
+                    self.find(Rule::ResourceDeclared, [format!("the resource {:?} is not declared", shown(uri))]);
+                }
+            }
+            Some(_) => {}
+            None => {
+                let info = message.get("result").and_then(|result| result.get("serverInfo"));
+                let text = |name: &str| info.and_then(|info| info.get(name)?.as_str());
+                if let (Some(known), Some(name)) = (known, text("name")) {
+                    self.mcp_server(known, name, text("version").unwrap_or_default());
+                }
+                let id = message.get("id").unwrap_or(&Value::Null);
+                if session.is_some_and(|(session, turn)| !session.has_requested(turn, id)) {
+                    let message = format!("no MCP request of this turn has the id {}", shown(&id.to_string()));
+                    self.find(Rule::ToolResult, [message]);
+                }
+            }
+        }
+    }
+
+    fn expressions(
+        &mut self,
+        step: &Step<'_>,
+        description: Option<&Description>,
+        session: Option<&Session>,
+        policy: &Policy,
+        who: &Who<'_>,
+    ) {
+        let mut rules = policy.expressions.iter().filter(|rule| rule.concerns(step.method, who)).peekable();
+        if rules.peek().is_none() {
+            return;
+        }
+        let started = Instant::now();
+        let facts = facts(step, description, session);
+        for compiled in rules {
+            let rule = &compiled.rule;
+            let found = match &facts {
+                _ if started.elapsed() > EXPRESSION_BUDGET => Some("the expressions took too long".to_owned()),
+                Err(reason) => Some(reason.clone()),
+                Ok(facts) => match compiled.expression.holds(facts) {
+                    Ok(false) => None,
+                    Ok(true) => Some(rule.message.clone().unwrap_or_else(|| format!("`{}` holds", rule.denies))),
+                    // What can't be decided is not allowed.
+                    Err(reason) => Some(format!("`{}` can't be decided: {reason}", rule.denies)),
+                },
+            };
+            let finding = |message| Finding { rule: rule.name.clone().into(), mode: rule.mode, message };
+            self.findings.extend(found.map(finding));
+        }
+    }
+
+    fn mask(&mut self, mask: &dyn Fn(Mask) -> Option<Masked>) -> Option<Value> {
+        let is_on = |rule| self.modes.of(rule) != Mode::Off;
+        let wanted = Mask { secrets: is_on(Rule::MaskSecrets), personal_data: is_on(Rule::MaskPersonalData) };
+        if !wanted.secrets && !wanted.personal_data {
+            return None;
+        }
+        let masked = mask(wanted)?;
+        let found =
+            |what: &str, places: &[String]| places.iter().map(|place| format!("{place}: {what}")).collect::<Vec<_>>();
+        self.find(Rule::MaskSecrets, found("there is a secret", &masked.secrets));
+        self.find(Rule::MaskPersonalData, found("there are personal data", &masked.personal_data));
+        let is_enforced = |rule| self.modes.of(rule) == Mode::Enforce;
+        let enforced = Mask {
+            secrets: is_enforced(Rule::MaskSecrets) && !masked.secrets.is_empty(),
+            personal_data: is_enforced(Rule::MaskPersonalData) && !masked.personal_data.is_empty(),
+        };
+        match enforced {
+            Mask { secrets: false, personal_data: false } => None,
+            // What is only warned of stays.
+            enforced if enforced != wanted => mask(enforced).map(|masked| masked.step),
+            _ => Some(masked.step),
+        }
+    }
+
+    fn verdict(mut self, modified: Option<Value>) -> Verdict {
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.mode));
+        let is_mask = |finding: &Finding| {
+            [Rule::MaskSecrets, Rule::MaskPersonalData].iter().any(|rule| rule.name() == finding.rule)
+        };
+        let is_denied = self.findings.iter().any(|finding| finding.mode == Mode::Enforce && !is_mask(finding));
+        let decision = match &modified {
+            _ if is_denied => Decision::Deny,
+            Some(_) => Decision::Modify,
+            None => Decision::Allow,
+        };
+        let modified = modified.filter(|_| decision == Decision::Modify);
+        Verdict { decision, findings: self.findings, modified }
+    }
+}
+
+fn facts(step: &Step<'_>, description: Option<&Description>, session: Option<&Session>) -> Result<Facts, String> {
+    let origin = step.origin.as_ref();
+    let agent = match description {
+        Some(known) => {
+            let tools: Vec<&str> = known.tools.iter().map(|tool| tool.id.as_str()).collect();
+            json!({
+                "id": known.id, "title": known.title, "version": known.version, "vendor": known.vendor, "tags": known.tags,
+                "standing": known.standing.as_str(), "tools": tools, "registered": true,
+            })
+        }
+        None => json!({"id": origin.map(|origin| origin.agent), "registered": false}),
+    };
+    let id = origin.map_or("", |origin| origin.session);
+    let session = session.cloned().unwrap_or_default().facts(id);
+    Facts::new().with("step", &step.facts())?.with("agent", &agent)?.with("session", &session)
+}
+
+/// What is wrong with the form of a message of MCP.
+fn mcp_faults(message: &Map<String, Value>) -> Vec<String> {
+    let mut faults = Vec::new();
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        faults.push("/jsonrpc: write \"2.0\"".to_owned());
+    }
+    let is_id = |id: &Value| id.is_string() || id.is_number();
+    if message.get("id").is_some_and(|id| !is_id(id)) {
+        faults.push("/id: an id is a string or an integer".to_owned());
+    }
+    let params = message.get("params");
+    match (message.get("method"), message.get("result"), message.get("error")) {
+        (Some(Value::String(method)), None, None) => {
+            if params.is_some_and(|params| !params.is_object()) {
+                faults.push("/params: parameters are an object".to_owned());
+            }
+            let has_name = || params.and_then(|params| params.get("name")).is_some_and(Value::is_string);
+            if method == "tools/call" && !has_name() {
+                faults.push("/params/name: tools/call names a tool".to_owned());
+            }
+            let arguments = params.and_then(|params| params.get("arguments"));
+            if method == "tools/call" && arguments.is_some_and(|arguments| !arguments.is_object()) {
+                faults.push("/params/arguments: arguments are an object".to_owned());
+            }
+        }
+        (None, Some(_), None) | (None, None, Some(_)) if message.contains_key("id") => {}
+        _ => faults.push("a request has /method, a response /id and either /result or /error".to_owned()),
+    }
+    faults
+}

@@ -1,0 +1,288 @@
+//! What decisions need to know of an agent: made once of its description, and compared without reading it again.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::rule::Modes;
+
+/// Whether an agent counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is registered.
+    Live,
+    /// It is registered, but what it was imported from doesn't confirm it any more.
+    Stale,
+    /// It was registered, until it expired.
+    Expired,
+}
+
+impl Standing {
+    /// The word in expressions.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Standing::Live => "live",
+            Standing::Stale => "stale",
+            Standing::Expired => "expired",
+        }
+    }
+}
+
+/// What is known of an agent.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The id of its Thing.
+    pub id: String,
+    /// What people call it.
+    pub title: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// Whether it counts.
+    pub standing: Standing,
+    /// Who made it.
+    pub vendor: Option<String>,
+    /// Words that it is found by.
+    pub tags: Vec<String>,
+    /// Its tools.
+    pub tools: Tools,
+    /// The ids of its resources.
+    pub resources: Vec<String>,
+    /// Its MCP servers, each with its version.
+    pub mcp_servers: Vec<(String, String)>,
+    /// How strict the rules are with it.
+    pub modes: Modes,
+}
+
+/// Tools, by their ids and names.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    list: Vec<Tool>,
+    by_key: HashMap<String, usize>,
+}
+
+impl Tools {
+    /// Adds a tool. One that is called by the same name as another is found by its id.
+    pub fn add(&mut self, tool: Tool) {
+        let index = self.list.len();
+        self.by_key.insert(tool.id.clone(), index);
+        self.by_key.entry(tool.name.clone()).or_insert(index);
+        self.list.push(tool);
+    }
+
+    /// The tool of that id or name.
+    pub fn find(&self, key: &str) -> Option<&Tool> {
+        self.list.get(*self.by_key.get(key)?)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Tool> {
+        self.list.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// A tool.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it takes.
+    pub arguments: Arguments,
+}
+
+/// What a tool takes.
+#[derive(Debug, Clone, Default)]
+pub struct Arguments {
+    list: Vec<Argument>,
+    /// Whether others may be given too.
+    is_open: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Argument {
+    name: String,
+    id: Option<String>,
+    /// Which types it may have; any where there is none.
+    types: Vec<Type>,
+    is_required: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    String,
+    Number,
+    Integer,
+    Boolean,
+    Object,
+    Array,
+    Null,
+}
+
+impl Type {
+    fn named(name: &str) -> Option<Type> {
+        Some(match name {
+            "string" => Type::String,
+            "number" => Type::Number,
+            "integer" => Type::Integer,
+            "boolean" => Type::Boolean,
+            "object" => Type::Object,
+            "array" => Type::Array,
+            "null" => Type::Null,
+            _ => return None,
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Type::String => "string",
+            Type::Number => "number",
+            Type::Integer => "integer",
+            Type::Boolean => "boolean",
+            Type::Object => "object",
+            Type::Array => "array",
+            Type::Null => "null",
+        }
+    }
+
+    fn is_that_of(self, value: &Value) -> bool {
+        match self {
+            Type::String => value.is_string(),
+            Type::Number => value.is_number(),
+            Type::Integer => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+            Type::Boolean => value.is_boolean(),
+            Type::Object => value.is_object(),
+            Type::Array => value.is_array(),
+            Type::Null => value.is_null(),
+        }
+    }
+}
+
+/// A value that is given for an argument.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The name of the argument.
+    pub name: &'a str,
+    /// Its id.
+    pub id: Option<&'a str>,
+    /// The value.
+    pub value: &'a Value,
+}
+
+impl Arguments {
+    /// Anything.
+    pub fn open() -> Arguments {
+        Arguments { list: Vec::new(), is_open: true }
+    }
+
+    /// None.
+    pub fn none() -> Arguments {
+        Arguments::default()
+    }
+
+    /// Those that a data schema of an object declares; of anything else, anything.
+    pub fn of_schema(schema: &Value) -> Arguments {
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Arguments::open() };
+        let required = texts(schema.get("required"));
+        let argument = |(name, schema): (&String, &Value)| Argument {
+            name: name.clone(),
+            id: None,
+            types: types(schema),
+            is_required: required.contains(&name.as_str()),
+        };
+        let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
+        Arguments { list: properties.iter().map(argument).collect(), is_open }
+    }
+
+    /// Gives an argument the id that it is known by as well.
+    pub fn identify(&mut self, name: &str, id: &str) {
+        for argument in self.list.iter_mut().filter(|argument| argument.name == name) {
+            argument.id = Some(id.to_owned());
+        }
+    }
+
+    /// What is wrong with what is given.
+    pub fn check<'g>(&self, given: impl Iterator<Item = Given<'g>>) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut is_given = vec![false; self.list.len()];
+        for given in given {
+            let is_it = |argument: &Argument| {
+                argument.name == given.name || (argument.id.is_some() && argument.id.as_deref() == given.id)
+            };
+            let Some(index) = self.list.iter().position(is_it) else {
+                if !self.is_open {
+                    wrong.push(format!("`{}` is not one of its arguments{}", shown(given.name), self.known()));
+                }
+                continue;
+            };
+            if std::mem::replace(&mut is_given[index], true) {
+                wrong.push(format!("`{}` is given twice", shown(given.name)));
+            }
+            let types = &self.list[index].types;
+            if !types.is_empty() && !types.iter().any(|kind| kind.is_that_of(given.value)) {
+                let types: Vec<&str> = types.iter().map(|kind| kind.name()).collect();
+                wrong.push(format!(
+                    "`{}` is {}; it must be {}",
+                    shown(given.name),
+                    noun(given.value),
+                    types.join(" or ")
+                ));
+            }
+        }
+        let missing = self.list.iter().zip(is_given).filter(|(argument, is_given)| argument.is_required && !is_given);
+        wrong.extend(missing.map(|(argument, _)| format!("`{}` is missing", argument.name)));
+        wrong
+    }
+
+    fn known(&self) -> String {
+        let names: Vec<&str> = self.list.iter().take(10).map(|argument| argument.name.as_str()).collect();
+        if names.is_empty() { "; it takes none".to_owned() } else { format!("; it takes {}", names.join(", ")) }
+    }
+}
+
+fn types(schema: &Value) -> Vec<Type> {
+    match schema.get("type") {
+        Some(Value::String(name)) => Type::named(name).into_iter().collect(),
+        // One that is unknown may be any.
+        Some(Value::Array(names)) => {
+            let named: Option<Vec<Type>> = names.iter().map(|name| Type::named(name.as_str()?)).collect();
+            named.unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn noun(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+pub(super) fn texts(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// A name that a client gave, as messages show it.
+pub(super) fn shown(name: &str) -> &str {
+    name.char_indices().nth(100).map_or(name, |(end, _)| &name[..end])
+}
+
+/// What a call of MCP gives, as its members.
+pub(super) fn given_members(arguments: &Map<String, Value>) -> impl Iterator<Item = Given<'_>> {
+    arguments.iter().map(|(name, value)| Given { name, id: None, value })
+}

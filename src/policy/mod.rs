@@ -1,0 +1,35 @@
+//! What a guardian decides: pure functions over a step, what is known of its agent and its session, and a policy.
+//!
+//! Nothing here reads a store, waits, or knows where steps come from. A decision is [`decide`]d by rules, each of which
+//! is `off`, warns or is enforced, in general or for an agent, a tag or a vendor:
+//!
+//! | rule | finds | unless a policy says otherwise |
+//! |---|---|---|
+//! | `agent-registered`, `agent-live` | an agent that isn't registered, or has expired | enforced |
+//! | `agent-current`, `agent-version` | an agent whose source is stale; another version than that registered | warns |
+//! | `tool-declared`, `tool-arguments` | calls of tools that aren't declared, or with other arguments; also by MCP | enforced |
+//! | `tool-result` | results that are not those of a call of the turn | enforced |
+//! | `source-declared`, `resource-declared`, `mcp-server-declared` | what isn't declared | warns |
+//! | `a2a-message`, `mcp-message` | messages that aren't well formed | enforced |
+//! | `mask-secrets`, `mask-personal-data` | what must not be shown; enforced, the step is modified | warns, off |
+//!
+//! Own rules are [`Expression`](crate::expression::Expression)s over `step`, `agent` and `session`.
+
+mod a2a;
+mod decide;
+mod description;
+mod file;
+mod rule;
+mod session;
+mod step;
+mod verdict;
+
+pub use self::{
+    decide::{EXPRESSION_BUDGET, Mask, Masked, decide},
+    description::{Arguments, Description, Given, Standing, Tool, Tools},
+    file::{Exception, MAX_EXPRESSIONS, OwnRule, Policy, PolicyError, PolicyFile, Who},
+    rule::{Mode, Modes, Rule},
+    session::{MAX_OPEN_CALLS, Session},
+    step::{Action, Citation, Origin, Step},
+    verdict::{Decision, Finding, Verdict},
+};

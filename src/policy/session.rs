@@ -1,0 +1,111 @@
+//! What is remembered of a session: counts, and the calls of its turn that wait for a result.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Value, json};
+
+use super::{
+    step::{Action, Step},
+    verdict::{Decision, Verdict},
+};
+
+/// The most calls of one turn that wait for a result; with more, the oldest are forgotten.
+pub const MAX_OPEN_CALLS: usize = 256;
+
+/// A live session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Session {
+    /// How many steps it has.
+    pub steps: u64,
+    /// How many turns it has.
+    pub turns: u64,
+    /// How many of its steps were denied.
+    pub denied: u64,
+    /// How many tools it called.
+    pub tool_calls: u64,
+    /// The turn that it is in.
+    turn: Option<Box<str>>,
+    /// The calls of the turn that wait for a result, as hashes.
+    open: Vec<u64>,
+}
+
+/// What calls a tool, so that ids of one don't answer calls of the other.
+#[derive(Debug, Clone, Copy, Hash)]
+enum Caller {
+    Aos,
+    Mcp,
+}
+
+impl Session {
+    /// Whether a result is that of a call of this turn.
+    pub(super) fn has_called(&self, turn: &str, execution: &str) -> bool {
+        self.turn.as_deref() == Some(turn) && self.open.contains(&key(Caller::Aos, execution))
+    }
+
+    /// Whether a response is that of a request to an MCP server in this turn.
+    pub(super) fn has_requested(&self, turn: &str, id: &Value) -> bool {
+        self.turn.as_deref() == Some(turn) && self.open.contains(&key(Caller::Mcp, &id.to_string()))
+    }
+
+    /// Takes in a step and what was decided of it.
+    pub fn take_in(&mut self, step: &Step<'_>, verdict: &Verdict) {
+        self.steps += 1;
+        let turn = step.origin.as_ref().map_or("", |origin| origin.turn);
+        if self.turn.as_deref() != Some(turn) {
+            self.turns += 1;
+            self.turn = Some(turn.into());
+            self.open.clear();
+        }
+        // A call that wasn't made has no result.
+        if verdict.decision == Decision::Deny {
+            self.denied += 1;
+            return;
+        }
+        match &step.action {
+            Action::ToolCall { execution, .. } => self.open(key(Caller::Aos, execution)),
+            Action::ToolResult { execution, .. } => self.close(key(Caller::Aos, execution)),
+            Action::Mcp(message) => {
+                let Some(id) = message.get("id").map(Value::to_string) else { return };
+                if message.contains_key("method") {
+                    self.open(key(Caller::Mcp, &id));
+                } else {
+                    self.close(key(Caller::Mcp, &id));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, call: u64) {
+        self.tool_calls += 1;
+        if self.open.len() == MAX_OPEN_CALLS {
+            self.open.remove(0);
+        }
+        self.open.push(call);
+    }
+
+    fn close(&mut self, call: u64) {
+        if let Some(index) = self.open.iter().position(|open| *open == call) {
+            self.open.remove(index);
+        }
+    }
+
+    /// What expressions read of it as `session`.
+    pub fn facts(&self, id: &str) -> Value {
+        json!({
+            "id": id, "steps": self.steps, "turns": self.turns, "denied": self.denied, "toolCalls": self.tool_calls,
+            "openCalls": self.open.len(),
+        })
+    }
+
+    /// How much memory it takes beside its own size.
+    pub fn heap_bytes(&self) -> usize {
+        self.open.capacity() * size_of::<u64>() + self.turn.as_ref().map_or(0, |turn| turn.len())
+    }
+}
+
+fn key(caller: Caller, execution: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (caller, execution).hash(&mut hasher);
+    hasher.finish()
+}

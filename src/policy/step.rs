@@ -1,0 +1,155 @@
+//! A step, as far as it is judged.
+
+use serde_json::{Map, Value, json};
+
+use super::description::Given;
+
+/// A step of an agent.
+#[derive(Debug)]
+pub struct Step<'s> {
+    /// What it is called where it comes from, such as `steps/message`.
+    pub method: &'s str,
+    /// Whose it is, and where it belongs; none where that isn't known.
+    pub origin: Option<Origin<'s>>,
+    /// Why the agent takes it, in its words.
+    pub reasoning: Option<&'s str>,
+    /// What it is.
+    pub action: Action<'s>,
+}
+
+/// Whose a step is, as it says itself.
+#[derive(Debug)]
+pub struct Origin<'s> {
+    /// The id of the agent.
+    pub agent: &'s str,
+    /// The version of the agent.
+    pub version: &'s str,
+    /// The session.
+    pub session: &'s str,
+    /// The turn in the session.
+    pub turn: &'s str,
+    /// The step in the turn.
+    pub step: &'s str,
+    /// The ids of the resources that the agent has.
+    pub resources: Vec<&'s str>,
+    /// The MCP servers that the agent has, each with its version.
+    pub mcp_servers: Vec<(&'s str, &'s str)>,
+}
+
+/// What a step is.
+#[derive(Debug)]
+pub enum Action<'s> {
+    /// The agent was activated by an event.
+    Trigger {
+        /// The kind of the event.
+        event: &'s str,
+        /// The text that came with it.
+        text: String,
+    },
+    /// Knowledge was retrieved.
+    Knowledge {
+        /// The query.
+        query: Option<&'s str>,
+        /// The ids of what it is from.
+        sources: Vec<&'s str>,
+    },
+    /// Memory is stored or was retrieved.
+    Memory {
+        /// What it says.
+        texts: Vec<&'s str>,
+    },
+    /// A message is received or sent.
+    Message {
+        /// Who sends it.
+        role: &'s str,
+        /// Its text.
+        text: String,
+        /// What it cites.
+        citations: Vec<Citation<'s>>,
+    },
+    /// A tool is called.
+    ToolCall {
+        /// The id of the call.
+        execution: &'s str,
+        /// The id of the tool.
+        tool: &'s str,
+        /// What it is given.
+        inputs: Vec<Given<'s>>,
+    },
+    /// A tool gave something.
+    ToolResult {
+        /// The id of the call.
+        execution: &'s str,
+        /// Whether it failed.
+        is_error: bool,
+        /// The text that it gave.
+        text: String,
+    },
+    /// A message of A2A.
+    A2a(&'s Map<String, Value>),
+    /// A message of MCP.
+    Mcp(&'s Map<String, Value>),
+    /// Something else, which is recorded only.
+    Other(Value),
+}
+
+/// What a message cites.
+#[derive(Debug)]
+pub enum Citation<'s> {
+    /// A file, by its id.
+    File(&'s str),
+    /// A web site, by its URL.
+    Site(&'s str),
+}
+
+impl Step<'_> {
+    /// What expressions read of it as `step`.
+    pub fn facts(&self) -> Value {
+        let mut facts = json!({"method": self.method});
+        if let Some(origin) = &self.origin {
+            facts["turn"] = origin.turn.into();
+            facts["id"] = origin.step.into();
+        }
+        if let Some(reasoning) = self.reasoning {
+            facts["reasoning"] = reasoning.into();
+        }
+        match &self.action {
+            Action::Trigger { event, text } => {
+                facts["event"] = (*event).into();
+                facts["text"] = text.as_str().into();
+            }
+            Action::Knowledge { query, sources } => {
+                facts["query"] = (*query).into();
+                facts["sources"] = sources.clone().into();
+            }
+            Action::Memory { texts } => facts["memory"] = texts.clone().into(),
+            Action::Message { role, text, citations } => {
+                facts["role"] = (*role).into();
+                facts["text"] = text.as_str().into();
+                let cited = citations.iter().map(|citation| match citation {
+                    Citation::File(place) | Citation::Site(place) => *place,
+                });
+                facts["citations"] = cited.collect::<Vec<_>>().into();
+            }
+            Action::ToolCall { tool, inputs, .. } => {
+                facts["tool"] = (*tool).into();
+                let inputs = inputs.iter().map(|given| (given.name.to_owned(), given.value.clone()));
+                facts["inputs"] = inputs.collect::<Map<_, _>>().into();
+            }
+            Action::ToolResult { is_error, text, .. } => {
+                facts["isError"] = (*is_error).into();
+                facts["text"] = text.as_str().into();
+            }
+            Action::A2a(message) | Action::Mcp(message) => {
+                facts["message"] = Value::Object((*message).clone());
+                if message.get("method").is_some_and(|method| method == "tools/call") {
+                    let params = message.get("params");
+                    facts["tool"] = params.and_then(|params| params.get("name")).cloned().unwrap_or_default();
+                    facts["inputs"] = params.and_then(|params| params.get("arguments")).cloned().unwrap_or(json!({}));
+                }
+            }
+            Action::Other(other) => facts["data"] = other.clone(),
+        }
+        facts
+    }
+}
