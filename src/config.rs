@@ -10,7 +10,10 @@ use std::{path::PathBuf, str::FromStr};
 
 use serde::Deserialize;
 
-pub use self::{layer::Layer, settings::Settings};
+pub use self::{
+    layer::{Layer, read_toml},
+    settings::Settings,
+};
 use crate::td::Strictness;
 
 /// The file that is read where no other is named, if it is there.

@@ -35,6 +35,9 @@ pub mod http;
 #[cfg(feature = "mqtt")]
 pub mod mqtt;
 
+#[cfg(all(feature = "guardian", feature = "client"))]
+pub mod otlp;
+
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;

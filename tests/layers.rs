@@ -18,7 +18,7 @@ const LAYERS: [&[&str]; 5] = [
     &["change", "config", "error", "expression", "td"],
     &["access", "convert", "fetch", "policy", "sacp", "search", "signature", "store"],
     &["registry"],
-    &["client", "consumer", "http", "mcp", "mqtt"],
+    &["client", "consumer", "http", "mcp", "mqtt", "otlp"],
     &["cli"],
 ];
 
@@ -51,11 +51,11 @@ const CRATES: [(&str, &[&str]); 36] = [
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),
     ("rmcp", &["mcp", "consumer"]),
-    ("reqwest", &["fetch", "client", "consumer", "store"]),
+    ("reqwest", &["fetch", "client", "consumer", "otlp", "store"]),
     ("ring", &["mqtt", "fetch", "signature", "client", "consumer"]),
     ("serde_json_canonicalizer", &["signature"]),
     ("flate2", &["fetch"]),
-    ("rustls", &["mqtt", "fetch", "client", "consumer"]),
+    ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp"]),
     ("jsonschema", &["td", "sacp"]),
     ("cel::", &["expression"]),
     ("serde_saphyr", &["convert"]),
@@ -65,7 +65,7 @@ const CRATES: [(&str, &[&str]); 36] = [
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("comfy_table", &["cli"]),
-    ("tokio", &["store", "registry", "http", "mqtt", "mcp", "client", "consumer", "fetch", "cli"]),
+    ("tokio", &["store", "registry", "http", "mqtt", "mcp", "client", "consumer", "fetch", "otlp", "cli"]),
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod banner;
 mod descriptors;
+mod guardian;
 mod logging;
 
 use std::{
@@ -146,6 +147,28 @@ pub(super) struct Arguments {
     /// Answer SPARQL queries at /search/sparql: the statements of all descriptions are held in memory, 10 to 20 KB each
     #[arg(long)]
     sparql: bool,
+    /// File with the policy that the guardian decides by, in TOML [default: a built-in one]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Allow every step of agents, and only report what the policy would deny or modify
+    #[arg(long)]
+    dry_run_policy: bool,
+    /// Store what agents exchange in the guardian's trail, instead of hashes of it
+    #[arg(long)]
+    store_content: bool,
+    /// Maximum size of the guardian's trail [default: 268435456]
+    #[arg(long, value_name = "BYTES")]
+    max_trail_bytes: Option<u64>,
+    /// How long the guardian's trail is kept [default: 2592000]
+    #[arg(long, value_name = "SECONDS")]
+    trail_retention: Option<u64>,
+    /// File that each decision of the guardian is appended to as an event of OCSF
+    #[arg(long, value_name = "FILE")]
+    ocsf_file: Option<PathBuf>,
+    /// URL of an OpenTelemetry collector (OTLP over HTTP) that the guardian's decisions are sent to as spans, such as
+    /// http://127.0.0.1:4318
+    #[arg(long, value_name = "URL")]
+    otlp_url: Option<String>,
     /// File with settings [default: agentdex.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -188,6 +211,13 @@ impl Arguments {
             refresh_interval: self.refresh_interval,
             stale_after: self.stale_after,
             sparql: self.sparql.then_some(true),
+            policy: self.policy,
+            dry_run_policy: self.dry_run_policy.then_some(true),
+            store_content: self.store_content.then_some(true),
+            max_trail_bytes: self.max_trail_bytes,
+            trail_retention: self.trail_retention,
+            ocsf_file: self.ocsf_file,
+            otlp_url: self.otlp_url,
         }
     }
 }
@@ -211,6 +241,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let endpoint = start_endpoint(&settings, &registry)?.map(Arc::new);
     let publisher = start_publisher(&settings, &registry)?;
     let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
+    let exporting = guardian::export(&settings, &registry)?;
     let server = http::Server::on_listener(socket, &registry, http_options(&settings, endpoint.as_deref()))?;
     if settings.examples {
         examples::register(&registry).await?;
@@ -229,6 +260,9 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 
     tracing::info!("stopping");
     progress.abort();
+    if let Some(exporting) = exporting {
+        exporting.stop().await;
+    }
     if let Some(requests) = requests {
         requests.abort();
     }
@@ -318,6 +352,7 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         min_ttl: settings.min_ttl,
         max_ttl: settings.max_ttl,
         sparql: settings.sparql,
+        guardian: guardian::options(settings)?,
         model: match &settings.embedding_model {
             EmbeddingModel::BuiltIn => Some(Model::BuiltIn),
             EmbeddingModel::Directory(directory) => Some(Model::open(directory)?),

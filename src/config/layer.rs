@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, path::PathBuf, str::FromStr};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{EmbeddingModel, LogFormat, Validation};
 use crate::{Error, Result};
@@ -104,6 +104,20 @@ layer! {
     stale_after: u32 = number,
     /// Whether SPARQL queries are answered.
     sparql: bool = switch,
+    /// A file with the policy that the guardian decides by.
+    policy: PathBuf = parse,
+    /// Whether what the policy denies is only reported.
+    dry_run_policy: bool = switch,
+    /// Whether the guardian's trail has what agents exchange.
+    store_content: bool = switch,
+    /// The most bytes of the guardian's trail.
+    max_trail_bytes: u64 = number,
+    /// For how many seconds the guardian's trail is kept.
+    trail_retention: u64 = number,
+    /// A file that decisions are appended to as events of OCSF.
+    ocsf_file: PathBuf = parse,
+    /// The collector that decisions are sent to as spans of OpenTelemetry.
+    otlp_url: String = parse,
 }
 
 impl Layer {
@@ -125,13 +139,21 @@ impl Layer {
     /// # Errors
     /// [`Error::InvalidSetting`]; for an unknown key it names the known ones.
     pub fn from_toml(text: &str, origin: &str) -> Result<Layer> {
-        toml::from_str(text).map_err(|error| {
-            // Without the line itself, which may be the one with a broker's password.
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            Error::InvalidSetting { origin: origin.into(), message: format!("line {line}: {}", error.message()) }
-        })
+        read_toml(text, origin)
     }
+}
+
+/// Reads something that is written in TOML; `origin` is what errors call it.
+///
+/// # Errors
+/// [`Error::InvalidSetting`] with the line.
+pub fn read_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error| {
+        // Without the line itself, which may be the one with a broker's password.
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        Error::InvalidSetting { origin: origin.into(), message: format!("line {line}: {}", error.message()) }
+    })
 }
 
 struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);

@@ -18,6 +18,8 @@ use crate::{Error, Result};
 const MAX_FETCH_TIMEOUT: u64 = 10 * 60;
 /// The most that a cosine of 1 counts: words count next to nothing then.
 const MAX_SEMANTIC_SCALE: u32 = 1000;
+/// The fewest bytes of the guardian's trail.
+const MIN_TRAIL_BYTES: u64 = 1024 * 1024;
 /// The longest interval in seconds: a year.
 const MAX_REFRESH_INTERVAL: u64 = 365 * 24 * 60 * 60;
 
@@ -91,6 +93,20 @@ pub struct Settings {
     pub stale_after: u32,
     /// Whether SPARQL queries are answered.
     pub sparql: bool,
+    /// A file with the policy that the guardian decides by; none: the built-in one.
+    pub policy: Option<PathBuf>,
+    /// Whether what the policy denies is only reported.
+    pub dry_run_policy: bool,
+    /// Whether the guardian's trail has what agents exchange, and not only hashes of it.
+    pub store_content: bool,
+    /// The most bytes of the guardian's trail.
+    pub max_trail_bytes: Option<u64>,
+    /// For how many seconds the guardian's trail is kept.
+    pub trail_retention: Option<u64>,
+    /// A file that decisions are appended to as events of OCSF.
+    pub ocsf_file: Option<PathBuf>,
+    /// The collector that decisions are sent to as spans of OpenTelemetry.
+    pub otlp_url: Option<String>,
 }
 
 impl Settings {
@@ -171,6 +187,13 @@ impl Settings {
             refresh_interval: between("refresh_interval", layer.refresh_interval, 1..=MAX_REFRESH_INTERVAL)?
                 .unwrap_or(DEFAULT_REFRESH_INTERVAL),
             sparql: layer.sparql.unwrap_or(false),
+            policy: layer.policy,
+            dry_run_policy: layer.dry_run_policy.unwrap_or(false),
+            store_content: layer.store_content.unwrap_or(false),
+            max_trail_bytes: between("max_trail_bytes", layer.max_trail_bytes, MIN_TRAIL_BYTES..=u64::MAX)?,
+            trail_retention: between("trail_retention", layer.trail_retention, 1..=MAX_REFRESH_INTERVAL)?,
+            ocsf_file: layer.ocsf_file,
+            otlp_url: layer.otlp_url,
             stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),
         })
     }

@@ -5,6 +5,8 @@
 //! an application of yours.
 
 mod address;
+#[cfg(feature = "guardian")]
+mod aos;
 mod batch;
 mod blocking;
 mod body;

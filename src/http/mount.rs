@@ -7,6 +7,8 @@ use actix_web::{
     web::{self, Data, ServiceConfig},
 };
 
+#[cfg(feature = "guardian")]
+use super::aos;
 #[cfg(feature = "mqtt")]
 use super::mqtt;
 #[cfg(feature = "sacp")]
@@ -80,6 +82,8 @@ impl Mount<'_> {
         config.app_data(self.context.clone());
         self.things(config);
         self.events(config);
+        #[cfg(feature = "guardian")]
+        self.guardian(config);
         self.about(config);
     }
 
@@ -134,6 +138,15 @@ impl Mount<'_> {
         let events = vec![read(queries::subscribe)];
         self.resource(config, "/queries/{name}/events", "/queries/{name:[^/]+}/events", events);
         self.resource(config, "/events/{type}", "/events/{type:[^/]+}", vec![read(events::of_type)]);
+    }
+
+    #[cfg(feature = "guardian")]
+    fn guardian(&self, config: &mut ServiceConfig) {
+        self.resource(config, "/aos", "/aos", vec![on(POST, aos::answer)]);
+        self.resource(config, "/aos/sessions", "/aos/sessions", vec![read(aos::sessions)]);
+        self.resource(config, "/aos/sessions/{id}", "/aos/sessions/{id:[^/]+}", vec![read(aos::session)]);
+        self.resource(config, "/aos/decisions", "/aos/decisions", vec![read(aos::decisions)]);
+        self.resource(config, "/aos/events", "/aos/events", vec![read(aos::events)]);
     }
 
     fn about(&self, config: &mut ServiceConfig) {
@@ -192,8 +205,8 @@ impl Mount<'_> {
     fn middleware(&self, path: &'static str) -> (CompressIfAsked, Option<Cors>, Observe) {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
-        let is_live =
-            path.starts_with("/events") || matches!(path, "/things/batch" | "/mqtt" | "/queries/{name}/events");
+        let is_live = path.starts_with("/events")
+            || matches!(path, "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events");
         let cors = (!origins.is_empty()).then(|| cors(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }

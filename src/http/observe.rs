@@ -249,7 +249,9 @@ fn vary_by_coding(headers: &mut HeaderMap) {
 fn with_problem_document<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceResponse {
     let status = response.status();
     let is_failure = status.is_client_error() || status.is_server_error();
-    let is_problem = || response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM_JSON);
+    // An error of JSON-RPC says itself what is wrong.
+    let says_why = |kind: &HeaderValue| kind == PROBLEM_JSON || kind == "application/json";
+    let is_problem = || response.headers().get(CONTENT_TYPE).is_some_and(says_why);
     if !is_failure || is_problem() {
         return response.map_into_boxed_body();
     }

@@ -58,6 +58,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     #[cfg(feature = "sparql")]
     document.merge(Sparql::openapi());
     formats::describe(&mut document);
+    #[cfg(feature = "guardian")]
+    document.merge(super::aos::Document::openapi());
     #[cfg(feature = "sacp")]
     document.merge(super::sacp::Document::openapi());
     Constraints.modify(&mut document);

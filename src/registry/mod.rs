@@ -9,6 +9,10 @@ mod compatible;
 mod compose;
 mod expiry;
 mod followers;
+#[cfg(feature = "guardian")]
+pub mod guardian;
+#[cfg(feature = "guardian")]
+mod guarding;
 mod import;
 mod measures;
 mod own_members;
@@ -92,6 +96,9 @@ pub struct Options {
     /// What a cosine of 1 counts beside BM25 in the score of a hit; none: [`crate::search::semantic::Model::scale`].
     #[cfg(feature = "semantic")]
     pub semantic_scale: Option<f32>,
+    /// How decisions are made of the steps that agents report.
+    #[cfg(feature = "guardian")]
+    pub guardian: guardian::Options,
     /// How the store is opened.
     pub store: store::Options,
 }
@@ -110,6 +117,8 @@ impl Default for Options {
             model: Some(crate::search::semantic::Model::BuiltIn),
             #[cfg(feature = "semantic")]
             semantic_scale: None,
+            #[cfg(feature = "guardian")]
+            guardian: guardian::Options::default(),
             store: store::Options::default(),
         }
     }
@@ -182,6 +191,12 @@ impl Builder {
         let known_meaning = None;
         let queries = Queries::new(store.clone(), known_meaning);
         followers.start(QueriesFollower::new(&store, queries.clone()), &store)?;
+        #[cfg(feature = "guardian")]
+        let (guardian, guarding) = {
+            let agents = guardian::Guardian::agents(&store, &self.options.guardian);
+            let following = followers.start(followers::GuardianFollower::new(&store, agents.clone()), &store)?;
+            (guardian::Guardian::open(&self.directory, self.options.guardian.clone(), agents)?, following)
+        };
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
@@ -196,6 +211,10 @@ impl Builder {
             sparql,
             #[cfg(feature = "rdf")]
             expander: td::json_ld::Expander::new(),
+            #[cfg(feature = "guardian")]
+            guardian,
+            #[cfg(feature = "guardian")]
+            guarding,
             clock,
             followers,
             search,
@@ -209,6 +228,8 @@ impl Builder {
             options: self.options,
             measures: Measures::default(),
         }));
+        #[cfg(feature = "guardian")]
+        registry.add_metrics(registry.guardian());
         registry.load_queries()?;
         #[cfg(feature = "fetch")]
         registry.start_polling()?;
@@ -254,6 +275,12 @@ struct Inner {
     /// Reads descriptions as RDF.
     #[cfg(feature = "rdf")]
     expander: td::json_ld::Expander,
+    /// What decides of the steps that agents report.
+    #[cfg(feature = "guardian")]
+    guardian: Arc<guardian::Guardian>,
+    /// The follower that keeps its agents at the end of the log.
+    #[cfg(feature = "guardian")]
+    guarding: Arc<Shared>,
     clock: Clock,
     followers: Arc<Followers>,
     /// What searches see.
@@ -511,6 +538,8 @@ impl Registry {
             tracker.stop();
         }
         self.0.clock.stop();
+        #[cfg(feature = "guardian")]
+        self.0.guardian.stop();
         #[cfg(feature = "semantic")]
         if let Some((meaning, _)) = &self.0.meaning {
             meaning.stop();

@@ -1,6 +1,9 @@
 //! The Agent Observability Standard: its data objects, its agents as Things, and the guardian.
 
 mod agents;
+mod export;
+mod guardian;
+mod http;
 mod objects;
 mod policy;
 mod requests;

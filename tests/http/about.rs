@@ -92,7 +92,8 @@ fn documented_operations_are_served_with_the_documented_parameters() {
                 .filter(|parameter| parameter["in"] == "query")
                 .map(|parameter| &parameter["name"])
                 .collect();
-            if operation["responses"].get("501").is_some() {
+            // All that is answered there is JSON-RPC: `aos::http` shows it.
+            if operation["responses"].get("501").is_some() || path == "/aos" {
                 continue;
             }
             let refused = registry.call(&method.to_uppercase(), &format!("{path}?nonsense=1")).send();

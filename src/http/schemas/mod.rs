@@ -5,6 +5,8 @@ mod about;
 mod compatible;
 mod constraints;
 mod formats;
+#[cfg(feature = "guardian")]
+mod guardian;
 mod links;
 mod parameters;
 mod queries;
@@ -12,6 +14,8 @@ mod refusals;
 
 use utoipa::ToSchema;
 
+#[cfg(feature = "guardian")]
+pub(super) use self::guardian::*;
 pub(super) use self::{
     about::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*, refusals::*,
 };

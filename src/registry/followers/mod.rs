@@ -4,6 +4,8 @@
 //! implement [`Follower`] and start it where [`Followers::start`] is called.
 
 mod follower;
+#[cfg(feature = "guardian")]
+mod guardian;
 #[cfg(feature = "sparql")]
 mod quads;
 mod queries;
@@ -22,6 +24,8 @@ use std::{
 };
 
 pub use self::follower::{FollowerState, FollowerStatus};
+#[cfg(feature = "guardian")]
+pub(super) use self::guardian::GuardianFollower;
 #[cfg(feature = "sparql")]
 pub(super) use self::quads::{QuadFollower, Quads, Sparql};
 #[cfg(feature = "semantic")]

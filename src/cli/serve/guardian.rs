@@ -1,0 +1,68 @@
+//! What settings say of the guardian.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
+
+use crate::{
+    Registry,
+    config::{Settings, read_toml},
+    otlp::Exporter,
+    policy::{Policy, PolicyFile},
+    registry::guardian::{Options, Retention},
+};
+
+/// How the guardian works.
+pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
+    let policy = match &settings.policy {
+        Some(path) => {
+            let shown = path.display();
+            let text = fs::read_to_string(path).with_context(|| format!("--policy {shown}"))?;
+            let file: PolicyFile = read_toml(&text, &shown.to_string())?;
+            Policy::compile(file).with_context(|| format!("--policy {shown}"))?
+        }
+        None => Policy::default(),
+    };
+    let defaults = Retention::default();
+    Ok(Options {
+        policy: Arc::new(policy),
+        dry_run: settings.dry_run_policy,
+        store_content: settings.store_content,
+        retention: Retention {
+            max_bytes: settings.max_trail_bytes.unwrap_or(defaults.max_bytes),
+            max_age: settings.trail_retention.map_or(defaults.max_age, Duration::from_secs),
+        },
+        ocsf: settings.ocsf_file.clone(),
+        ..Options::default()
+    })
+}
+
+/// How long the last spans may take.
+const LAST_SPANS: Duration = Duration::from_secs(5);
+
+/// Decisions that are sent to a collector.
+pub(super) struct Exporting {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Exporting {
+    /// Sends what is left, and ends.
+    pub(super) async fn stop(self) {
+        self.stop.send_replace(true);
+        if timeout(LAST_SPANS, self.task).await.is_err() {
+            tracing::warn!("the last spans are given up: the collector doesn't take them in time");
+        }
+    }
+}
+
+/// Starts to send decisions to the collector, if there is one.
+pub(super) fn export(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Exporting>> {
+    let Some(url) = &settings.otlp_url else { return Ok(None) };
+    let exporter = Exporter::new(url)?;
+    let (stop, mut stopped) = watch::channel(false);
+    let entries = registry.guardian().subscribe();
+    let task = tokio::spawn(exporter.run(entries, async move { drop(stopped.wait_for(|stop| *stop).await) }));
+    Ok(Some(Exporting { stop, task }))
+}

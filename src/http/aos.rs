@@ -1,0 +1,317 @@
+//! `/aos`: the guardian of the Agent Observability Standard, and what it decided.
+//!
+//! Whatever is posted to `/aos` is answered in JSON-RPC: errors of HTTP, such as another media type, have its status and
+//! an error of JSON-RPC as their body. Errors of JSON-RPC alone have the status 200.
+
+use std::sync::Arc;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        Method, StatusCode,
+        header::{CACHE_CONTROL, HeaderName},
+    },
+    web::{self, Bytes, Data},
+};
+use futures_util::{Stream, stream};
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Instant, sleep_until},
+};
+use utoipa::OpenApi;
+
+use super::{
+    blocking::blocking,
+    body,
+    context::Context,
+    limits::Place,
+    listing::Empty,
+    metrics::Counted,
+    parameters::Parameters,
+    problem::{Problem, excerpt},
+    stop::Stopped,
+};
+use crate::{
+    Timestamp,
+    convert::aos::{ErrorKind, Response, RpcError},
+    policy::Decision,
+    registry::guardian::{Entry, Reply},
+};
+
+/// What is listed unless a client asks for another number, and at most.
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1000;
+/// Up to that size a body is read where it arrives; a larger one holds up no other connection.
+const SMALL_BODY: usize = 64 * 1024;
+
+/// What this adds to the OpenAPI document.
+#[derive(OpenApi)]
+#[openapi(
+    paths(answer, sessions, session, decisions, events),
+    tags((name = "guardian", description = "The guardian of the Agent Observability Standard: decisions about the steps of agents"))
+)]
+pub(super) struct Document;
+
+/// `POST /aos`
+#[utoipa::path(
+    post,
+    path = "/aos",
+    tag = "guardian",
+    operation_id = "guard",
+    summary = "Decide of a step of an agent (Agent Observability Standard 0.1.0)",
+    description = "JSON-RPC 2.0, also batches and notifications: `steps/agentTrigger`, `steps/knowledgeRetrieval`, \
+        `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, `steps/toolCallRequest`, \
+        `steps/toolCallResult`, `ping`, the methods of A2A, `protocols/MCP`. Errors of JSON-RPC have the status 200.",
+    params(("consistent" = Option<bool>, Query, description = "Decide by every write that was acknowledged before the request")),
+    request_body(content((super::schemas::AosRequest = "application/json"))),
+    responses(
+        (status = 200, description = "A response, or those of a batch", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 204, description = "There were only notifications"),
+        (status = 400, description = "A query parameter or the body isn't understood", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 408, description = "The body did not go on", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 413, description = "The body is larger than the limit", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 415, description = "The body isn't `application/json`", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 503, description = "Not now: the server stops, or `consistent` took too long", body = super::schemas::AosResponse, content_type = "application/json"),
+    )
+)]
+pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
+    let reply = match reply(&context, &request, payload).await {
+        Ok(reply) => reply,
+        Err(problem) => {
+            if let Some(error) = problem.internal() {
+                tracing::error!(%error, "a request of AOS failed");
+            }
+            let kind = if problem.status().is_server_error() { ErrorKind::Internal } else { ErrorKind::InvalidRequest };
+            let mut response = HttpResponse::build(problem.status());
+            if problem.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+                response.insert_header((actix_web::http::header::ACCEPT, "application/json"));
+            }
+            return response.json(Response::error(None, RpcError::of(kind, &problem.to_string())));
+        }
+    };
+    match reply {
+        Some(reply) => HttpResponse::Ok().json(reply),
+        None => HttpResponse::NoContent().finish(),
+    }
+}
+
+async fn reply(context: &Context, request: &HttpRequest, payload: web::Payload) -> Result<Option<Reply>, Problem> {
+    body::check_type(request, &["application/json"])?;
+    let consistent = Parameters::parse(request, &["consistent"])?.flag("consistent")?;
+    let bytes = body::read(request, payload, context.options.body_limit).await?;
+    if consistent {
+        context.registry.catch_up_guardian().await?;
+    }
+    let registry = context.registry.clone();
+    if bytes.len() > SMALL_BODY {
+        return Ok(blocking(move || {
+            Ok(match parse(&bytes) {
+                Ok(body) => registry.guardian().answer(&body),
+                Err(refusal) => Some(refusal),
+            })
+        })
+        .await?);
+    }
+    let body = match parse(&bytes) {
+        Ok(body) => body,
+        Err(refusal) => return Ok(Some(refusal)),
+    };
+    if registry.guardian().has_all_agents(&body) {
+        return Ok(registry.guardian().answer(&body));
+    }
+    // An agent is read from the store once.
+    Ok(blocking(move || Ok(registry.guardian().answer(&body))).await?)
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, Reply> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let error = RpcError::of(ErrorKind::Parse, &error.to_string());
+        Reply::One(Box::new(Response::error(None, error)))
+    })
+}
+
+/// `GET /aos/sessions`
+#[utoipa::path(
+    get,
+    path = "/aos/sessions",
+    tag = "guardian",
+    operation_id = "list_sessions",
+    summary = "List the live sessions of agents",
+    params(
+        ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of sessions: 100 unless given; over 1,000 is served as 1,000"),
+    ),
+    responses(
+        (status = 200, description = "The one with the latest step first", body = Vec<super::schemas::LiveSession>),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["agent", "limit"])?;
+    let sessions = context.registry.guardian().sessions(parameters.text("agent"), limit(&parameters)?);
+    Ok(HttpResponse::Ok().json(sessions))
+}
+
+/// `GET /aos/sessions/{id}`
+#[utoipa::path(
+    get,
+    path = "/aos/sessions/{id}",
+    tag = "guardian",
+    operation_id = "retrieve_session",
+    summary = "Read the steps of a session, and what was decided of them",
+    params(
+        ("id" = String, Path, description = "The id of the session, percent-encoded"),
+        ("since" = Option<u64>, Query, description = "The number of a step: only those after it"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of steps: 100 unless given; over 1,000 is served as 1,000"),
+    ),
+    responses(
+        (status = 200, description = "In order, as far as the trail still has them", body = Vec<super::schemas::GuardedStep>),
+        super::schemas::Refusals,
+        (status = 404, description = "The trail has no step of this session", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["since", "limit"])?;
+    let last = request.uri().path().rsplit('/').next().unwrap_or_default();
+    let id = percent_decode_str(last).decode_utf8_lossy().into_owned();
+    let (since, limit) = (parameters.number("since", 0)?.unwrap_or_default(), limit(&parameters)?);
+    let (registry, session) = (context.registry.clone(), id.clone());
+    let steps = blocking(move || registry.guardian().steps(&session, since, limit)).await?;
+    if steps.is_empty() && since == 0 {
+        let detail = format!("the trail has no session {:?}; GET /aos/sessions lists live ones", excerpt(&id));
+        return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
+    }
+    Ok(HttpResponse::Ok().json(steps))
+}
+
+/// `GET /aos/decisions`
+#[utoipa::path(
+    get,
+    path = "/aos/decisions",
+    tag = "guardian",
+    operation_id = "list_decisions",
+    summary = "Read the trail: all steps, and what was decided of them",
+    params(
+        ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
+        ("decision" = Option<super::schemas::GuardianDecision>, Query, description = "Only those with this decision"),
+        ("since" = Option<String>, Query, description = "The number of a decision, or a moment in RFC 3339: only those after it"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of decisions: 100 unless given; over 1,000 is served as 1,000"),
+    ),
+    responses(
+        (status = 200, description = "The oldest first; `since` the `seq` of the last one reads on", body = Vec<super::schemas::GuardedStep>),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn decisions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["agent", "decision", "since", "limit"])?;
+    let agent = parameters.text("agent").map(str::to_owned);
+    let (decision, limit) = (decision(&parameters)?, limit(&parameters)?);
+    let moment = parameters.text("since").and_then(Timestamp::parse_rfc3339);
+    let after = if moment.is_some() { 0 } else { parameters.number("since", 0)?.unwrap_or_default() };
+    let registry = context.registry.clone();
+    let read = move || registry.guardian().decisions(agent.as_deref(), decision, moment, after, limit);
+    Ok(HttpResponse::Ok().json(blocking(read).await?))
+}
+
+fn decision(parameters: &Parameters) -> Result<Option<Decision>, Problem> {
+    let choices: Vec<(&str, Decision)> = Decision::ALL.iter().map(|decision| (decision.as_str(), *decision)).collect();
+    parameters.choice("decision", &choices)
+}
+
+fn limit(parameters: &Parameters) -> Result<usize, Problem> {
+    let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
+    Ok(limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT))
+}
+
+/// `GET /aos/events`
+#[utoipa::path(
+    get,
+    path = "/aos/events",
+    tag = "guardian",
+    operation_id = "guardian_events",
+    summary = "Subscribe to decisions as they are made",
+    params(
+        ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
+        ("decision" = Option<super::schemas::GuardianDecision>, Query, description = "Only those with this decision"),
+    ),
+    responses(
+        (status = 200, description = "Server-Sent Events: `decision` with a step of the trail, whose number is the id; `missed` where the client was too slow: `GET /aos/decisions?since=` has what is missing", body = String, content_type = "text/event-stream"),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["agent", "decision"])?;
+    let (agent, decision) = (parameters.text("agent").map(str::to_owned), decision(&parameters)?);
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type("text/event-stream")
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    if *request.method() == Method::HEAD {
+        return Ok(response.body(Empty));
+    }
+    let subscription = Subscription {
+        entries: context.registry.guardian().subscribe(),
+        stopped: context.options.stop.listener(),
+        agent,
+        decision,
+        _counted: context.metrics.event_stream(),
+        _place: context.streams.take_for_stream(&request)?,
+        context,
+    };
+    Ok(response.streaming(subscription.into_stream()))
+}
+
+/// An event stream that is open.
+struct Subscription {
+    context: Data<Context>,
+    entries: Receiver<Arc<Entry>>,
+    stopped: Stopped,
+    agent: Option<String>,
+    decision: Option<Decision>,
+    _counted: Counted,
+    _place: Place,
+}
+
+impl Subscription {
+    fn into_stream(self) -> impl Stream<Item = crate::Result<Bytes>> {
+        stream::unfold(self, |mut subscription| async move {
+            let chunk = subscription.next().await?;
+            Some((Ok(chunk), subscription))
+        })
+    }
+
+    /// The next chunk; none once the server stops.
+    async fn next(&mut self) -> Option<Bytes> {
+        let silent_until = Instant::now() + self.context.options.heartbeat;
+        loop {
+            let received = tokio::select! {
+                biased;
+                received = self.entries.recv() => received,
+                () = self.stopped.wait() => return None,
+                () = sleep_until(silent_until) => return Some(Bytes::from_static(b": alive\n\n")),
+            };
+            match received {
+                Ok(entry) if self.is_selected(&entry) => return event(&entry),
+                Ok(_) if Instant::now() >= silent_until => return Some(Bytes::from_static(b": alive\n\n")),
+                Ok(_) => {}
+                Err(RecvError::Lagged(missed)) => {
+                    return Some(format!("event: missed\ndata: {}\n\n", json!({"missed": missed})).into());
+                }
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    fn is_selected(&self, entry: &Entry) -> bool {
+        self.decision.is_none_or(|decision| decision == entry.decision)
+            && self.agent.as_deref().is_none_or(|agent| entry.agent.as_deref() == Some(agent))
+    }
+}
+
+fn event(entry: &Entry) -> Option<Bytes> {
+    let data = serde_json::to_string(entry).ok()?;
+    Some(format!("id: {}\nevent: decision\ndata: {data}\n\n", entry.seq).into())
+}

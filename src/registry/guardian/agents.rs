@@ -1,0 +1,142 @@
+//! What decisions need of agents, in memory: read when an agent takes its first step, and changed with the log since.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use super::describe::describe;
+use crate::{
+    DeletionReason, Result,
+    change::Change,
+    policy::{Description, Policy, Standing},
+    store::{Record, Store},
+};
+
+/// The most agents that are in memory; ids that nobody has registered count too.
+const MOST_AGENTS: usize = 20_000;
+/// The most bytes of the descriptions that they were read from.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// What an entry takes beside that.
+const ENTRY_BYTES: usize = 256;
+
+/// The agents that took a step lately.
+pub(in crate::registry) struct Agents {
+    store: Store,
+    policy: Arc<Policy>,
+    cached: RwLock<Cached>,
+    /// Counts uses, so that the one that is used least lately is known.
+    uses: AtomicU64,
+}
+
+#[derive(Default)]
+struct Cached {
+    agents: HashMap<Box<str>, Agent>,
+    bytes: usize,
+}
+
+struct Agent {
+    /// None: nobody has registered it.
+    description: Option<Arc<Description>>,
+    bytes: usize,
+    used: AtomicU64,
+}
+
+/// What is known of an agent: none where it isn't registered.
+pub(super) type Known = Option<Arc<Description>>;
+
+impl Agents {
+    pub(super) fn new(store: Store, policy: Arc<Policy>) -> Agents {
+        Agents { store, policy, cached: RwLock::default(), uses: AtomicU64::new(0) }
+    }
+
+    /// What is known of an agent, if that is in memory.
+    pub(super) fn cached(&self, id: &str) -> Option<Known> {
+        let cached = self.read();
+        let agent = cached.agents.get(id)?;
+        agent.used.store(self.uses.fetch_add(1, Relaxed), Relaxed);
+        Some(agent.description.clone())
+    }
+
+    /// Reads an agent. Changes of the log are taken in before or after, never meanwhile, so that none is missed.
+    pub(super) fn load(&self, id: &str) -> Result<Known> {
+        let mut cached = self.write();
+        if let Some(agent) = cached.agents.get(id) {
+            return Ok(agent.description.clone());
+        }
+        let record = self.store.find_unpurged(id)?;
+        if let Some(record) = record.as_ref().filter(|record| record.expiry.is_due(crate::Timestamp::now())) {
+            // Either it is purged or renewed next; the latter is no change of the log.
+            return Ok(self.description(record)?.map(expired));
+        }
+        self.put(&mut cached, id, record.as_ref())
+    }
+
+    /// Takes in what changed.
+    pub(in crate::registry) fn apply(&self, changes: &[Arc<Change>]) -> Result<()> {
+        for change in changes {
+            let mut cached = self.write();
+            let Some(agent) = cached.agents.get_mut(change.id.as_str()) else { continue };
+            match self.store.find_unpurged(&change.id)? {
+                Some(record) => drop(self.put(&mut cached, &change.id, Some(&record))?),
+                None if change.reason == Some(DeletionReason::Expired) => {
+                    agent.description = agent.description.take().map(expired);
+                }
+                None => agent.description = None,
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets all, so that each is read again.
+    pub(in crate::registry) fn forget_all(&self) {
+        *self.write() = Cached::default();
+    }
+
+    /// How many are in memory.
+    pub(super) fn len(&self) -> usize {
+        self.read().agents.len()
+    }
+
+    fn description(&self, record: &Record) -> Result<Known> {
+        Ok(Some(Arc::new(describe(&record.id, &record.text, &self.policy)?)))
+    }
+
+    fn put(&self, cached: &mut Cached, id: &str, record: Option<&Record>) -> Result<Known> {
+        let description = record.map(|record| self.description(record)).transpose()?.flatten();
+        let bytes = ENTRY_BYTES + id.len() + record.map_or(0, |record| record.text.len());
+        let used = AtomicU64::new(self.uses.fetch_add(1, Relaxed));
+        let before = cached.agents.insert(id.into(), Agent { description: description.clone(), bytes, used });
+        cached.bytes = cached.bytes + bytes - before.map_or(0, |before| before.bytes);
+        if cached.agents.len() > MOST_AGENTS || cached.bytes > MOST_BYTES {
+            cached.forget_oldest();
+        }
+        Ok(description)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Cached> {
+        self.cached.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Cached> {
+        self.cached.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cached {
+    /// Forgets the half that was used least lately.
+    fn forget_oldest(&mut self) {
+        let mut uses: Vec<u64> = self.agents.values().map(|agent| agent.used.load(Relaxed)).collect();
+        uses.sort_unstable();
+        let Some(middle) = uses.get(uses.len() / 2).copied() else { return };
+        self.agents.retain(|_, agent| agent.used.load(Relaxed) >= middle);
+        self.bytes = self.agents.values().map(|agent| agent.bytes).sum();
+    }
+}
+
+fn expired(description: Arc<Description>) -> Arc<Description> {
+    Arc::new(Description { standing: Standing::Expired, ..Arc::unwrap_or_clone(description) })
+}

@@ -1,0 +1,163 @@
+//! The sessions that are live: bounded in number, forgotten once nothing happens in them.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde::Serialize;
+
+use crate::{Timestamp, policy::Session};
+
+/// Sessions are spread over these, so that steps of different sessions don't wait for each other.
+const SHARDS: usize = 16;
+
+/// Which session: that of an agent, or one whose agent isn't known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct SessionKey {
+    pub(super) agent: String,
+    pub(super) session: String,
+}
+
+struct Live {
+    session: Session,
+    since: Timestamp,
+    last: Timestamp,
+}
+
+/// A live session, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveSession {
+    /// Its id.
+    pub id: String,
+    /// The id of its agent.
+    pub agent: String,
+    /// When its first step came.
+    pub since: Timestamp,
+    /// When its last step came.
+    pub last: Timestamp,
+    /// How many steps it has.
+    pub steps: u64,
+    /// How many turns it has.
+    pub turns: u64,
+    /// How many of its steps were denied.
+    pub denied: u64,
+    /// How many tools it called.
+    pub tool_calls: u64,
+}
+
+/// All live sessions.
+pub(super) struct Sessions {
+    shards: Vec<Mutex<HashMap<SessionKey, Live>>>,
+    hasher: RandomState,
+    most: usize,
+    idle: Duration,
+}
+
+impl Sessions {
+    /// At most `most`, each forgotten after `idle` without a step.
+    pub(super) fn new(most: usize, idle: Duration) -> Sessions {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Sessions { shards, hasher: RandomState::new(), most: most.div_ceil(SHARDS).max(1), idle }
+    }
+
+    /// Does something with a session, which begins if it isn't live. Steps of one session come one after the other.
+    pub(super) fn with<T>(&self, key: SessionKey, now: Timestamp, work: impl FnOnce(&mut Session) -> T) -> T {
+        let index = (self.hasher.hash_one(&key) as usize) % self.shards.len();
+        let mut shard = self.shard(index);
+        if shard.len() >= self.most && !shard.contains_key(&key) {
+            forget_oldest(&mut shard);
+        }
+        let begin = || Live { session: Session::default(), since: now, last: now };
+        let live = shard.entry(key).or_insert_with(begin);
+        live.last = now;
+        work(&mut live.session)
+    }
+
+    /// Forgets those in which nothing happened for too long.
+    pub(super) fn forget_idle(&self, now: Timestamp) {
+        let idle = i64::try_from(self.idle.as_millis()).unwrap_or(i64::MAX);
+        for index in 0..self.shards.len() {
+            self.shard(index).retain(|_, live| now.0.saturating_sub(live.last.0) < idle);
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        (0..self.shards.len()).map(|index| self.shard(index).len()).sum()
+    }
+
+    /// Those of an agent, or all, the one with the latest step first.
+    pub(super) fn list(&self, agent: Option<&str>, limit: usize) -> Vec<LiveSession> {
+        let mut listed = Vec::new();
+        for index in 0..self.shards.len() {
+            let shard = self.shard(index);
+            let wanted = shard.iter().filter(|(key, _)| agent.is_none_or(|agent| key.agent == agent));
+            listed.extend(wanted.map(|(key, live)| LiveSession {
+                id: key.session.clone(),
+                agent: key.agent.clone(),
+                since: live.since,
+                last: live.last,
+                steps: live.session.steps,
+                turns: live.session.turns,
+                denied: live.session.denied,
+                tool_calls: live.session.tool_calls,
+            }));
+        }
+        listed.sort_by(|one, other| (other.last, &one.id).cmp(&(one.last, &other.id)));
+        listed.truncate(limit);
+        listed
+    }
+
+    fn shard(&self, index: usize) -> MutexGuard<'_, HashMap<SessionKey, Live>> {
+        self.shards[index % self.shards.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets the tenth part whose last step is longest ago, and at least one.
+fn forget_oldest(shard: &mut HashMap<SessionKey, Live>) {
+    let mut lasts: Vec<i64> = shard.values().map(|live| live.last.0).collect();
+    lasts.sort_unstable();
+    let count = lasts.len().div_ceil(10);
+    let Some(limit) = lasts.get(count.saturating_sub(1)).copied() else { return };
+    let mut left = count;
+    shard.retain(|_, live| {
+        let is_forgotten = live.last.0 <= limit && left > 0;
+        left -= usize::from(is_forgotten);
+        !is_forgotten
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: usize) -> SessionKey {
+        SessionKey { agent: "urn:x:a".into(), session: format!("s{number}") }
+    }
+
+    #[test]
+    fn sessions_are_bounded_and_the_oldest_go_first() {
+        let sessions = Sessions::new(160, Duration::from_secs(60));
+        for number in 0..1000 {
+            sessions.with(key(number), Timestamp(number as i64), |session| session.steps += 1);
+        }
+        assert!(sessions.len() <= 160, "{}", sessions.len());
+        let listed = sessions.list(Some("urn:x:a"), 10);
+        assert_eq!((listed.len(), listed[0].id.as_str()), (10, "s999"));
+        assert_eq!(sessions.list(Some("urn:x:b"), 10), []);
+    }
+
+    #[test]
+    fn idle_sessions_are_forgotten() {
+        let sessions = Sessions::new(100, Duration::from_secs(1));
+        sessions.with(key(0), Timestamp(0), |_| ());
+        sessions.with(key(1), Timestamp(900), |_| ());
+        sessions.forget_idle(Timestamp(1000));
+        let listed: Vec<String> = sessions.list(None, 10).into_iter().map(|session| session.id).collect();
+        assert_eq!(listed, ["s1"]);
+    }
+}

@@ -1,0 +1,249 @@
+//! The trail: every step and what was decided of it, appended to files of lines of JSON.
+//!
+//! A file is ended once it is an eighth of what all may take; the oldest go where there is more, or where they are
+//! older than they may be. Lines are written at once, reach the operating system within a quarter of a second, and the
+//! disk when a file ends or the registry is closed: after a crash of the machine the last ones may be missing. Half a
+//! line at the end is cut off when the trail is opened.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use super::entry::Entry;
+use crate::{Error, Result};
+
+/// Into how many files the bytes of a trail are divided.
+const FILES: u64 = 8;
+/// The smallest file that is ended.
+const SMALLEST_FILE: u64 = 64 * 1024;
+/// What is written before it reaches the operating system.
+const BUFFER: usize = 64 * 1024;
+/// The longest line that is read.
+const LONGEST_LINE: u64 = 16 * 1024 * 1024;
+
+/// How much of a trail is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// The most bytes.
+    pub max_bytes: u64,
+    /// The longest time.
+    pub max_age: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Retention {
+        Retention { max_bytes: 256 * 1024 * 1024, max_age: Duration::from_secs(30 * 24 * 60 * 60) }
+    }
+}
+
+/// A trail in a directory.
+pub(super) struct Trail {
+    directory: PathBuf,
+    retention: Retention,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// None before the first entry of this process.
+    file: Option<Open>,
+    /// The number of the next entry.
+    next: u64,
+    /// Ended files, the oldest first.
+    ended: Vec<Ended>,
+}
+
+struct Open {
+    path: PathBuf,
+    writer: BufWriter<File>,
+    bytes: u64,
+}
+
+struct Ended {
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl Trail {
+    /// Opens the trail in a directory, which is created where it is missing.
+    pub(super) fn open(directory: PathBuf, retention: Retention) -> Result<Trail> {
+        let failed = |source| Error::Io { doing: format!("opening the trail in {}", directory.display()), source };
+        fs::create_dir_all(&directory).map_err(failed)?;
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&directory).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            paths.extend(first_of(&path).map(|first| (first, path)));
+        }
+        paths.sort();
+        let next = match paths.last() {
+            Some((first, path)) => cut(path, *first).map_err(failed)?,
+            None => 1,
+        };
+        let mut ended = Vec::with_capacity(paths.len());
+        for (_, path) in paths {
+            let bytes = fs::metadata(&path).map_err(failed)?.len();
+            ended.push(Ended { path, bytes });
+        }
+        Ok(Trail { directory, retention, state: Mutex::new(State { file: None, next, ended }) })
+    }
+
+    /// Appends an entry, which gets the next number.
+    pub(super) fn append(&self, entry: &mut Entry) -> std::io::Result<()> {
+        let mut state = self.lock();
+        entry.seq = state.next;
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        if state.file.is_none() {
+            let path = self.directory.join(format!("trail-{:020}.ndjson", state.next));
+            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            state.file = Some(Open { path, writer: BufWriter::with_capacity(BUFFER, file), bytes: 0 });
+        }
+        if let Some(open) = &mut state.file {
+            open.writer.write_all(&line)?;
+            open.bytes += line.len() as u64;
+        }
+        state.next += 1;
+        let full = (self.retention.max_bytes / FILES).max(SMALLEST_FILE);
+        if state.file.as_ref().is_some_and(|open| open.bytes >= full) {
+            state.end_file()?;
+            self.trim(&mut state, SystemTime::now());
+        }
+        Ok(())
+    }
+
+    /// Lets everything that was appended reach the operating system.
+    pub(super) fn flush(&self) -> std::io::Result<()> {
+        self.lock().file.as_mut().map_or(Ok(()), |open| open.writer.flush())
+    }
+
+    /// Lets everything reach the disk.
+    pub(super) fn sync(&self) -> std::io::Result<()> {
+        match &mut self.lock().file {
+            Some(open) => {
+                open.writer.flush()?;
+                open.writer.get_ref().sync_data()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Removes files that are older than they may be.
+    pub(super) fn remove_old(&self) {
+        let mut state = self.lock();
+        self.trim(&mut state, SystemTime::now());
+    }
+
+    /// How many bytes it has.
+    pub(super) fn bytes(&self) -> u64 {
+        let state = self.lock();
+        state.ended.iter().map(|file| file.bytes).sum::<u64>() + state.file.as_ref().map_or(0, |open| open.bytes)
+    }
+
+    /// At most `limit` entries after one with that number, as far as they are wanted, the oldest first. What can't be
+    /// read is passed over. `line` says cheaply whether a line may be one that is wanted.
+    pub(super) fn entries(
+        &self,
+        after: u64,
+        limit: usize,
+        line: impl Fn(&[u8]) -> bool,
+        is_wanted: impl Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>> {
+        let failed = |source| Error::Io { doing: "reading the trail".to_owned(), source };
+        let paths: Vec<PathBuf> = {
+            let mut state = self.lock();
+            if let Some(open) = &mut state.file {
+                open.writer.flush().map_err(failed)?;
+            }
+            let open = state.file.as_ref().map(|open| open.path.clone());
+            state.ended.iter().map(|file| file.path.clone()).chain(open).collect()
+        };
+        let mut found = Vec::new();
+        for (index, path) in paths.iter().enumerate() {
+            let next = paths.get(index + 1).and_then(|path| first_of(path));
+            if next.is_some_and(|next| next <= after.saturating_add(1)) {
+                continue;
+            }
+            // A file may be removed meanwhile.
+            let Ok(file) = File::open(path) else { continue };
+            let mut reader = BufReader::with_capacity(BUFFER, file);
+            let mut text = Vec::new();
+            loop {
+                text.clear();
+                if (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(failed)? == 0 {
+                    break;
+                }
+                if !line(&text) {
+                    continue;
+                }
+                let Ok(entry) = serde_json::from_slice::<Entry>(&text) else { continue };
+                if entry.seq > after && is_wanted(&entry) {
+                    found.push(entry);
+                    if found.len() >= limit {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn trim(&self, state: &mut State, now: SystemTime) {
+        let open = state.file.as_ref().map_or(0, |open| open.bytes);
+        let mut bytes = open + state.ended.iter().map(|file| file.bytes).sum::<u64>();
+        let (max_bytes, max_age) = (self.retention.max_bytes, self.retention.max_age);
+        let is_old = |path: &Path| {
+            let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > max_age))
+        };
+        state.ended.retain(|file| {
+            if bytes <= max_bytes && !is_old(&file.path) {
+                return true;
+            }
+            bytes -= file.bytes;
+            if let Err(error) = fs::remove_file(&file.path) {
+                tracing::warn!(%error, path = %file.path.display(), "a file of the guardian's trail can't be removed");
+            }
+            false
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn end_file(&mut self) -> std::io::Result<()> {
+        if let Some(mut open) = self.file.take() {
+            open.writer.flush()?;
+            open.writer.get_ref().sync_data()?;
+            self.ended.push(Ended { path: open.path, bytes: open.bytes });
+        }
+        Ok(())
+    }
+}
+
+/// The number of the first entry of a file, which is in its name.
+fn first_of(path: &Path) -> Option<u64> {
+    path.file_name()?.to_str()?.strip_prefix("trail-")?.strip_suffix(".ndjson")?.parse().ok()
+}
+
+/// Cuts half a line off the end of a file; the number after that of its last entry.
+fn cut(path: &Path, first: u64) -> std::io::Result<u64> {
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let length = file.seek(SeekFrom::End(0))?;
+    // The last lines are enough.
+    let start = length.saturating_sub(LONGEST_LINE);
+    file.seek(SeekFrom::Start(start))?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail)?;
+    let end = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let whole = &tail[..end];
+    file.set_len(start + end as u64)?;
+    let last = whole.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty());
+    let entry = last.and_then(|line| serde_json::from_slice::<Entry>(line).ok());
+    Ok(entry.map_or(first, |entry| entry.seq + 1))
+}
