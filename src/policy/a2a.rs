@@ -92,7 +92,7 @@ fn task(task: &Object, faults: &mut Vec<String>) {
 
 fn message(message: &Object, at: &str, faults: &mut Vec<String>) {
     text(message, "messageId", at, faults);
-    if !message.get("role").is_some_and(|role| role.as_str().is_some_and(|role| !role.is_empty())) {
+    if message.get("role").and_then(Value::as_str).is_none_or(str::is_empty) {
         faults.push(format!("{at}/role: write \"user\" or \"agent\""));
     }
     match message.get("parts").and_then(Value::as_array) {
@@ -102,7 +102,7 @@ fn message(message: &Object, at: &str, faults: &mut Vec<String>) {
 }
 
 fn text(object: &Object, name: &str, at: &str, faults: &mut Vec<String>) {
-    if !object.get(name).is_some_and(|value| value.as_str().is_some_and(|text| !text.is_empty())) {
+    if object.get(name).and_then(Value::as_str).is_none_or(str::is_empty) {
         faults.push(format!("{at}/{name}: it is missing, or not a string"));
     }
 }

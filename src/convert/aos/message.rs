@@ -284,7 +284,7 @@ impl Strict for Base64 {
         let digits = text.trim_end_matches('=');
         let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
         // Padding fills groups of four, or is left out.
-        let is_whole = if digits.len() == text.len() { digits.len() % 4 != 1 } else { text.len() % 4 == 0 };
+        let is_whole = if digits.len() == text.len() { digits.len() % 4 != 1 } else { text.len().is_multiple_of(4) };
         if text.len() - digits.len() <= 2 && is_whole && digits.bytes().all(is_digit) {
             return Some(Base64(text.to_owned()));
         }

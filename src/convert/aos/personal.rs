@@ -74,7 +74,7 @@ fn is_card(text: &str) -> bool {
     let doubled = |digit: u32| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
     let sum: u32 =
         digits(text).rev().enumerate().map(|(i, digit)| if i % 2 == 1 { doubled(digit) } else { digit }).sum();
-    sum > 0 && sum % 10 == 0
+    sum > 0 && sum.is_multiple_of(10)
 }
 
 /// Whether the check digits of an account are right (ISO 13616).

@@ -204,7 +204,7 @@ impl Guardian {
         self.counts.microseconds.fetch_add(entry.microseconds, Relaxed);
         if let Err(error) = self.trail.append(&mut entry) {
             // Reported once a thousand times: a full disk fails for every step.
-            if self.counts.lost.fetch_add(1, Relaxed) % 1000 == 0 {
+            if self.counts.lost.fetch_add(1, Relaxed).is_multiple_of(1000) {
                 tracing::error!(%error, "the guardian's trail can't be written: decisions are not recorded");
             }
         }
