@@ -19,14 +19,15 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use tantivy::tokenizer::TokenStream;
 
+use super::scan::Quantized;
 use crate::search::text;
 
 /// What a table begins with.
 pub const MAGIC: [u8; 8] = *b"ADXTAB01";
 /// The lengths of the n-grams of a word that the table doesn't have.
 const GRAM_LENGTHS: [usize; 3] = [3, 4, 5];
-/// The maximum number of words in [`UnknownWords`], each with 4 bytes a dimension.
-const MOST_CACHED: usize = 4096;
+/// The maximum number of words in [`UnknownWords`], each with a byte a dimension.
+const MOST_CACHED: usize = 8192;
 
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
 
@@ -125,7 +126,7 @@ impl Table {
             }
             // The parts of a name stand for it as well.
             None if is_whole => {}
-            None => sum.iter_mut().zip(unknown.vector(word, self)).for_each(|(sum, value)| *sum += value),
+            None => unknown.add(word, self, &mut sum),
         });
         super::scan::unit(sum).filter(|_| is_known)
     }
@@ -140,27 +141,37 @@ impl Table {
 
     fn add(&self, row: usize, weight: f32, sum: &mut [f32]) {
         let vector = self.vectors.get(row * self.dimensions..(row + 1) * self.dimensions).unwrap_or_default();
-        let scale = weight * self.scales.get(row).map_or(0.0, |scale| f32::from_le_bytes(*scale));
-        for (sum, &value) in sum.iter_mut().zip(vector) {
-            *sum += scale * f32::from(value.cast_signed());
-        }
+        add(
+            vector.iter().map(|value| value.cast_signed()),
+            weight * self.scales.get(row).map_or(0.0, |scale| f32::from_le_bytes(*scale)),
+            sum,
+        );
+    }
+}
+
+/// Adds a vector in 8-bit integers, multiplied with `scale`.
+fn add(vector: impl Iterator<Item = i8>, scale: f32, sum: &mut [f32]) {
+    for (sum, value) in sum.iter_mut().zip(vector) {
+        *sum += scale * f32::from(value);
     }
 }
 
 /// What words that the table doesn't have add to the vectors of texts, for those that were read last: each is made of
 /// many n-grams, and they repeat.
 #[derive(Debug, Default)]
-pub struct UnknownWords(HashMap<Box<str>, Vec<f32>>);
+pub struct UnknownWords(HashMap<Box<str>, Quantized>);
 
 impl UnknownWords {
-    fn vector(&mut self, word: &str, table: &Table) -> &[f32] {
+    fn add(&mut self, word: &str, table: &Table, sum: &mut [f32]) {
         if !self.0.contains_key(word) {
             if self.0.len() >= MOST_CACHED {
                 self.0.clear();
             }
-            self.0.insert(word.into(), table.unknown(word));
+            self.0.insert(word.into(), Quantized::new(&table.unknown(word)));
         }
-        self.0.get(word).map(Vec::as_slice).unwrap_or_default()
+        if let Some(vector) = self.0.get(word) {
+            add(vector.values.iter().copied(), vector.scale, sum);
+        }
     }
 }
 
