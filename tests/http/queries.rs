@@ -195,3 +195,18 @@ fn without_vectors_no_query_counts_by_meaning() {
     let registry = Registry::builder(directory.path()).open().unwrap();
     assert_eq!(registry.saved_queries().len(), 1, "it stays stored");
 }
+
+#[test]
+fn streams_of_a_range_of_versions_have_what_is_in_it() {
+    let registry = TestRegistry::start();
+    let mut events = registry.events("/events?capability=forecast@%5E1.2", None);
+    for (id, version) in [("old", "1.1.0"), ("new", "2.0.0"), ("right", "1.4.0")] {
+        let text = agent(&format!("urn:example:{id}"), id);
+        let versioned =
+            text.replace(r#""id": "forecast""#, &format!(r#""id": "forecast", "lmos:version": "{version}""#));
+        assert_ne!(text, versioned);
+        registry.registry().put(&versioned).unwrap();
+    }
+    let event = events.next().unwrap();
+    assert_eq!((event.kind.as_str(), event.json()), ("thing_created", json!({"id": "urn:example:right"})));
+}
