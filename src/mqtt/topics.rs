@@ -6,6 +6,7 @@
 //! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` again |
 //! | `{prefix}/capabilities/{capability}/{kind}/{id}` | no | the same event as under `events`, once for each capability key |
 //! | `{prefix}/queries/{name}/{kind}/{id}` | no | the same event, for each saved query that it concerns; here `{kind}` is also `thing_matched` or `thing_unmatched` |
+//! | `{prefix}/guardian/{agent}/{decision}` | no | a decision of the guardian, as `GET /aos/decisions` has it; `{agent}` is `unknown` where the step doesn't say; by the built-in endpoint alone |
 //! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
 //!
 //! The resync event has as many levels as the others, so that whoever subscribes to
@@ -75,6 +76,17 @@ impl Topics {
     /// Where it is published for those interested in a saved query.
     pub fn query(&self, name: &str, kind: MatchKind, id: &str) -> String {
         format!("{}/queries/{}/{kind}/{}", self.prefix, encode(name), encode(id))
+    }
+
+    /// The level of decisions.
+    #[cfg(feature = "guardian")]
+    pub(super) const DECISIONS: &str = "guardian";
+
+    /// Where a decision of the guardian about a step of this agent is published.
+    #[cfg(feature = "guardian")]
+    pub fn decision(&self, agent: Option<&str>, decision: crate::policy::Decision) -> String {
+        let agent = agent.filter(|agent| !agent.is_empty()).unwrap_or("unknown");
+        format!("{}/{}/{}/{}", self.prefix, Topics::DECISIONS, encode(agent), decision.as_str())
     }
 
     /// Where the current Thing Description is retained.

@@ -1,6 +1,7 @@
 //! Changes over MQTT, as clients that others wrote receive them.
 
 mod broker;
+mod decisions;
 mod events;
 mod groups;
 mod lifecycle;

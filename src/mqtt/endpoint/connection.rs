@@ -12,10 +12,11 @@ use tokio::{
 
 use super::{
     context::Context,
-    delivery::{Delivery, Filled},
+    decisions::{Decided, Decisions},
+    delivery::{Delivery, Filled, OUTPUT_BYTES},
     engine::DisconnectReason,
     link::Link,
-    packets::{FilterRequest, Incoming, Retained},
+    packets::{FilterRequest, Incoming, Outgoing, Retained},
     session::Session,
     sessions::Lease,
 };
@@ -33,6 +34,7 @@ pub(super) struct Connection<S> {
     lease: Lease,
     session: Session,
     delivery: Delivery,
+    decisions: Decisions,
     /// What the client asked for in CONNECT; 0 can't be raised later (5.0, section 3.14.2.2.2).
     asked_expiry: u32,
     /// Since when the client has been neither taking bytes nor acknowledging, while it should.
@@ -54,6 +56,7 @@ where
             lease,
             session,
             delivery,
+            decisions: Decisions::default(),
             asked_expiry,
             waiting_since: None,
             saved_at: Instant::now(),
@@ -88,6 +91,7 @@ where
         let mut requeued = self.context.index.groups.requeued();
         let mut stop = self.context.stop.clone();
         let mut buffer = [0; 4096];
+        self.select_decisions();
         let sleep = sleep_until(Instant::now() + NEVER);
         tokio::pin!(sleep);
         while !self.link.engine.has_ended() {
@@ -103,6 +107,7 @@ where
             let may_read = self.link.may_read();
             let Link { reader, writer, engine, written, .. } = &mut self.link;
             let output = engine.output().get(*written..).unwrap_or_default();
+            let has_room = output.len() < OUTPUT_BYTES;
             tokio::select! {
                 written = writer.write(output), if !output.is_empty() => match written {
                     Ok(count) if count > 0 => {
@@ -124,6 +129,7 @@ where
                 changed = durable.changed(), if filled == Filled::Idle => if changed.is_err() {
                     self.link.engine.disconnect(DisconnectReason::ShuttingDown);
                 },
+                decided = self.decisions.next(), if has_room => self.send_decision(&decided),
                 _ = requeued.changed(), if filled == Filled::Idle && self.delivery.shares() => {}
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
                 () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
@@ -177,7 +183,29 @@ where
             }
         }
         self.link.engine.subscribed(packet_id, &granted);
+        self.select_decisions();
         self.save();
+    }
+
+    /// Receives the decisions that the session's subscriptions match.
+    fn select_decisions(&mut self) {
+        let feed = &self.context.index.feed;
+        self.decisions.select(feed.registry(), feed.topics(), &self.session.subscriptions);
+    }
+
+    /// Sends a decision, at most once.
+    fn send_decision(&mut self, decided: &Decided) {
+        let message = Outgoing {
+            topic: &decided.topic,
+            payload: &decided.payload,
+            media_type: "application/json",
+            at_least_once: false,
+            retain: false,
+            identifiers: &decided.identifiers,
+            packet_id_again: None,
+        };
+        self.link.engine.publish(&message);
+        self.context.counters.messages.fetch_add(1, Ordering::Relaxed);
     }
 
     fn unsubscribe(&mut self, packet_id: u16, filters: &[String]) {
@@ -187,6 +215,7 @@ where
             existed.push(self.context.index.unsubscribe(&mut self.session.subscriptions, filter));
         }
         self.link.engine.unsubscribed(packet_id, &existed);
+        self.select_decisions();
         let gone = filters.iter().zip(existed).filter_map(|(filter, existed)| existed.then_some(filter.as_str()));
         self.context.sessions.remove_subscriptions(&self.session, gone);
         self.save();

@@ -25,7 +25,7 @@ use crate::{
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
 const WINDOW: usize = 100;
 /// How much is written out ahead of the socket.
-const OUTPUT_BYTES: usize = 64 * 1024;
+pub(super) const OUTPUT_BYTES: usize = 64 * 1024;
 /// How many changes and filters are examined and messages sent before others get their turn.
 const WORK: usize = 1024;
 

@@ -59,8 +59,19 @@ impl TopicFilter {
 
     /// What it matches of the topics of a family; none: nothing.
     pub fn pattern(&self, topics: &Topics, family: Family) -> Option<Pattern> {
+        self.pattern_below(topics, family.level(), family.depth())
+    }
+
+    /// What it matches of the topics of decisions.
+    #[cfg(feature = "guardian")]
+    pub fn pattern_of_decisions(&self, topics: &Topics) -> Option<Pattern> {
+        self.pattern_below(topics, Topics::DECISIONS, 2)
+    }
+
+    /// What it matches of topics with `depth` levels below `{prefix}/{level}`.
+    fn pattern_below(&self, topics: &Topics, level: &str, depth: usize) -> Option<Pattern> {
         let mut levels = self.levels.as_slice();
-        for expected in topics.prefix().split('/').chain([family.level()]) {
+        for expected in topics.prefix().split('/').chain([level]) {
             match levels {
                 [Level::Rest] => break,
                 [Level::Any, rest @ ..] => levels = rest,
@@ -68,16 +79,16 @@ impl TopicFilter {
                 _ => return None,
             }
         }
-        let mut pattern = Vec::with_capacity(family.depth());
+        let mut pattern = Vec::with_capacity(depth);
         for level in levels {
             match level {
-                Level::Rest => pattern.resize(family.depth(), None),
-                _ if pattern.len() == family.depth() => return None,
+                Level::Rest => pattern.resize(depth, None),
+                _ if pattern.len() == depth => return None,
                 Level::Any => pattern.push(None),
                 Level::Exact(text) => pattern.push(Some(text.clone())),
             }
         }
-        (pattern.len() == family.depth()).then(|| pattern.into())
+        (pattern.len() == depth).then(|| pattern.into())
     }
 
     /// Which descriptions at `{prefix}/things/{id}` it matches.

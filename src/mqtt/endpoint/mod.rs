@@ -6,6 +6,7 @@
 //! - [`handshake`] accepts clients, [`connection`] acts on their requests, [`link`] moves bytes;
 //! - [`filter`], [`trie`] and [`matcher`] find the subscriptions that match a change, once for all clients;
 //! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions, or what is [`in_flight`] again;
+//! - [`decisions`] are those of the guardian, which come from no log;
 //! - [`counters`] is what can be measured of it;
 //! - [`session`], [`sessions`] and [`stored`] hold what outlives a connection, [`group`] what clients share,
 //!   [`index`] what all of them have subscribed to and may.
@@ -15,6 +16,7 @@
 mod connection;
 mod context;
 mod counters;
+mod decisions;
 mod delivery;
 mod delivery_options;
 mod engine;
