@@ -236,12 +236,13 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let stop = stop::signal().context("catching signals")?;
     // The port first, so that a start that can't succeed changes nothing in the data directory.
     let socket = listen(&settings.listen)?;
+    let exporter = guardian::exporter(&settings)?;
     let registry = open(&settings)?;
     let progress = tokio::spawn(show_rebuilding(registry.clone()));
     let endpoint = start_endpoint(&settings, &registry)?.map(Arc::new);
     let publisher = start_publisher(&settings, &registry)?;
     let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
-    let exporting = guardian::export(&settings, &registry)?;
+    let exporting = exporter.map(|exporter| guardian::export(exporter, &registry));
     let server = http::Server::on_listener(socket, &registry, http_options(&settings, endpoint.as_deref()))?;
     if settings.examples {
         examples::register(&registry).await?;

@@ -4,6 +4,7 @@ mod agent_cards;
 mod agent_spec;
 mod embedding_model;
 mod errors;
+mod guardian;
 mod remote;
 mod resync;
 mod search;

@@ -57,12 +57,15 @@ impl Exporting {
     }
 }
 
-/// Starts to send decisions to the collector, if there is one.
-pub(super) fn export(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Exporting>> {
-    let Some(url) = &settings.otlp_url else { return Ok(None) };
-    let exporter = Exporter::new(url)?;
+/// What sends decisions to the collector, if there is one.
+pub(super) fn exporter(settings: &Settings) -> anyhow::Result<Option<Exporter>> {
+    Ok(settings.otlp_url.as_deref().map(Exporter::new).transpose()?)
+}
+
+/// Starts to send decisions.
+pub(super) fn export(exporter: Exporter, registry: &Registry) -> Exporting {
     let (stop, mut stopped) = watch::channel(false);
     let entries = registry.guardian().subscribe();
     let task = tokio::spawn(exporter.run(entries, async move { drop(stopped.wait_for(|stop| *stop).await) }));
-    Ok(Some(Exporting { stop, task }))
+    Exporting { stop, task }
 }

@@ -78,6 +78,10 @@ impl Agents {
     /// Takes in what changed.
     pub(in crate::registry) fn apply(&self, changes: &[Arc<Change>]) -> Result<()> {
         for change in changes {
+            // Most changes are about agents that took no step lately: decisions don't wait for those.
+            if !self.read().agents.contains_key(change.id.as_str()) {
+                continue;
+            }
             let mut cached = self.write();
             let Some(agent) = cached.agents.get_mut(change.id.as_str()) else { continue };
             match self.store.find_unpurged(&change.id)? {
