@@ -1,0 +1,200 @@
+//! How a registry is opened.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+#[cfg(feature = "guardian")]
+use super::guardian;
+#[cfg(feature = "fetch")]
+use super::tracked_sources;
+use super::{
+    Inner, Registry,
+    clock::Clock,
+    followers::{Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, SharedShapes},
+    measures::Measures,
+    queries::Queries,
+};
+#[cfg(doc)]
+use crate::Error;
+use crate::{
+    Result,
+    store::{self, Store},
+    td::Strictness,
+};
+
+/// How a registry treats what it is given. The default suits a directory on one machine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Whether documents are fixed or refused.
+    pub strictness: Strictness,
+    /// Time to live in seconds of Things that ask for none; none: they live until they are removed.
+    pub default_ttl: Option<u64>,
+    /// The shortest time to live in seconds; a shorter one is raised, with a warning.
+    pub min_ttl: Option<u64>,
+    /// The longest time to live in seconds; a longer one is lowered, with a warning.
+    pub max_ttl: Option<u64>,
+    /// How old a write may be that a search doesn't find yet.
+    pub refresh_interval: Duration,
+    /// Whether SPARQL queries are answered, for which the statements of all descriptions are held in memory: 10 to
+    /// 20 KB for one of 3.6 KB.
+    #[cfg(feature = "sparql")]
+    pub sparql: bool,
+    /// What makes the vectors that searches by meaning compare; none: words alone count.
+    #[cfg(feature = "semantic")]
+    pub model: Option<crate::search::semantic::Model>,
+    /// What a cosine of 1 counts beside BM25 in the score of a hit; none: [`crate::search::semantic::Model::scale`].
+    #[cfg(feature = "semantic")]
+    pub semantic_scale: Option<f32>,
+    /// How decisions are made of the steps that agents report.
+    #[cfg(feature = "guardian")]
+    pub guardian: guardian::Options,
+    /// How the store is opened.
+    pub store: store::Options,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strictness: Strictness::Lenient,
+            default_ttl: None,
+            min_ttl: None,
+            max_ttl: None,
+            refresh_interval: Duration::from_millis(100),
+            #[cfg(feature = "sparql")]
+            sparql: false,
+            #[cfg(feature = "semantic")]
+            model: Some(crate::search::semantic::Model::BuiltIn),
+            #[cfg(feature = "semantic")]
+            semantic_scale: None,
+            #[cfg(feature = "guardian")]
+            guardian: guardian::Options::default(),
+            store: store::Options::default(),
+        }
+    }
+}
+
+/// Opens a [`Registry`]; made by [`Registry::builder`].
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until it is opened"]
+pub struct Builder {
+    directory: PathBuf,
+    options: Options,
+    #[cfg(feature = "fetch")]
+    tracking: Option<tracked_sources::Tracking>,
+}
+
+impl Builder {
+    pub(super) fn new(directory: &Path) -> Builder {
+        Builder {
+            directory: directory.into(),
+            options: Options::default(),
+            #[cfg(feature = "fetch")]
+            tracking: None,
+        }
+    }
+
+    /// Replaces all options.
+    pub fn options(mut self, options: Options) -> Builder {
+        self.options = options;
+        self
+    }
+
+    /// Refuses documents that need a fix.
+    pub fn strict(mut self) -> Builder {
+        self.options.strictness = Strictness::Strict;
+        self
+    }
+
+    /// Lets the registry import documents by URL, and poll those URLs for changes.
+    #[cfg(feature = "fetch")]
+    pub fn tracking(mut self, tracking: tracked_sources::Tracking) -> Builder {
+        self.tracking = Some(tracking);
+        self
+    }
+
+    /// Opens or creates the registry. A missing or outdated search index is rebuilt in the
+    /// background: see [`Registry::status`].
+    ///
+    /// # Errors
+    /// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
+    pub fn open(self) -> Result<Registry> {
+        let store = Store::open(&self.directory, self.options.store.clone())?;
+        let mut followers = Followers::new();
+        let search = Search::new(store.clone());
+        let index = SearchFollower::new(self.directory.join("search"), store.clone(), search.clone());
+        let indexing = followers.start(index, &store)?;
+        #[cfg(feature = "sparql")]
+        let sparql = if self.options.sparql {
+            let quads = super::followers::Quads::new(store.clone());
+            let following =
+                followers.start(super::followers::QuadFollower::new(store.clone(), quads.clone()), &store)?;
+            Some(super::followers::Sparql { quads, following, running: Default::default() })
+        } else {
+            None
+        };
+        #[cfg(feature = "semantic")]
+        let meaning = match self.options.model.clone() {
+            Some(model) => {
+                let meaning = crate::search::semantic::Meaning::new(model, self.options.semantic_scale);
+                let path = self.directory.join("vectors");
+                let follower = super::followers::VectorFollower::new(path, store.clone(), meaning.clone());
+                Some((meaning, followers.start(follower, &store)?))
+            }
+            None => None,
+        };
+        let shapes = Arc::new(SharedShapes::default());
+        let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
+        #[cfg(feature = "semantic")]
+        let known_meaning = meaning.as_ref().map(|(meaning, _)| meaning.clone());
+        #[cfg(not(feature = "semantic"))]
+        let known_meaning = None;
+        let queries = Queries::new(store.clone(), known_meaning);
+        followers.start(QueriesFollower::new(&store, queries.clone()), &store)?;
+        #[cfg(feature = "guardian")]
+        let (guardian, guarding) = {
+            let agents = guardian::Guardian::agents(&store, &self.options.guardian);
+            let following = followers.start(super::followers::GuardianFollower::new(&store, agents.clone()), &store)?;
+            (guardian::Guardian::open(&self.directory, self.options.guardian.clone(), agents)?, following)
+        };
+        let followers = Arc::new(followers);
+        let clock = Clock::start(store.clone(), followers.clone())?;
+        let notes = store.all_metadata()?;
+        let registry = Registry(Arc::new(Inner {
+            #[cfg(feature = "fetch")]
+            tracker: self
+                .tracking
+                .map(|tracking| tracked_sources::Tracker::open(tracking, &store, &notes))
+                .transpose()?,
+            has_tracked_sources: AtomicBool::new(!notes.is_empty()),
+            #[cfg(feature = "sparql")]
+            sparql,
+            #[cfg(feature = "rdf")]
+            expander: crate::td::json_ld::Expander::new(),
+            #[cfg(feature = "guardian")]
+            guardian,
+            #[cfg(feature = "guardian")]
+            guarding,
+            clock,
+            followers,
+            search,
+            indexing,
+            #[cfg(feature = "semantic")]
+            meaning,
+            shapes,
+            shaping,
+            queries,
+            store,
+            options: self.options,
+            measures: Measures::default(),
+        }));
+        #[cfg(feature = "guardian")]
+        registry.add_metrics(registry.guardian());
+        registry.load_queries()?;
+        #[cfg(feature = "fetch")]
+        registry.start_polling()?;
+        Ok(registry)
+    }
+}

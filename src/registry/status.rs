@@ -1,0 +1,37 @@
+//! How a registry is: what health checks and metrics show.
+
+use serde::Serialize;
+
+use super::followers::{FollowerStatus, OPTIONAL};
+use crate::change::Seq;
+
+/// How the registry is.
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// The durable end of the log.
+    pub cursor: String,
+    /// How many Things there are.
+    pub things: u64,
+    /// How each follower of the log is; `search` is the one that searches need, `vectors` the one for their
+    /// meaning.
+    pub followers: Vec<FollowerStatus>,
+    /// Why writes are refused, if they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_to_writes: Option<String>,
+}
+
+impl Status {
+    /// Why the registry isn't ready: writes are refused, or a follower doesn't answer or keep up. None where
+    /// it is. Followers that one kind of search needs, such as `vectors`, may still be built: that search says so.
+    pub fn not_ready(&self) -> Option<String> {
+        let closed =
+            self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
+        let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));
+        closed.or_else(|| needed.find_map(FollowerStatus::reason))
+    }
+
+    /// The last change that searches show; none where they aren't answered.
+    pub fn searchable(&self) -> Option<Seq> {
+        self.followers.iter().find(|follower| follower.name == "search")?.seq
+    }
+}
