@@ -1,6 +1,6 @@
 //! Names that say that their value is a secret, by their last words: a `token_limit` is none.
 
-use super::words::{is_choice, is_location, is_mechanism, is_mixed, is_number, is_placeholder, is_random};
+use super::words::{is_among, is_choice, is_location, is_mechanism, is_mixed, is_number, is_placeholder, is_random};
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,85 +14,18 @@ pub(in crate::convert) enum Secrecy {
 }
 
 /// Last words of names that say it by themselves.
-const STRONG: [&str; 24] = [
-    "passwort",
-    "kennwort",
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "secret",
-    "secrets",
-    "passwords",
-    "apikey",
-    "apikeys",
-    "authtoken",
-    "accesstoken",
-    "refreshtoken",
-    "bearertoken",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authkey",
-    "clientsecret",
-    "connectionstring",
-    "apitoken",
-    "authorization",
-];
+const STRONG: &str = "\
+    passwort kennwort password passwd passphrase passcode pwd secret secrets passwords apikey apikeys authtoken \
+    accesstoken refreshtoken bearertoken accesskey secretkey privatekey authkey clientsecret connectionstring \
+    apitoken authorization";
 /// Before `key` or `token` they say it.
-const QUALIFIERS: [&str; 30] = [
-    "api",
-    "access",
-    "private",
-    "secret",
-    "auth",
-    "account",
-    "subscription",
-    "signing",
-    "encryption",
-    "shared",
-    "master",
-    "service",
-    "ssh",
-    "deploy",
-    "refresh",
-    "bearer",
-    "session",
-    "security",
-    "bot",
-    "webhook",
-    "license",
-    "storage",
-    "admin",
-    "authentication",
-    "authorization",
-    "personal",
-    "github",
-    "openai",
-    "connection",
-    "aws",
-];
+const QUALIFIERS: &str = "\
+    api access private secret auth account subscription signing encryption shared master service ssh deploy refresh \
+    bearer session security bot webhook license storage admin authentication authorization personal github openai \
+    connection aws";
 /// Last words that may say it.
-const WEAK: [&str; 17] = [
-    "key",
-    "keys",
-    "token",
-    "tokens",
-    "auth",
-    "bearer",
-    "cookie",
-    "cookies",
-    "session",
-    "jwt",
-    "pat",
-    "pin",
-    "credential",
-    "credentials",
-    "pass",
-    "dsn",
-    "sas",
-];
+const WEAK: &str = "\
+    key keys token tokens auth bearer cookie cookies session jwt pat pin credential credentials pass dsn sas";
 /// Those of them that most other things are called too.
 const VAGUE: [&str; 3] = ["key", "keys", "session"];
 /// Last words that only say in what form a value is there.
@@ -100,54 +33,10 @@ const FORMS: [&str; 4] = ["value", "base64", "b64", "plaintext"];
 /// Last words of names that may say it of a parameter: elsewhere signatures are there to be seen.
 const OF_PARAMETERS: [&str; 4] = ["sig", "signature", "sid", "hmac"];
 /// Before `key`, `token` and the like they say that it is none.
-const HARMLESS: [&str; 46] = [
-    "public",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "cache",
-    "idempotency",
-    "object",
-    "routing",
-    "group",
-    "row",
-    "composite",
-    "index",
-    "unique",
-    "lookup",
-    "config",
-    "dictionary",
-    "json",
-    "hash",
-    "map",
-    "translation",
-    "eos",
-    "bos",
-    "pad",
-    "unk",
-    "sep",
-    "cls",
-    "mask",
-    "stop",
-    "special",
-    "per",
-    "max",
-    "min",
-    "next",
-    "page",
-    "continuation",
-    "pagination",
-    "sync",
-    "answer",
-    "shortcut",
-    "hot",
-    "input",
-    "output",
-    "suppress",
-    "bad",
-    "thumbnail",
-];
+const HARMLESS: &str = "\
+    public primary foreign sort partition cache idempotency object routing group row composite index unique lookup \
+    config dictionary json hash map translation eos bos pad unk sep cls mask stop special per max min next page \
+    continuation pagination sync answer shortcut hot input output suppress bad thumbnail";
 
 /// How the last words end that say something: most names are done with by that.
 const ENDS: [&[u8; 3]; 33] = [
@@ -171,19 +60,19 @@ pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
     }
     let (before, last) = last_words(without_form(name));
     let last = last.as_str();
-    if STRONG.contains(&last)
+    if is_among(STRONG, last)
         || ["password", "passwd", "passphrase", "apikey", "clientsecret"].iter().any(|end| last.ends_with(end))
     {
         return Some(Secrecy::Strong);
     }
     let is_key = matches!(last, "key" | "keys" | "token" | "tokens" | "string");
-    let is_qualified = if last == "string" { before == "connection" } else { QUALIFIERS.contains(&before.as_str()) };
+    let is_qualified = if last == "string" { before == "connection" } else { is_among(QUALIFIERS, &before) };
     if is_key && is_qualified {
         return Some(Secrecy::Strong);
     }
-    let is_weak = WEAK.contains(&last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
+    let is_weak = is_among(WEAK, last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
     let secrecy = if VAGUE.contains(&last) { Secrecy::Vague } else { Secrecy::Weak };
-    (is_weak && !HARMLESS.contains(&before.as_str())).then_some(secrecy)
+    (is_weak && !is_among(HARMLESS, &before)).then_some(secrecy)
 }
 
 /// The name without a last word that only says in what form or version the value is there.
@@ -263,8 +152,8 @@ mod tests {
 
     #[test]
     fn every_word_that_says_something_ends_as_one_of_them() {
-        let words = STRONG.iter().chain(&WEAK).chain(&OF_PARAMETERS).chain(&["string"]);
-        assert!(words.copied().all(may_say_something));
+        let words = STRONG.split(' ').chain(WEAK.split(' ')).chain(OF_PARAMETERS).chain(["string"]);
+        assert!(words.into_iter().all(may_say_something));
         assert!(may_say_something("API_KEY_2") && may_say_something("Schlüssel-key") && may_say_something("k_1ey"));
         assert!(!may_say_something("system_prompt") && !may_say_something("url") && !may_say_something(""));
     }

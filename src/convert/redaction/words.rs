@@ -1,5 +1,10 @@
 //! What a single word looks like: random, a placeholder, a path, a word of some language.
 
+/// Whether a word is one of a list.
+pub(super) fn is_among(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
 /// Whether a word looks like something that a machine made up, not like words with signs between them.
 pub(super) fn is_random(word: &str) -> bool {
     let pieces = word.split(|character: char| !character.is_ascii_alphanumeric());
@@ -53,59 +58,17 @@ pub(in crate::convert) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let is_one_sign = text.bytes().all(|byte| byte.eq_ignore_ascii_case(&text.as_bytes()[0]));
     let is_filler = text.chars().all(|character| "xX*.•-_#?".contains(character));
-    let begins = [
-        "your",
-        "my-",
-        "my_",
-        "insert",
-        "replace",
-        "change",
-        "enter",
-        "example",
-        "dummy",
-        "fake",
-        "sample",
-        "placeholder",
-        "todo",
-        "redacted",
-        "[redacted",
-        "<",
-        "env:",
-        "env.",
-        "env/",
-        "os.environ",
-        "process.env",
-        "vault:",
-        "secret:",
-        "secrets.",
-        "secretref",
-        "ref:",
-        "op://",
-        "keyring:",
-        "file:",
-        "@microsoft.keyvault",
-    ];
-    let holds = [
-        "your-",
-        "your_",
-        "-here",
-        "_here",
-        "xxxx",
-        "****",
-        "....",
-        "placeholder",
-        "redacted",
-        "changeme",
-        "not-needed",
-        "not_needed",
-        "no-key",
-        "none-needed",
-        "example",
-    ];
+    const BEGINS: &str = "\
+        your my- my_ insert replace change enter example dummy fake sample placeholder todo redacted [redacted < \
+        env: env. env/ os.environ process.env vault: secret: secrets. secretref ref: op:// keyring: file: \
+        @microsoft.keyvault";
+    const HOLDS: &str = "\
+        your- your_ -here _here xxxx **** .... placeholder redacted changeme not-needed not_needed no-key \
+        none-needed example";
     is_one_sign
         || is_filler
-        || begins.iter().any(|start| lower.starts_with(start))
-        || holds.iter().any(|part| lower.contains(part))
+        || BEGINS.split(' ').any(|start| lower.starts_with(start))
+        || HOLDS.split(' ').any(|part| lower.contains(part))
         || is_variable(text)
 }
 
@@ -166,22 +129,8 @@ fn is_variable(text: &str) -> bool {
 
 /// Whether a word is where something is: a path, a file, an address without a password, a name with a scheme.
 pub(super) fn is_location(word: &str) -> bool {
-    const SCHEMES: [&str; 14] = [
-        "urn:",
-        "did:",
-        "mailto:",
-        "tel:",
-        "data:",
-        "arn:",
-        "spiffe:",
-        "file:",
-        "projects/",
-        "acct:",
-        "sha256:",
-        "sha256-",
-        "sha512-",
-        "sha384-",
-    ];
+    const SCHEMES: &str = "\
+        urn: did: mailto: tel: data: arn: spiffe: file: projects/ acct: sha256: sha256- sha512- sha384-";
     const FILES: [&str; 20] = [
         ".pem", ".key", ".crt", ".cer", ".p12", ".pfx", ".jks", ".json", ".yaml", ".yml", ".toml", ".ini", ".txt",
         ".env", ".pub", ".cfg", ".conf", ".log", ".db", ".gpg",
@@ -202,7 +151,7 @@ pub(super) fn is_location(word: &str) -> bool {
     };
     lower.contains("://")
         || is_contract()
-        || SCHEMES.iter().any(|scheme| lower.starts_with(scheme))
+        || SCHEMES.split(' ').any(|scheme| lower.starts_with(scheme))
         || FILES.iter().any(|file| lower.ends_with(file))
         || is_path
         || is_list_of_words
@@ -218,99 +167,17 @@ pub(super) fn is_number(word: &str) -> bool {
 
 /// Whether a word names one of a few ways to do something, such as `client_secret_basic`.
 pub(super) fn is_choice(word: &str) -> bool {
-    const WORDS: [&str; 88] = [
-        "access",
-        "account",
-        "always",
-        "anonymous",
-        "api",
-        "apikey",
-        "app",
-        "application",
-        "assertion",
-        "auth",
-        "authenticated",
-        "authentication",
-        "authorization",
-        "auto",
-        "automatic",
-        "aws",
-        "azure",
-        "basic",
-        "bearer",
-        "bot",
-        "certificate",
-        "client",
-        "code",
-        "configured",
-        "cookie",
-        "credential",
-        "credentials",
-        "custom",
-        "default",
-        "delegated",
-        "device",
-        "digest",
-        "disabled",
-        "enabled",
-        "encrypted",
-        "environment",
-        "external",
-        "form",
-        "gcp",
-        "hashed",
-        "header",
-        "hidden",
-        "identity",
-        "implicit",
-        "include",
-        "inherited",
-        "internal",
-        "jwt",
-        "key",
-        "keychain",
-        "keyring",
-        "managed",
-        "manager",
-        "mtls",
-        "mutual",
-        "none",
-        "not",
-        "oauth",
-        "omit",
-        "optional",
-        "password",
-        "post",
-        "private",
-        "provided",
-        "public",
-        "query",
-        "required",
-        "same",
-        "secret",
-        "secrets",
-        "service",
-        "session",
-        "token",
-        "user",
-        "vault",
-        "pkce",
-        "oidc",
-        "saml",
-        "ldap",
-        "kerberos",
-        "ntlm",
-        "hmac",
-        "sha",
-        "rsa",
-        "sigv",
-        "scram",
-        "totp",
-        "webauthn",
-    ];
+    const WORDS: &str = "\
+        access account always anonymous api apikey app application assertion auth authenticated authentication \
+        authorization auto automatic aws azure basic bearer bot certificate client code configured cookie credential \
+        credentials custom default delegated device digest disabled enabled encrypted environment external form gcp \
+        hashed header hidden identity implicit include inherited internal jwt key keychain keyring managed manager \
+        mtls mutual none not oauth omit optional password post private provided public query required same secret \
+        secrets service session token user vault pkce oidc saml ldap kerberos ntlm hmac sha rsa sigv scram totp \
+        webauthn";
     let lower = word.to_ascii_lowercase();
     let pieces = || lower.split(|character: char| !character.is_ascii_alphabetic());
-    pieces().all(|piece| piece.len() < 3 || WORDS.contains(&piece)) && pieces().any(|piece| WORDS.contains(&piece))
+    pieces().all(|piece| piece.len() < 3 || is_among(WORDS, piece)) && pieces().any(|piece| is_among(WORDS, piece))
 }
 
 /// Whether a word names a way to sign in after whom one signs in with, such as `google-oauth2`.
