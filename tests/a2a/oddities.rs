@@ -165,6 +165,19 @@ fn what_a_rendition_cannot_keep_is_said() {
 }
 
 #[test]
+fn schemes_that_readers_of_0_3_refuse_are_left_out() {
+    let odd = new(json!({"securitySchemes": {
+        "nameless": {"apiKeySecurityScheme": {"location": "header"}},
+        "body": {"apiKeySecurityScheme": {"location": "body", "name": "K"}},
+        "http": {"httpAuthSecurityScheme": {}}, "oauth": {"oauth2SecurityScheme": {}},
+        "login": {"openIdConnectSecurityScheme": {}}, "tls": {"mtlsSecurityScheme": {}},
+    }}));
+    let (old, warnings) = rendition(&odd, Generation::V0);
+    assert_eq!(old["securitySchemes"], json!({"tls": {"type": "mutualTLS"}}));
+    assert_eq!(warnings.iter().filter(|(rule, _)| rule == "scheme-incomplete").count(), 5);
+}
+
+#[test]
 fn no_rendition_hands_out_a_dangerous_url() {
     let odd = old(json!({
         "iconUrl": "javascript:1", "provider": {"organization": "o", "url": "java\tscript:2"},

@@ -78,8 +78,16 @@ impl Rendering<'_> {
         written
     }
 
-    /// Without flows that 0.3 doesn't know; its readers refuse schemes without any flow.
+    /// Without flows that 0.3 doesn't know; its readers refuse schemes without any flow, and other incomplete ones.
     fn write_old(&mut self, name: &str, mut scheme: Scheme, path: &Path<'_>, written: &mut Object) {
+        if let Some(missing) = scheme.missing() {
+            self.findings.add(path, "scheme-incomplete", || {
+                format!(
+                    "readers of 0.3 refuse a card with a scheme that lacks a right `{missing}`; the scheme is left out"
+                )
+            });
+            return;
+        }
         let flows = path.member("flows");
         if scheme
             .flows()

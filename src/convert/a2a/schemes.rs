@@ -127,6 +127,20 @@ impl Scheme {
         }
     }
 
+    /// What the scheme lacks that strict readers of 0.3 require, as they call it.
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        let text = |name: &str| self.members.get(name).and_then(Value::as_str);
+        let has_place = || text("location").is_some_and(|place| PLACES.contains(&place));
+        match self.kind {
+            SchemeKind::ApiKey if !has_place() => Some("in"),
+            SchemeKind::ApiKey => text("name").is_none().then_some("name"),
+            SchemeKind::Http => text("scheme").is_none().then_some("scheme"),
+            SchemeKind::OAuth2 => self.members.get("flows").is_none().then_some("flows"),
+            SchemeKind::OpenIdConnect => text("openIdConnectUrl").is_none().then_some("openIdConnectUrl"),
+            SchemeKind::MutualTls => None,
+        }
+    }
+
     /// The flows of OAuth 2.0 that the scheme has; of another kind, it has none.
     pub(super) fn flows(&self) -> impl Iterator<Item = (&'static str, &Object)> {
         let flows = self.members.get("flows").filter(|_| self.kind == SchemeKind::OAuth2).and_then(Value::as_object);
