@@ -174,7 +174,8 @@ pub(super) fn files(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     if files.is_empty() {
-        bail!("there is no .json, .jsonld, .td, .json5, .yaml or .yml file there");
+        let folders: Vec<String> = arguments.iter().map(|folder| folder.display().to_string()).collect();
+        bail!("{}: there is no .json, .jsonld, .td, .json5, .yaml or .yml file in it", folders.join(", "));
     }
     Ok(files)
 }

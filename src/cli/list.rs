@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// How many agents; without it all of them
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// How many agents to pass over first
+    /// Number of agents to skip
     #[arg(long, value_name = "COUNT")]
     offset: Option<usize>,
     /// Print the whole descriptions as a JSON array

@@ -66,6 +66,9 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
                 Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
             }
             404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
+            404 if problem.code == "unknown-path" => {
+                Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")
+            }
             404 => Some("`agentdex list` shows what there is"),
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// How many hits
     #[arg(long, default_value_t = crate::search::DEFAULT_LIMIT, value_name = "COUNT")]
     limit: usize,
-    /// How many hits to pass over first
+    /// Number of hits to skip
     #[arg(long, default_value_t = 0, value_name = "COUNT")]
     offset: usize,
     /// Fields to count: capability, type, tag, vendor, protocol, security, format, status,

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -41,7 +41,7 @@ const ABOUT_SETTINGS: &str = "Each of these can also be set by a variable (--mqt
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT_SETTINGS)]
 pub(super) struct Arguments {
-    /// Where the registry keeps what it knows [default: ./agentdex-data]
+    /// Data directory of the registry [default: ./agentdex-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Where to serve the REST API; port 0 takes a free one [default: 127.0.0.1:8080]
@@ -62,7 +62,7 @@ pub(super) struct Arguments {
     /// First level of all MQTT topics [default: agentdex]
     #[arg(long, value_name = "PREFIX")]
     mqtt_prefix: Option<String>,
-    /// How long an MQTT session waits for a client that asks for no time, as clients of 3.1.1 do [default: 86400]
+    /// How long an MQTT session waits for a client that requests no interval, as clients of 3.1.1 do [default: 86400]
     #[arg(long, value_name = "SECONDS")]
     mqtt_session_expiry: Option<u64>,
     /// Register a few example agents
@@ -71,7 +71,7 @@ pub(super) struct Arguments {
     /// What to do with descriptions that need a fix: lenient fixes them, strict refuses them [default: lenient]
     #[arg(long, value_name = "lenient|strict")]
     validation: Option<Validation>,
-    /// Time to live of agents that ask for none [default: for ever]
+    /// Time to live of agents that request none [default: for ever]
     #[arg(long, value_name = "SECONDS")]
     default_ttl: Option<u64>,
     /// Shortest time to live; a shorter one is raised
@@ -302,6 +302,9 @@ fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http:
 }
 
 fn listen(address: &str) -> anyhow::Result<TcpListener> {
+    if !address.contains(':') {
+        bail!("--listen {address}: not an ADDRESS:PORT; for example 127.0.0.1:8080");
+    }
     let hint = "choose another address with --listen; port 0 takes a free one";
     let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
     socket.set_nonblocking(true)?;
