@@ -76,7 +76,7 @@ pub enum Error {
         message: String,
     },
     /// A Thing has nothing that could be written in the other format.
-    #[error("the Thing can't be given as {format}: {reason}")]
+    #[error("the Thing can't be exported as {format}: {reason}")]
     NotExpressible {
         /// The format's name, such as `agent-spec`.
         format: &'static str,

@@ -175,7 +175,7 @@ impl<'t> ThingSecurity<'t> {
             }
         }
         if alternatives.is_empty() && !resolved.is_empty() {
-            return Err("something is required, but not said what (`auto`), and a card names it".into());
+            return Err("the scheme is `auto`, but a card names it: declare it in `securityDefinitions`".into());
         }
         Ok(alternatives)
     }
