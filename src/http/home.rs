@@ -29,6 +29,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
             "things": format!("{base}/things"),
             "search": format!("{base}/search?q={{words}}"),
             "events": format!("{base}/events"),
+            "queries": format!("{base}/queries"),
             "changes": format!("{base}/changes?since=0"),
             "import": format!("{base}/import/{{format}}"),
             "imports": format!("{base}/imports"),
