@@ -213,3 +213,14 @@ fn hostile_texts_are_refused() {
         registry.call("POST", "/search/sparql").body(QUERY, query.as_str()).send().expect(200);
     }
 }
+
+#[test]
+fn a_description_that_can_not_be_read_keeps_no_other_from_being_found() {
+    let registry = registry();
+    let wrong = agent("urn:example:wrong", "Wrong").replace(r#""lmos:Agent""#, r#"["lmos:Agent", "urn:x#%ea"]"#);
+    registry.registry().put(&wrong).unwrap();
+    registry.registry().put(&agent("urn:example:c", "Catering")).unwrap();
+    assert_eq!(values(&ask(&registry, TITLES).expect(200), "t").len(), 3);
+    let turtle = registry.call("GET", "/things/urn:example:wrong").header("accept", "text/turtle").send();
+    turtle.problem(409, "not-expressible");
+}

@@ -165,6 +165,9 @@ fn what_is_not_json_ld_is_refused_and_the_next_document_is_read() {
     for wrong in [r#"{"@id": 5}"#, r#"{"@type": {"a": 1}}"#, "[]", "{"] {
         assert!(EXPANDER.read(wrong).is_err(), "{wrong}");
     }
+    // Percent-encoded bytes that aren't UTF-8.
+    let refused = EXPANDER.read(&thing(json!({"@type": "urn:x#%ea", "title": "Lamp"})).to_string());
+    assert!(matches!(refused, Err(Error::NotExpressible { .. })), "{refused:?}");
     assert_eq!(read(&thing(json!({"title": "Lamp"}))).quads.len(), 1);
 }
 

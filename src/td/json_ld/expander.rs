@@ -131,9 +131,10 @@ impl Shared {
         let mut processor = Processor::default();
         while let Some(job) = self.next() {
             let read = catch_unwind(AssertUnwindSafe(|| processor.read(&job.text))).unwrap_or_else(|_| {
+                // The crate panics on IRIs whose percent-encoded bytes are not UTF-8. Other descriptions must not wait for it.
                 processor = Processor::default();
-                let source = std::io::Error::other("it panicked");
-                Err(Error::Io { doing: "reading a description as JSON-LD".to_owned(), source })
+                let reason = "an IRI in it can't be read; are its percent-encoded bytes UTF-8?".to_owned();
+                Err(Error::NotExpressible { format: "RDF", reason })
             });
             // Nobody may wait for it any more.
             let _ = job.reply.send(read);
