@@ -32,6 +32,10 @@ use crate::{
     td,
 };
 
+fn seconds(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a number of seconds is expected, such as 3600".to_owned())
+}
+
 /// As many agents as get a progress bar.
 const MANY: usize = 20;
 
@@ -48,7 +52,7 @@ pub(super) struct Arguments {
     format: Option<Format>,
     /// Let the agents expire this many seconds after their last renewal. With --url-of-agent it is at least 60, and they are
     /// renewed while their source is tracked, even while that fails
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     ttl: Option<u64>,
     /// Stay, and renew the agents at half their time to live until interrupted
     #[arg(long)]

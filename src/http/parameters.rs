@@ -6,7 +6,7 @@ use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, excerpt};
-use crate::{registry::tracked_sources::SourceStatus, search::Filters, signature, td};
+use crate::{convert::Format, registry::tracked_sources::SourceStatus, search::Filters, signature, td};
 
 /// The search filters. There is one more, for source formats, which has another name in each resource.
 const FILTERS: [&str; 11] = [
@@ -124,6 +124,7 @@ impl Parameters {
             let choices: Vec<_> = known.iter().map(|word| (*word, *word)).collect();
             Ok::<_, Problem>(self.choices(name, &choices)?.into_iter().map(str::to_owned).collect())
         };
+        let formats: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
         Ok(Filters {
             capability: values("capability"),
             type_: values("type"),
@@ -131,7 +132,7 @@ impl Parameters {
             vendor: values("vendor"),
             protocol: values("protocol"),
             security: values("security"),
-            format: values(format),
+            format: words(format, &formats)?,
             tenant: values("tenant"),
             channel: values("channel"),
             speaks: words("speaks", &[td::SACP])?,
@@ -182,8 +183,15 @@ mod tests {
 
     #[test]
     fn filters_with_few_values_know_them() {
+        let known = [FILTERS.as_slice(), &["format"]].concat();
         let filters =
-            |query: &str| Parameters::parse_query(query, &FILTERS).and_then(|parameters| parameters.filters("format"));
+            |query: &str| Parameters::parse_query(query, &known).and_then(|parameters| parameters.filters("format"));
+        assert_eq!(filters("format=td&format=a2a").unwrap().format, ["td", "a2a"]);
+        let refusal = filters("format=a2").unwrap_err().to_string();
+        assert!(
+            refusal.starts_with("`format` is \"a2\", but must be one of td, ") && refusal.contains("a2a"),
+            "{refusal}"
+        );
         let chosen = filters("status=stale&status=current&signature=unsigned").unwrap();
         assert_eq!(
             (chosen.status, chosen.signature),

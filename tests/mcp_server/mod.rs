@@ -96,6 +96,12 @@ fn a_server_that_lists_no_tools_has_an_action_of_its_own_name() {
 }
 
 #[test]
+fn a_server_that_nothing_reaches_and_nothing_runs_is_warned_of() {
+    let (_, warnings) = thing(br#"{"name": "com.example/x", "description": "x", "version": "1.0.0", "remotes": []}"#);
+    assert_eq!(rules(&warnings), [("no-endpoint", "")]);
+}
+
+#[test]
 fn the_schema_of_2025_07_09_is_read_with_warnings() {
     let (thing, warnings) = thing(&fixture("packages_2025_07_09"));
     let rules = rules(&warnings);

@@ -193,4 +193,10 @@ fn check(members: &Object, findings: &mut Findings) {
     if version == "latest" || version.starts_with(['^', '~', '>', '<', '=']) || version.contains('*') {
         warn("version", "version", format!("{version:?} is not the version of one server, but a range"));
     }
+    let lists_any = |name: &str| members.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    if !lists_any("remotes") && !lists_any("packages") {
+        findings.add(&Path::ROOT, "no-endpoint", || {
+            "nothing says where this is called or how it is run: add `remotes` or `packages`".to_owned()
+        });
+    }
 }
