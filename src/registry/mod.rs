@@ -16,6 +16,7 @@ pub mod guardian;
 mod guarding;
 mod import;
 mod measures;
+mod options;
 mod own_members;
 mod parts;
 mod queries;
@@ -35,23 +36,21 @@ mod thread;
 pub mod tracked_sources;
 mod write;
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use tokio::sync::watch;
 
 pub use self::{
-    builder::{Builder, Options},
+    builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
     compose::{ComposeAnswer, ComposeQuery, ComposedChain},
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     measures::{Metric, MetricSource},
+    options::Options,
     queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
     searches::{Answer, Matching},
     status::Status,
@@ -139,11 +138,6 @@ struct Inner {
 }
 
 impl Registry {
-    /// Starts to open the registry in `directory`, which is created where it is missing.
-    pub fn builder(directory: impl AsRef<Path>) -> Builder {
-        Builder::new(directory.as_ref())
-    }
-
     /// The options it was opened with.
     pub fn options(&self) -> &Options {
         &self.0.options
