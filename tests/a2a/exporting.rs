@@ -254,11 +254,11 @@ fn no_card_is_more_open_than_its_thing() {
     let cases = [
         ("open", json!({"go": {"forms": [form("psk")]}}), "/securityDefinitions/psk"),
         ("open", json!({"go": {"forms": [form("key"), form("open")]}}), "/actions/go: its forms require"),
-        ("open", json!({"go": {"forms": [form("unknown")]}}), "/actions/go: something is required"),
+        ("open", json!({"go": {"forms": [form("unknown")]}}), "/actions/go: the scheme is `auto`"),
         (
             "unknown",
             json!({"go": {"forms": [{"href": "a2a", "subprotocol": "a2a"}]}}),
-            "/security: something is required",
+            "/security: the scheme is `auto`",
         ),
     ];
     for (security, actions, reason) in cases {
