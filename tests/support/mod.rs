@@ -13,7 +13,7 @@ use agentdex::{
     Registry,
     fetch::{self, AllowList, Fetcher},
     http,
-    registry::{self, tracked_sources::Tracking},
+    registry::{self, FollowerStatus, tracked_sources::Tracking},
 };
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -162,9 +162,13 @@ impl Drop for TestRegistry {
     }
 }
 
-/// Waits until search answers.
+/// Waits until searches of every kind answer.
 pub fn await_index(registry: &Registry) {
-    while registry.status().not_ready().is_some() {
+    let is_ready = || {
+        let status = registry.status();
+        status.not_ready().is_none() && status.followers.iter().all(FollowerStatus::is_ready)
+    };
+    while !is_ready() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
