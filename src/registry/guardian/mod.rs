@@ -106,7 +106,6 @@ struct Counts {
     decisions: [AtomicU64; Decision::ALL.len()],
     findings: AtomicU64,
     refused: AtomicU64,
-    microseconds: AtomicU64,
     lost: AtomicU64,
 }
 
@@ -201,7 +200,6 @@ impl Guardian {
         let index = Decision::ALL.iter().position(|known| *known == entry.decision).unwrap_or_default();
         self.counts.decisions[index].fetch_add(1, Relaxed);
         self.counts.findings.fetch_add(entry.findings.len() as u64, Relaxed);
-        self.counts.microseconds.fetch_add(entry.microseconds, Relaxed);
         if let Err(error) = self.trail.append(&mut entry) {
             // Reported once a thousand times: a full disk fails for every step.
             if self.counts.lost.fetch_add(1, Relaxed).is_multiple_of(1000) {
@@ -253,11 +251,6 @@ impl MetricSource for Guardian {
                 "agentdex_guardian_refused_total",
                 "Requests that were answered with an error.",
                 self.counts.refused.load(Relaxed),
-            ),
-            metric(
-                "agentdex_guardian_decision_microseconds_total",
-                "Time that decisions took.",
-                self.counts.microseconds.load(Relaxed),
             ),
             metric(
                 "agentdex_guardian_unrecorded_total",
