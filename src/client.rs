@@ -6,6 +6,7 @@
 mod error;
 mod events;
 mod import;
+pub(crate) mod sse;
 mod tracked_sources;
 
 use std::{pin::Pin, time::Duration};

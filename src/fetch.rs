@@ -11,6 +11,7 @@ mod allow;
 mod answer;
 mod body;
 mod canonical;
+mod connections;
 mod errand;
 mod options;
 mod probe;
@@ -29,6 +30,7 @@ use tokio::time::Instant;
 pub use self::{
     allow::AllowList,
     answer::{Answer, Fetched, Validators},
+    connections::{Connections, refusal},
     options::{Options, Request},
     probe::candidates,
     resolver::{Resolver, Resolving},

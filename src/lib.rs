@@ -30,6 +30,8 @@ pub mod registry;
 
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "consumer")]
+pub mod consumer;
 #[cfg(feature = "server")]
 pub mod http;
 #[cfg(feature = "mqtt")]

@@ -22,8 +22,9 @@ const LAYERS: [&[&str]; 5] = [
     &["cli"],
 ];
 
-/// Uses within a layer that are intended: `/mqtt` of the HTTP server is a WebSocket listener of the MQTT endpoint.
-const EXCEPTIONS: [(&str, &str); 1] = [("http", "mqtt")];
+/// Uses within a layer that are intended: `/mqtt` of the HTTP server is a WebSocket listener of the MQTT endpoint; a
+/// consumer finds agents through a client as well as in a registry of its own.
+const EXCEPTIONS: [(&str, &str); 2] = [("http", "mqtt"), ("consumer", "client")];
 
 /// Names that lib.rs re-exports at the root of the crate, and the modules they come from.
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
@@ -56,7 +57,7 @@ const CRATES: [(&str, &[&str]); 36] = [
     ("serde_json_canonicalizer", &["signature"]),
     ("flate2", &["fetch"]),
     ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp"]),
-    ("jsonschema", &["td", "sacp"]),
+    ("jsonschema", &["td", "sacp", "consumer"]),
     ("cel::", &["expression"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),

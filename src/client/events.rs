@@ -1,11 +1,14 @@
 //! The events API: Server-Sent Events with reconnection by `Last-Event-ID`.
 
-use std::{collections::VecDeque, pin::Pin, time::Duration};
+use std::{pin::Pin, time::Duration};
 
 use futures_util::{Stream, StreamExt};
 use reqwest::Method;
 
-use super::{Error, RegistryClient, Result};
+use super::{
+    Error, RegistryClient, Result,
+    sse::{Block, Parser},
+};
 use crate::registry::MatchKind;
 
 /// The first pause before a reconnection; it doubles up to [`LONGEST_PAUSE`].
@@ -71,9 +74,9 @@ impl Events {
                 self.connect().await?;
                 continue;
             };
-            if let Some(event) = connection.parser.events.pop_front() {
+            if let Some(Block { id, kind, data }) = connection.parser.next() {
                 self.pause = FIRST_PAUSE;
-                return Ok(event);
+                return Ok(Event { id, kind, data });
             }
             match connection.body.next().await {
                 Some(Ok(bytes)) => connection.parser.push(&bytes),
@@ -124,7 +127,7 @@ impl Events {
 
     fn broke(&mut self, source: Option<reqwest::Error>) -> Error {
         // All events have been returned by now; an id may also have come without one.
-        let last_id = self.connection.take().and_then(|connection| connection.parser.taken_id);
+        let last_id = self.connection.take().and_then(|connection| connection.parser.into_position());
         self.last_id = last_id.or(self.last_id.take());
         let url = self.client.url().to_owned();
         match source {
@@ -134,101 +137,5 @@ impl Events {
                 Error::Unreachable { url, source: reason.clone().into(), reason }
             }
         }
-    }
-}
-
-/// Reads an event stream (HTML Living Standard, section 9.2.6) in pieces.
-#[derive(Default)]
-struct Parser {
-    line: Vec<u8>,
-    after_return: bool,
-    event: Event,
-    has_data: bool,
-    last_id: String,
-    /// The id up to which everything is complete.
-    taken_id: Option<String>,
-    events: VecDeque<Event>,
-}
-
-impl Parser {
-    fn push(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            match byte {
-                b'\n' if self.after_return => self.after_return = false,
-                b'\n' | b'\r' => {
-                    self.after_return = *byte == b'\r';
-                    let line = std::mem::take(&mut self.line);
-                    self.end_line(&String::from_utf8_lossy(&line));
-                }
-                other => {
-                    self.after_return = false;
-                    self.line.push(*other);
-                }
-            }
-        }
-    }
-
-    fn end_line(&mut self, line: &str) {
-        if line.is_empty() {
-            let mut event = std::mem::take(&mut self.event);
-            self.taken_id = Some(self.last_id.clone()).filter(|id| !id.is_empty());
-            if std::mem::take(&mut self.has_data) {
-                event.id.clone_from(&self.last_id);
-                self.events.push_back(event);
-            }
-            return;
-        }
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "event" => self.event.kind = value.into(),
-            "id" => self.last_id = value.into(),
-            "data" => {
-                if std::mem::replace(&mut self.has_data, true) {
-                    self.event.data.push('\n');
-                }
-                self.event.data.push_str(value);
-            }
-            _ => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn events_of(pieces: &[&str]) -> Vec<Event> {
-        let mut parser = Parser::default();
-        pieces.iter().for_each(|piece| parser.push(piece.as_bytes()));
-        parser.events.into()
-    }
-
-    fn event(id: &str, kind: &str, data: &str) -> Event {
-        Event { id: id.into(), kind: kind.into(), data: data.into() }
-    }
-
-    #[test]
-    fn stream_is_read_wherever_it_is_cut() {
-        let text = ": hello\n\nid: e-1\nevent: thing_created\ndata: {\"id\":\ndata: \"ä\"}\n\nevent:thing_deleted\r\nid:e-2\r\ndata:{}\r\n\r\n";
-        let expected = [event("e-1", "thing_created", "{\"id\":\n\"ä\"}"), event("e-2", "thing_deleted", "{}")];
-        assert_eq!(events_of(&[text]), expected);
-        for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
-            assert_eq!(events_of(&[&text[..cut], &text[cut..]]), expected, "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn position_without_an_event_is_remembered() {
-        let mut parser = Parser::default();
-        parser.push(b": alive\nid: e-7\n\nid: e-8\ndata: {}\n");
-        assert_eq!(parser.taken_id.as_deref(), Some("e-7"));
-        assert!(parser.events.is_empty());
-    }
-
-    #[test]
-    fn unfinished_event_is_not_returned() {
-        assert!(events_of(&["id: e-1\ndata: {}\n"]).is_empty());
-        assert!(events_of(&["id: e-1\nevent: thing_created\n\n"]).is_empty());
     }
 }

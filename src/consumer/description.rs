@@ -1,0 +1,255 @@
+//! The description of an agent as its callers need it: affordances, forms, security.
+
+use fluent_uri::{Uri, UriRef};
+use serde_json::{Map, Value};
+
+use super::{Error, Result};
+use crate::td::model::Operation;
+
+type Object = Map<String, Value>;
+
+/// A Thing Description, read for calling.
+#[derive(Debug, Clone)]
+pub struct Description {
+    id: String,
+    value: Value,
+}
+
+/// What of a Thing is called.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Affordance {
+    /// A property, by its name.
+    Property(String),
+    /// An action.
+    Action(String),
+    /// An event.
+    Event(String),
+    /// The Thing itself, whose forms are about all of its properties, actions or events.
+    Thing,
+}
+
+/// One way to perform operations of an affordance.
+#[derive(Debug, Clone)]
+pub struct Form {
+    /// What it is a form of.
+    pub affordance: Affordance,
+    /// The target, an absolute URI or a URI template of one; relative ones are resolved against the `base`.
+    pub href: String,
+    /// The form as it stands in the description, with the terms of its protocol.
+    pub members: Object,
+}
+
+impl Affordance {
+    /// Its name; empty for the Thing.
+    pub fn name(&self) -> &str {
+        match self {
+            Affordance::Property(name) | Affordance::Action(name) | Affordance::Event(name) => name,
+            Affordance::Thing => "",
+        }
+    }
+
+    /// The member of the description that has it.
+    fn list(&self) -> &'static str {
+        match self {
+            Affordance::Property(_) => "properties",
+            Affordance::Action(_) => "actions",
+            Affordance::Event(_) => "events",
+            Affordance::Thing => "",
+        }
+    }
+}
+
+impl std::fmt::Display for Affordance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Affordance::Thing => f.write_str("the Thing"),
+            other => write!(f, "{}.{}", other.list(), other.name()),
+        }
+    }
+}
+
+impl Description {
+    /// Reads a Thing Description.
+    ///
+    /// # Errors
+    /// [`Error::InvalidDescription`]
+    pub fn parse(text: &str) -> Result<Description> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| Error::InvalidDescription { id: "the agent".into(), reason: error.to_string() })?;
+        let id = value.get("id").and_then(Value::as_str);
+        let id = id.ok_or_else(|| Error::InvalidDescription {
+            id: "the agent".into(),
+            reason: "it has no id; it is not a Thing Description of a registry".into(),
+        })?;
+        Ok(Description { id: id.to_owned(), value })
+    }
+
+    /// The id of the agent.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its title, or its id.
+    pub fn title(&self) -> &str {
+        self.value.get("title").and_then(Value::as_str).unwrap_or(&self.id)
+    }
+
+    /// The whole description.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The names of its actions, in the order of their names.
+    pub fn actions(&self) -> impl Iterator<Item = &str> {
+        self.names("actions")
+    }
+
+    /// The names of its events.
+    pub fn events(&self) -> impl Iterator<Item = &str> {
+        self.names("events")
+    }
+
+    /// The names of its properties.
+    pub fn properties(&self) -> impl Iterator<Item = &str> {
+        self.names("properties")
+    }
+
+    fn names<'d>(&'d self, list: &str) -> impl Iterator<Item = &'d str> {
+        self.value.get(list).and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
+    /// An affordance as the description has it; of the Thing, the whole description.
+    pub fn find(&self, affordance: &Affordance) -> Option<&Value> {
+        match affordance {
+            Affordance::Thing => Some(&self.value),
+            other => self.value.get(other.list())?.get(other.name()),
+        }
+    }
+
+    /// The forms of an affordance whose targets are, or become, absolute URIs.
+    pub fn forms(&self, affordance: &Affordance) -> Vec<Form> {
+        let base = self.value.get("base").and_then(Value::as_str);
+        let forms = self.find(affordance).and_then(|found| found.get("forms")).and_then(Value::as_array);
+        let forms = forms.into_iter().flatten().filter_map(Value::as_object);
+        let form = |members: &Object| {
+            let href = members.get("href")?.as_str()?;
+            Some(Form { affordance: affordance.clone(), href: resolve(base, href)?, members: members.clone() })
+        };
+        forms.filter_map(form).collect()
+    }
+
+    /// A security definition by its name.
+    pub fn security_definition(&self, name: &str) -> Option<&Object> {
+        self.value.get("securityDefinitions")?.get(name)?.as_object()
+    }
+
+    /// The names of the security definitions that a form requires, all of them: its own, else those of the Thing.
+    pub fn security(&self, form: &Form) -> Vec<&str> {
+        let own = form.members.get("security").and_then(|names| {
+            // The names are those of the description's own text, which outlives the form.
+            let definitions = self.value.get("securityDefinitions")?.as_object()?;
+            Some(strings(names).filter_map(|name| Some(definitions.get_key_value(name)?.0.as_str())).collect())
+        });
+        own.unwrap_or_else(|| self.value.get("security").map(|names| strings(names).collect()).unwrap_or_default())
+    }
+}
+
+impl Form {
+    /// A member that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str)
+    }
+
+    /// The scheme of the target in lower case, such as `http`.
+    pub fn scheme(&self) -> String {
+        self.href.split(':').next().unwrap_or_default().to_ascii_lowercase()
+    }
+
+    /// The subprotocol, such as `sse`, `longpoll`, `a2a`, `lmosprotocol`, `mcp`.
+    pub fn subprotocol(&self) -> Option<&str> {
+        self.text("subprotocol")
+    }
+
+    /// The media type of what is sent; `application/json` where nothing is said.
+    pub fn content_type(&self) -> &str {
+        self.text("contentType").unwrap_or("application/json")
+    }
+
+    /// Whether the form is for this operation: it lists it, or lists none and it is a default of the affordance (TD
+    /// 1.1, section 5.4).
+    pub fn has_operation(&self, operation: Operation) -> bool {
+        match self.members.get("op") {
+            Some(listed) => strings(listed).any(|listed| listed == operation.as_str()),
+            None => match self.affordance {
+                Affordance::Action(_) => operation == Operation::InvokeAction,
+                Affordance::Property(_) => matches!(operation, Operation::ReadProperty | Operation::WriteProperty),
+                Affordance::Event(_) => {
+                    matches!(operation, Operation::SubscribeEvent | Operation::UnsubscribeEvent)
+                }
+                Affordance::Thing => false,
+            },
+        }
+    }
+
+    /// The scopes that it asks for.
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.members.get("scopes").into_iter().flat_map(strings)
+    }
+}
+
+/// One text, or several.
+pub(super) fn strings(value: &Value) -> impl Iterator<Item = &str> {
+    let several = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    value.as_str().into_iter().chain(several.iter().filter_map(Value::as_str))
+}
+
+/// A target against the base. A URI template whose start is a variable stays as it is; so does one with a scheme.
+fn resolve(base: Option<&str>, href: &str) -> Option<String> {
+    let has_scheme = href.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    });
+    if has_scheme || href.starts_with('{') {
+        return Some(href.to_owned());
+    }
+    let base = Uri::parse(base?).ok()?;
+    // A template is no URI reference: what is in braces is resolved as it is.
+    let (start, template) = href.split_at(href.find('{').unwrap_or(href.len()));
+    let resolved = UriRef::parse(start).ok()?.resolve_against(&base).ok()?;
+    Some(format!("{resolved}{template}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_absolute() {
+        let base = Some("https://a.example/things/x/");
+        for (href, expected) in [
+            ("actions/ask", Some("https://a.example/things/x/actions/ask")),
+            ("/ask{?q}", Some("https://a.example/ask{?q}")),
+            ("{?q}", Some("{?q}")),
+            ("http://b.example/{q}", Some("http://b.example/{q}")),
+            ("mqtt://b.example:1883/x", Some("mqtt://b.example:1883/x")),
+            ("", Some("https://a.example/things/x/")),
+        ] {
+            assert_eq!(resolve(base, href).as_deref(), expected, "{href}");
+        }
+        assert_eq!(resolve(None, "actions/ask"), None);
+    }
+
+    #[test]
+    fn operation_of_a_form_has_defaults() {
+        let text = r#"{"id": "urn:a", "title": "A", "base": "http://a.example", "security": "s",
+            "securityDefinitions": {"s": {"scheme": "nosec"}, "t": {"scheme": "bearer"}},
+            "actions": {"ask": {"forms": [{"href": "ask"}, {"href": "q", "op": ["queryaction"], "security": ["t"]}]}}}"#;
+        let description = Description::parse(text).unwrap();
+        let forms = description.forms(&Affordance::Action("ask".into()));
+        assert_eq!(forms[0].href, "http://a.example/ask");
+        assert!(forms[0].has_operation(Operation::InvokeAction) && !forms[0].has_operation(Operation::QueryAction));
+        assert!(forms[1].has_operation(Operation::QueryAction) && !forms[1].has_operation(Operation::InvokeAction));
+        assert_eq!(description.security(&forms[0]), ["s"]);
+        assert_eq!(description.security(&forms[1]), ["t"]);
+    }
+}

@@ -1,0 +1,193 @@
+//! What happens during a call, and how it ends.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Artifact, Media, Message, Part, Role, ToolCall, ToolResult};
+
+/// What happens during a call, in order.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A piece of the answer's text.
+    Text(String),
+    /// What the agent thinks before it answers.
+    Thinking(String),
+    /// Structured data.
+    Data(Value),
+    /// The agent calls a tool.
+    ToolCall(ToolCall),
+    /// What a tool returned to the agent.
+    ToolResult(ToolResult),
+    /// A result of its own, or the next piece of one.
+    Artifact(Artifact),
+    /// Binary content: an image, audio, a file; of a stream, the next frame.
+    Media(Part),
+    /// How the work goes.
+    Status(Status),
+    /// What an event or an observed property of the agent notifies of.
+    Notification(Notification),
+    /// The agent needs an answer before it goes on.
+    InputRequired(Reply),
+    /// The end of the call.
+    Done(Reply),
+}
+
+impl Event {
+    /// The event of a part of a message.
+    pub fn of_part(part: Part) -> Event {
+        match part {
+            Part::Text { text } | Part::SystemPrompt { text } => Event::Text(text),
+            Part::Thinking { text } => Event::Thinking(text),
+            Part::Data { data } => Event::Data(data),
+            Part::ToolCall(call) => Event::ToolCall(call),
+            Part::ToolResult(result) => Event::ToolResult(result),
+            Part::Artifact(artifact) => Event::Artifact(artifact),
+            media => Event::Media(media),
+        }
+    }
+
+    /// Whether nothing follows.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Event::Done(_) | Event::InputRequired(_))
+    }
+}
+
+/// How the work goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// Where it is.
+    pub state: State,
+    /// What the agent says about it.
+    pub message: Option<Message>,
+    /// The share that is done, from 0 to 1, where the agent says it.
+    pub progress: Option<f64>,
+}
+
+/// What an event or an observed property notifies of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification {
+    /// The name of the affordance.
+    pub name: String,
+    /// Its data; null for binary content.
+    pub data: Value,
+    /// Binary content.
+    pub media: Option<Media>,
+}
+
+/// Where a call or a task is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum State {
+    /// Accepted, not begun.
+    Submitted,
+    /// Under way.
+    Working,
+    /// Under way, and paused.
+    Paused,
+    /// Waiting for an answer of the caller.
+    InputRequired,
+    /// Waiting for credentials that the agent needs for something else.
+    AuthRequired,
+    /// Done.
+    #[default]
+    Completed,
+    /// Given up.
+    Failed,
+    /// Cancelled.
+    Cancelled,
+    /// Not accepted.
+    Rejected,
+}
+
+impl State {
+    /// Whether nothing will change any more.
+    pub fn is_final(self) -> bool {
+        matches!(self, State::Completed | State::Failed | State::Cancelled | State::Rejected)
+    }
+
+    /// Whether the agent waits for the caller.
+    pub fn needs_input(self) -> bool {
+        matches!(self, State::InputRequired | State::AuthRequired)
+    }
+
+    /// Its name, as it is stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Submitted => "submitted",
+            State::Working => "working",
+            State::Paused => "paused",
+            State::InputRequired => "input-required",
+            State::AuthRequired => "auth-required",
+            State::Completed => "completed",
+            State::Failed => "failed",
+            State::Cancelled => "cancelled",
+            State::Rejected => "rejected",
+        }
+    }
+}
+
+/// An answer, complete.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reply {
+    /// What the agent says.
+    pub message: Message,
+    /// Where the work is.
+    pub state: State,
+    /// What the next message of the conversation has to carry.
+    pub continuation: Continuation,
+    /// What the agent says that it cost.
+    pub cost: Option<Value>,
+}
+
+impl Reply {
+    /// An answer that is a message.
+    pub fn message(message: Message) -> Reply {
+        Reply { message, ..Reply::default() }
+    }
+
+    /// An answer that is data: a string is text.
+    pub fn data(data: Value) -> Reply {
+        let parts = match data {
+            Value::Null => Vec::new(),
+            Value::String(text) => vec![Part::Text { text }],
+            data => vec![Part::Data { data }],
+        };
+        Reply::message(Message { role: Role::Agent, parts, ..Message::default() })
+    }
+
+    /// The events of an answer that came at once: its parts, then the end.
+    pub fn events(self) -> Vec<Event> {
+        let mut events: Vec<Event> = self.message.parts.iter().cloned().map(Event::of_part).collect();
+        events.push(if self.state.needs_input() { Event::InputRequired(self) } else { Event::Done(self) });
+        events
+    }
+}
+
+/// What a conversation carries from one message to the next, as the protocol of the agent has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Continuation {
+    /// The conversation: `contextId` of A2A.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The task that waits for input: `taskId` of A2A, `href` or id of an action in WoT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+}
+
+/// What a conversation took so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// Calls that were made.
+    pub calls: u32,
+    /// How long they took together.
+    pub elapsed: Duration,
+    /// What the agent said of each, as it said it: tokens, money.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<Value>,
+}
