@@ -1,16 +1,24 @@
 //! `Expression`: a condition over facts, for edges of SACP chains and for policies.
 //!
 //! An expression is one in CEL, with the words `and`, `or` and `not` for `&&`, `||` and `!`, and `exists(path)` for
-//! `has(path)`. Each reads the facts at most once through (one comprehension at most), so that the data of an agent
-//! can't make it expensive.
+//! `has(path)`.
+//!
+//! What the data of an agent can make an expression cost is bounded: facts have at most [`MAX_VALUES`] values, an expression
+//! goes through them at most once (one comprehension), each round of it checks whether the time of its [`Facts`] is over,
+//! and a pattern of `matches` stands in the expression itself.
 
-use std::fmt;
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
 use cel::{
     Context, ExecutionError, Program, Value as CelValue,
-    common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr},
+    common::ast::{
+        CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapExpr, operators,
+    },
 };
 
 /// The longest expression in bytes.
@@ -19,6 +27,14 @@ const MAX_BYTES: usize = 1024;
 /// the interpreter call themselves for each level.
 const MAX_NESTING: usize = 16;
 const MAX_DEPTH: usize = 24;
+/// The most values that facts have together: members, elements and what they are in.
+pub const MAX_VALUES: usize = 50_000;
+/// How long expressions over the same facts may take together, unless [`Facts::within`] says otherwise.
+pub const BUDGET: Duration = Duration::from_millis(100);
+/// The most bytes that a pattern of `matches` takes once it is compiled.
+const MAX_PATTERN_BYTES: usize = 512 * 1024;
+/// The function that ends what takes too long. No expression can name it: `@` starts no name.
+const TICK: &str = "@tick";
 /// Address space only; pages are taken as they are touched.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
@@ -47,27 +63,71 @@ pub struct Scope {
 #[derive(Debug)]
 pub struct Expression {
     text: String,
-    program: Program,
+    /// What it means, with a check of the time in each round of a comprehension.
+    meaning: IdedExpr,
 }
 
 /// What expressions are about, by name.
-#[derive(Default)]
-pub struct Facts(Context<'static, 'static>);
+pub struct Facts {
+    context: Context<'static, 'static>,
+    values: usize,
+}
+
+impl Default for Facts {
+    fn default() -> Facts {
+        Facts::within(BUDGET)
+    }
+}
 
 impl Facts {
-    /// Nothing yet.
+    /// Nothing yet, for expressions that take [`BUDGET`] together, from now on.
     pub fn new() -> Facts {
         Facts::default()
+    }
+
+    /// Nothing yet, for expressions that take that long together, from now on.
+    pub fn within(budget: Duration) -> Facts {
+        let mut context = Context::default();
+        let started = Instant::now();
+        let tick = move || match started.elapsed() <= budget {
+            true => Ok(true),
+            false => Err(ExecutionError::function_error("all, exists, exists_one, map or filter", "it took too long")),
+        };
+        // An error: the name is taken, but no overload has it.
+        let _ = context.add_function(TICK, tick);
+        Facts { context, values: 0 }
     }
 
     /// Adds a fact.
     ///
     /// # Errors
-    /// What of it no expression can read.
+    /// What of it no expression can read, or that there are more than [`MAX_VALUES`] values.
     pub fn with(mut self, name: &str, fact: &Value) -> Result<Facts, String> {
-        self.0.add_variable(name, fact).map_err(|error| format!("`{name}` can't be read: {error}"))?;
+        self.values += values_of(fact, MAX_VALUES - self.values.min(MAX_VALUES));
+        if self.values > MAX_VALUES {
+            return Err(format!("there are more than {MAX_VALUES} values in `{name}`, too many for expressions"));
+        }
+        self.context.add_variable(name, fact).map_err(|error| format!("`{name}` can't be read: {error}"))?;
         Ok(self)
     }
+}
+
+/// How many values there are in a value, itself included; one more than `most` where there are more.
+pub(crate) fn values_of(value: &Value, most: usize) -> usize {
+    let mut count = 0;
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        count += 1;
+        if count > most {
+            break;
+        }
+        match value {
+            Value::Array(elements) => open.extend(elements),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    count
 }
 
 impl Expression {
@@ -91,6 +151,7 @@ impl Expression {
         if shape.comprehensions > 1 {
             return Err("only one of all, exists, exists_one, map and filter may be used".to_owned());
         }
+        check_patterns(program.expression())?;
         // The variable of a comprehension is not a reference to the outside.
         let references = program.references();
         let unknown = references.variables().into_iter().find(|name| !scope.facts.contains(name));
@@ -103,15 +164,17 @@ impl Expression {
                 scope.example
             ));
         }
-        Ok(Expression { text: text.to_owned(), program })
+        let mut meaning = program.expression().clone();
+        meter(&mut meaning);
+        Ok(Expression { text: text.to_owned(), meaning })
     }
 
     /// Whether it holds. A path that the facts don't have makes it false.
     ///
     /// # Errors
-    /// If its value is not a boolean, or it compares what can't be compared.
+    /// If its value is not a boolean, it compares what can't be compared, or takes too long.
     pub fn holds(&self, facts: &Facts) -> Result<bool, String> {
-        match self.program.execute(&facts.0) {
+        match CelValue::resolve(&self.meaning, &facts.context) {
             Ok(CelValue::Bool(holds)) => Ok(holds),
             Ok(other) => Err(format!("its value is {:?}, not true or false", other.type_of())),
             Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_)) => Ok(false),
@@ -151,19 +214,8 @@ struct Shape {
 
 impl Shape {
     fn of(expression: &IdedExpr) -> Shape {
-        let children: Vec<&IdedExpr> = match &expression.expr {
-            Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
-            Expr::Select(select) => vec![&select.operand],
-            Expr::List(list) => list.elements.iter().collect(),
-            Expr::Comprehension(each) => {
-                vec![&each.iter_range, &each.accu_init, &each.loop_cond, &each.loop_step, &each.result]
-            }
-            Expr::Map(map) => map.entries.iter().flat_map(parts).collect(),
-            Expr::Struct(structure) => structure.entries.iter().flat_map(parts).collect(),
-            Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
-        };
         let mut shape = Shape::default();
-        for child in children {
+        for child in children(expression) {
             let inner = Shape::of(child);
             shape.depth = shape.depth.max(inner.depth);
             shape.comprehensions += inner.comprehensions;
@@ -174,11 +226,96 @@ impl Shape {
     }
 }
 
+fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
+    match &expression.expr {
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Comprehension(each) => {
+            vec![&each.iter_range, &each.accu_init, &each.loop_cond, &each.loop_step, &each.result]
+        }
+        Expr::Map(map) => map.entries.iter().flat_map(parts).collect(),
+        Expr::Struct(structure) => structure.entries.iter().flat_map(parts).collect(),
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
+    }
+}
+
 fn parts(entry: &IdedEntryExpr) -> Vec<&IdedExpr> {
     match &entry.expr {
         EntryExpr::StructField(field) => vec![&field.value],
         EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
     }
+}
+
+/// Refuses patterns that come from the facts, whose author isn't that of the expression, and those that are large.
+fn check_patterns(expression: &IdedExpr) -> Result<(), String> {
+    if let Expr::Call(call) = &expression.expr
+        && call.func_name == "matches"
+    {
+        let Some(Expr::Literal(LiteralValue::String(pattern))) = call.args.last().map(|pattern| &pattern.expr) else {
+            return Err("the pattern of `matches` must be a text in the expression itself".to_owned());
+        };
+        let compiled = regex::RegexBuilder::new(pattern.inner()).size_limit(MAX_PATTERN_BYTES).build();
+        compiled.map_err(|error| format!("the pattern {:?} of `matches`: {error}", pattern.inner()))?;
+    }
+    children(expression).into_iter().try_for_each(check_patterns)
+}
+
+/// Lets each round of a comprehension check whether the time is over.
+fn meter(expression: &mut IdedExpr) {
+    match &mut expression.expr {
+        Expr::Call(call) => call.target.as_deref_mut().into_iter().chain(&mut call.args).for_each(meter),
+        Expr::Select(select) => meter(&mut select.operand),
+        Expr::List(list) => list.elements.iter_mut().for_each(meter),
+        Expr::Comprehension(each) => {
+            meter(&mut each.iter_range);
+            ticking(round_of(each));
+        }
+        Expr::Map(map) => map.entries.iter_mut().for_each(meter_entry),
+        Expr::Struct(structure) => structure.entries.iter_mut().for_each(meter_entry),
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
+    }
+}
+
+fn meter_entry(entry: &mut IdedEntryExpr) {
+    match &mut entry.expr {
+        EntryExpr::StructField(field) => meter(&mut field.value),
+        EntryExpr::MapEntry(entry) => {
+            meter(&mut entry.key);
+            meter(&mut entry.value);
+        }
+    }
+}
+
+/// What a comprehension evaluates in each round, and whose error ends it: the condition of `filter` and `exists_one`, the
+/// element of `map`, otherwise (`all` and `exists`, which go on after an error of theirs) whether to go on. The form by
+/// which the interpreter recognizes `map` and `filter` stays.
+fn round_of(each: &mut ComprehensionExpr) -> &mut IdedExpr {
+    let is = |step: &IdedExpr, name| matches!(&step.expr, Expr::Call(call) if call.func_name == name);
+    if is(&each.loop_step, operators::CONDITIONAL) || is(&each.loop_step, operators::ADD) {
+        let is_append = is(&each.loop_step, operators::ADD);
+        if let Expr::Call(step) = &mut each.loop_step.expr {
+            let place = match is_append {
+                true => step.args.last_mut().and_then(|list| match &mut list.expr {
+                    Expr::List(list) => list.elements.first_mut(),
+                    _ => None,
+                }),
+                false => step.args.first_mut(),
+            };
+            if let Some(place) = place {
+                return place;
+            }
+        }
+    }
+    &mut each.loop_cond
+}
+
+/// `expression` becomes `@tick() ? expression : {}`.
+fn ticking(expression: &mut IdedExpr) {
+    let of = |expr| IdedExpr { id: 0, expr };
+    let call = |name: &str, args| of(Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args }));
+    let own = std::mem::take(expression);
+    *expression = call(operators::CONDITIONAL, vec![call(TICK, Vec::new()), own, of(Expr::Map(MapExpr::default()))]);
 }
 
 /// An expression in plain CEL.

@@ -74,3 +74,40 @@ fn conditions_at_and_beyond_the_limits_do_not_abort_the_process() {
     let error = holds(&" ".repeat(1025), json!({})).expect_err("too long");
     assert!(error.contains("1024 bytes"), "{error}");
 }
+
+#[test]
+fn what_the_data_make_expensive_is_ended() {
+    let list: Vec<u32> = (0..20_000).collect();
+    // Each goes through the list once for each element: 200 million comparisons.
+    for condition in [
+        "response.data.list.all(x, x in response.data.list)",
+        "response.data.list.exists(x, !(x in response.data.list))",
+        "response.data.list.exists_one(x, x in response.data.list)",
+        "size(response.data.list.filter(x, x in response.data.list)) > 0",
+        "size(response.data.list.map(x, x in response.data.list)) > 0",
+        "size(response.data.list.map(x, x in response.data.list, x)) > 0",
+    ] {
+        let error = holds(condition, json!({"list": list})).expect_err(condition);
+        assert!(error.contains("took too long"), "{error}");
+    }
+    assert_eq!(holds("response.data.list.all(x, x >= 0)", json!({"list": &list[..100]})), Ok(true));
+    assert_eq!(holds("size(response.data.list.filter(x, x > 97)) == 2", json!({"list": &list[..100]})), Ok(true));
+    assert_eq!(holds("response.data.list.map(x, x)[1] == 1", json!({"list": &list[..100]})), Ok(true));
+    let many = vec![0; agentdex::expression::MAX_VALUES];
+    let error = holds("response.status == 'success'", json!({"list": many})).expect_err("too many values");
+    assert!(error.contains("too many for expressions"), "{error}");
+}
+
+#[test]
+fn patterns_are_those_of_the_condition() {
+    assert_eq!(holds("response.message.matches('^[a-z]$')", json!({})), Ok(true));
+    assert_eq!(holds("matches(response.message, '^\\\\d')", json!({})), Ok(false));
+    for (condition, reason) in [
+        ("response.message.matches(response.data.pattern)", "must be a text in the expression"),
+        ("response.message.matches('(((a{100}){100}){100})')", "size limit"),
+        ("response.message.matches('(')", "pattern"),
+    ] {
+        let error = holds(condition, json!({"pattern": "."})).expect_err(condition);
+        assert!(error.contains(reason), "{error}");
+    }
+}
