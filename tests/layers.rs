@@ -30,7 +30,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [("http", "mqtt"), ("consumer", "client")]
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 36] = [
+const CRATES: [(&str, &[&str]); 37] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -59,6 +59,7 @@ const CRATES: [(&str, &[&str]); 36] = [
     ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp"]),
     ("jsonschema", &["td", "sacp", "consumer"]),
     ("cel::", &["expression"]),
+    ("regorus", &["policy"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),
     ("toml", &["config"]),

@@ -1,22 +1,22 @@
 //! The decision.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     a2a,
     description::{Description, Given, Standing, given_members, shown},
-    file::{Policy, Who},
+    file::Policy,
+    own::OwnFacts,
     rule::{Mode, Modes, Rule},
     session::Session,
     step::{Action, Citation, Origin, Step},
     verdict::{Decision, Finding, Verdict},
+    who::Who,
 };
-use crate::expression::Facts;
 
-/// How long the expressions of a policy may take together. Each is bounded by what it may say; what is left when the
-/// time is over isn't evaluated, which counts as a finding.
+/// How long the own rules of a policy may take together. What isn't decided when the time is over counts as a finding.
 pub const EXPRESSION_BUDGET: Duration = Duration::from_millis(20);
 /// The most findings of one rule.
 const MOST_FINDINGS: usize = 20;
@@ -60,7 +60,7 @@ pub fn decide(
         judge.agent(origin, description);
     }
     judge.action(step, description, session);
-    judge.expressions(step, description, session, policy, &who);
+    judge.own_rules(step, description, session, policy, &who);
     let masked = judge.mask(mask);
     judge.verdict(masked)
 }
@@ -205,7 +205,7 @@ impl Judge {
         }
     }
 
-    fn expressions(
+    fn own_rules(
         &mut self,
         step: &Step<'_>,
         description: Option<&Description>,
@@ -213,24 +213,14 @@ impl Judge {
         policy: &Policy,
         who: &Who<'_>,
     ) {
-        let mut rules = policy.expressions.iter().filter(|rule| rule.concerns(step.method, who)).peekable();
+        let mut rules = policy.own_rules.iter().filter(|rule| rule.concerns(step.method, who)).peekable();
         if rules.peek().is_none() {
             return;
         }
-        let started = Instant::now();
-        let facts = facts(step, description, session);
+        let facts = OwnFacts::new(step, description, session, EXPRESSION_BUDGET);
         for compiled in rules {
             let rule = &compiled.rule;
-            let found = match &facts {
-                _ if started.elapsed() > EXPRESSION_BUDGET => Some("the expressions took too long".to_owned()),
-                Err(reason) => Some(reason.clone()),
-                Ok(facts) => match compiled.expression.holds(facts) {
-                    Ok(false) => None,
-                    Ok(true) => Some(rule.message.clone().unwrap_or_else(|| format!("`{}` holds", rule.denies))),
-                    // What can't be decided is not allowed.
-                    Err(reason) => Some(format!("`{}` can't be decided: {reason}", rule.denies)),
-                },
-            };
+            let found = compiled.find(&facts).into_iter().take(MOST_FINDINGS);
             let finding = |message| Finding { rule: rule.name.clone().into(), mode: rule.mode, message };
             self.findings.extend(found.map(finding));
         }
@@ -274,23 +264,6 @@ impl Judge {
         let modified = modified.filter(|_| decision == Decision::Modify);
         Verdict { decision, findings: self.findings, modified }
     }
-}
-
-fn facts(step: &Step<'_>, description: Option<&Description>, session: Option<&Session>) -> Result<Facts, String> {
-    let origin = step.origin.as_ref();
-    let agent = match description {
-        Some(known) => {
-            let tools: Vec<&str> = known.tools.iter().map(|tool| tool.id.as_str()).collect();
-            json!({
-                "id": known.id, "title": known.title, "version": known.version, "vendor": known.vendor, "tags": known.tags,
-                "standing": known.standing.as_str(), "tools": tools, "registered": true,
-            })
-        }
-        None => json!({"id": origin.map(|origin| origin.agent), "registered": false}),
-    };
-    let id = origin.map_or("", |origin| origin.session);
-    let session = session.cloned().unwrap_or_default().facts(id);
-    Facts::new().with("step", &step.facts())?.with("agent", &agent)?.with("session", &session)
 }
 
 /// What is wrong with the form of a message of MCP.

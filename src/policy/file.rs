@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
-use super::rule::{Mode, Modes, Rule};
-use crate::expression::{Expression, Scope};
-
-/// What expressions of policies are about.
-const SCOPE: Scope = Scope {
-    noun: "expression",
-    facts: &["step", "agent", "session"],
-    example: "step.tool == \"refund\" and step.inputs.amount > 100",
+use super::{
+    own::{CompiledRule, OwnRule, Test},
+    rule::{Mode, Modes, Rule},
+    who::Who,
 };
+
 /// The most expressions of a policy.
 pub const MAX_EXPRESSIONS: usize = 100;
 
@@ -31,6 +28,10 @@ pub const MAX_EXPRESSIONS: usize = 100;
 /// name = "large-refund"
 /// denies = 'step.tool == "refund" and step.inputs.amount > 100'
 /// message = "refunds over 100 need a person"
+///
+/// [[expression]]
+/// name = "office-hours"
+/// rego_file = "office-hours.rego"
 /// ```
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,34 +62,6 @@ pub struct Exception {
     pub rules: BTreeMap<Rule, Mode>,
 }
 
-/// A rule of the policy's author.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OwnRule {
-    /// Its name, which is its reason code.
-    pub name: String,
-    /// What holds of the steps that it denies.
-    pub denies: String,
-    /// How strict it is.
-    #[serde(default = "enforce")]
-    pub mode: Mode,
-    /// What people read of it.
-    pub message: Option<String>,
-    /// The methods that it is about; none: all.
-    #[serde(default)]
-    pub methods: Vec<String>,
-    /// Only the agent of this id.
-    pub agent: Option<String>,
-    /// Only agents with this tag.
-    pub tag: Option<String>,
-    /// Only agents of this vendor.
-    pub vendor: Option<String>,
-}
-
-fn enforce() -> Mode {
-    Mode::Enforce
-}
-
 /// What is wrong with a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
@@ -104,43 +77,7 @@ pub struct PolicyError {
 pub struct Policy {
     modes: Modes,
     exceptions: Vec<Exception>,
-    pub(super) expressions: Vec<CompiledRule>,
-}
-
-/// An expression that was compiled.
-#[derive(Debug)]
-pub(super) struct CompiledRule {
-    pub(super) rule: OwnRule,
-    pub(super) expression: Expression,
-}
-
-impl CompiledRule {
-    /// Whether it is about a step of this method and agent.
-    pub(super) fn concerns(&self, method: &str, agent: &Who<'_>) -> bool {
-        let is_of_method = self.rule.methods.is_empty() || self.rule.methods.iter().any(|known| known == method);
-        self.rule.mode != Mode::Off
-            && is_of_method
-            && agent.fits(self.rule.agent.as_deref(), self.rule.tag.as_deref(), self.rule.vendor.as_deref())
-    }
-}
-
-/// Whom a policy is about.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Who<'a> {
-    /// The id of the agent.
-    pub id: &'a str,
-    /// Its tags.
-    pub tags: &'a [String],
-    /// Its vendor.
-    pub vendor: Option<&'a str>,
-}
-
-impl Who<'_> {
-    fn fits(&self, agent: Option<&str>, tag: Option<&str>, vendor: Option<&str>) -> bool {
-        agent.is_none_or(|id| id == self.id)
-            && tag.is_none_or(|tag| self.tags.iter().any(|own| own.eq_ignore_ascii_case(tag)))
-            && vendor.is_none_or(|vendor| self.vendor.is_some_and(|own| own.eq_ignore_ascii_case(vendor)))
-    }
+    pub(super) own_rules: Vec<CompiledRule>,
 }
 
 impl Policy {
@@ -162,7 +99,7 @@ impl Policy {
             return Err(PolicyError { place: "expression".into(), reason });
         }
         let mut names = HashSet::new();
-        let mut expressions = Vec::with_capacity(file.expressions.len());
+        let mut own_rules = Vec::with_capacity(file.expressions.len());
         for (index, rule) in file.expressions.into_iter().enumerate() {
             let refuse =
                 |reason: String| PolicyError { place: format!("expression {} ({})", index + 1, rule.name), reason };
@@ -172,10 +109,10 @@ impl Policy {
             if !names.insert(rule.name.clone()) {
                 return Err(refuse("there is another of that name; choose another".into()));
             }
-            let expression = Expression::compile(&rule.denies, SCOPE).map_err(refuse)?;
-            expressions.push(CompiledRule { rule, expression });
+            let test = Test::compile(&rule).map_err(refuse)?;
+            own_rules.push(CompiledRule { rule, test });
         }
-        Ok(Policy { modes, exceptions: file.exceptions, expressions })
+        Ok(Policy { modes, exceptions: file.exceptions, own_rules })
     }
 
     /// How strict the rules are with an agent.

@@ -13,23 +13,31 @@
 //! | `a2a-message`, `mcp-message` | messages that aren't well formed | enforced |
 //! | `mask-secrets`, `mask-personal-data` | what must not be shown; enforced, the step is modified | warns, off |
 //!
-//! Own rules are [`Expression`](crate::expression::Expression)s over `step`, `agent` and `session`.
+//! Own rules are [`Expression`](crate::expression::Expression)s in CEL, or with the feature `rego` modules in Rego, over
+//! `step`, `agent` and `session`. All of a policy's share one [`EXPRESSION_BUDGET`]; what can't be decided, because the time
+//! is over or a value isn't what a rule takes it for, is not allowed.
 
 mod a2a;
 mod decide;
 mod description;
 mod file;
+mod own;
+#[cfg(feature = "rego")]
+mod rego;
 mod rule;
 mod session;
 mod step;
 mod verdict;
+mod who;
 
 pub use self::{
     decide::{EXPRESSION_BUDGET, Mask, Masked, decide},
     description::{Arguments, Description, Given, Standing, Tool, Tools},
-    file::{Exception, MAX_EXPRESSIONS, OwnRule, Policy, PolicyError, PolicyFile, Who},
+    file::{Exception, MAX_EXPRESSIONS, Policy, PolicyError, PolicyFile},
+    own::OwnRule,
     rule::{Mode, Modes, Rule},
     session::{MAX_OPEN_CALLS, Session},
     step::{Action, Citation, Origin, Step},
     verdict::{Decision, Finding, Verdict},
+    who::Who,
 };

@@ -1,5 +1,8 @@
 //! What a guardian decides: each rule in all three modes, policies, expressions.
 
+#[cfg(feature = "rego")]
+mod rego;
+
 use agentdex::policy::{
     Action, Arguments, Citation, Decision, Description, Given, Mask, Masked, Mode, Modes, Origin, Policy, PolicyFile,
     Rule, Session, Standing, Step, Tool, Tools, Verdict, Who, decide,
@@ -381,6 +384,22 @@ fn own_rules_have_modes_methods_and_agents() {
 }
 
 #[test]
+fn what_takes_too_long_is_not_allowed() {
+    let list: Vec<u32> = (0..20_000).collect();
+    let policy = with_expressions(json!([
+        {"name": "slow", "denies": "step.inputs.any.exists(x, !(x in step.inputs.any))"},
+        {"name": "next", "denies": "false"},
+    ]));
+    let step = call("find_trains", json!({"to": "Bonn", "any": list}));
+    let verdict = decide(&step, Some(&description()), None, &policy, &nothing_to_mask);
+    assert_eq!((verdict.decision, verdict.reason_codes()), (Decision::Deny, vec!["slow", "next"]));
+    assert!(verdict.findings.iter().all(|finding| finding.message.contains("took too long")), "{:?}", verdict.findings);
+    let many = call("find_trains", json!({"to": "Bonn", "any": vec![0; agentdex::expression::MAX_VALUES]}));
+    let verdict = decide(&many, Some(&description()), None, &policy, &nothing_to_mask);
+    assert!(verdict.findings[0].message.contains("too many for expressions"), "{:?}", verdict.findings);
+}
+
+#[test]
 fn what_is_wrong_with_a_policy_is_named() {
     let deep = format!("{}true{}", "(".repeat(40), ")".repeat(40));
     let rule = |name: &str, denies: &str| json!({"name": name, "denies": denies});
@@ -394,6 +413,11 @@ fn what_is_wrong_with_a_policy_is_named() {
         (json!({"expression": [rule("a", "true"), rule("a", "true")]}), "expression 2 (a): there is another"),
         (json!({"expression": [rule("tool-declared", "true")]}), "that of a built-in rule"),
         (json!({"for": [{"rules": {}}]}), "for 1: it names no agents"),
+        (json!({"expression": [{"name": "a"}]}), "`denies` (CEL), `rego` or `rego_file`"),
+        (json!({"expression": [{"name": "a", "denies": "true", "rego": "package a"}]}), "in one way"),
+        (json!({"expression": [{"name": "a", "rego_file": "a.rego"}]}), "nothing has read a.rego"),
+        #[cfg(not(feature = "rego"))]
+        (json!({"expression": [{"name": "a", "rego": "package a"}]}), "built without Rego"),
     ] {
         let error = Policy::compile(serde_json::from_value(file).unwrap()).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

@@ -1,6 +1,6 @@
 //! What settings say of the guardian.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
@@ -19,7 +19,8 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
         Some(path) => {
             let shown = path.display();
             let text = fs::read_to_string(path).with_context(|| format!("--policy {shown}"))?;
-            let file: PolicyFile = read_toml(&text, &shown.to_string())?;
+            let mut file: PolicyFile = read_toml(&text, &shown.to_string())?;
+            read_modules(&mut file, path.parent().unwrap_or(Path::new("")))?;
             Policy::compile(file).with_context(|| format!("--policy {shown}"))?
         }
         None => Policy::default(),
@@ -36,6 +37,17 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
         ocsf: settings.ocsf_file.clone(),
         ..Options::default()
     })
+}
+
+/// Reads the files that a policy names, relative to the one that it is in.
+fn read_modules(policy: &mut PolicyFile, directory: &Path) -> anyhow::Result<()> {
+    for rule in policy.expressions.iter_mut().filter(|rule| rule.rego.is_none()) {
+        let Some(file) = rule.rego_file.take() else { continue };
+        let file = directory.join(file);
+        let text = fs::read_to_string(&file);
+        rule.rego = Some(text.with_context(|| format!("rego_file of {:?}: {}", rule.name, file.display()))?);
+    }
+    Ok(())
 }
 
 /// How long the last spans may take.
