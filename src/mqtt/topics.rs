@@ -6,7 +6,7 @@
 //! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` again |
 //! | `{prefix}/capabilities/{capability}/{kind}/{id}` | no | the same event as under `events`, once for each capability key |
 //! | `{prefix}/queries/{name}/{kind}/{id}` | no | the same event, for each saved query that it concerns; here `{kind}` is also `thing_matched` or `thing_unmatched` |
-//! | `{prefix}/guardian/{agent}/{decision}` | no | a decision of the guardian, as `GET /aos/decisions` has it; `{agent}` is `unknown` where the step doesn't say; by the built-in endpoint alone |
+//! | `{prefix}/guardian/{agent}/{decision}` | no | a decision of the guardian, as `GET /aos/decisions` has it; `{agent}` is `unknown` where the step doesn't say |
 //! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
 //!
 //! The resync event has as many levels as the others, so that whoever subscribes to

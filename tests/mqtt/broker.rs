@@ -15,7 +15,10 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use super::support::{Subscriber, agent, has_mosquitto, put_many};
+use super::{
+    decisions::decide,
+    support::{Subscriber, agent, has_mosquitto, put_many},
+};
 use crate::support::eventually;
 
 /// Where something is published that isn't retained, to see that everything else has come.
@@ -457,4 +460,40 @@ fn broker_that_cannot_be_reached_is_named_without_its_password() {
     let error = mqtt::resync(&format!("mqtt://user:secret@127.0.0.1:{free}"), registry, options()).unwrap_err();
     let text = format!("{error} {error:?}");
     assert!(text.contains(&format!("127.0.0.1:{free}")) && !text.contains("secret"), "{text}");
+}
+
+#[test]
+fn decisions_reach_the_broker_also_those_made_while_it_was_away() {
+    if !has_mosquitto() {
+        return;
+    }
+    let mut broker = Broker::open();
+    let (registry, _directory) = registry();
+    registry.put(&agent("urn:example:a/b", "A", &["chat"])).unwrap();
+    pollster::block_on(registry.catch_up_guardian()).unwrap();
+    let publisher = publish(&broker, &registry);
+    wait_for_acknowledgements(&broker, &registry);
+    let session = ["-c", "-i", "reader", "-V", "mqttv5", "-x", "3600", "-q", "1", "-t", "agentdex/guardian/+/+"];
+    let mut subscriber = Subscriber::start(broker.port, &session);
+    decide(&registry, "urn:example:a/b", "s-1");
+    decide(&registry, "urn:example:other", "s-2");
+    let messages = subscriber.take(2);
+    assert_eq!(messages[0].topic, "agentdex/guardian/urn:example:a%2Fb/allow");
+    assert_eq!(messages[1].topic, "agentdex/guardian/urn:example:other/deny");
+    assert_eq!(
+        (messages[1].json()["session"].as_str(), messages[1].json()["decision"].as_str()),
+        (Some("s-2"), Some("deny"))
+    );
+    assert!(messages.iter().all(|message| message.qos == 1 && !message.retain));
+    broker.halt();
+    eventually("the loss of the connection", || !publisher.is_connected());
+    decide(&registry, "urn:example:a/b", "s-3");
+    broker.go_on();
+    assert_eq!(subscriber.next().json()["session"], "s-3");
+    // Changes and decisions go on side by side.
+    put_many(&registry, 0..20);
+    decide(&registry, "urn:example:a/b", "s-4");
+    assert_eq!(subscriber.next().json()["session"], "s-4");
+    wait_for_acknowledgements(&broker, &registry);
+    publisher.stop();
 }

@@ -1,12 +1,14 @@
 //! Decisions of the guardian over MQTT.
 
+use agentdex::Registry;
 use serde_json::json;
 
 use super::support::{Server, Subscriber, agent, has_mosquitto};
 
 const VERSIONS: [&str; 2] = ["mqttv311", "mqttv5"];
 
-fn decide(server: &Server, agent: &str, session: &str) {
+/// Lets the guardian decide about a step of an agent.
+pub fn decide(registry: &Registry, agent: &str, session: &str) {
     let text = json!([{"kind": "text", "text": "Hello"}]);
     let about = json!({
         "id": agent, "name": "A", "version": "1", "instructions": "-",
@@ -17,7 +19,7 @@ fn decide(server: &Server, agent: &str, session: &str) {
     });
     let params = json!({"context": context, "message": {"id": "m", "role": "user", "content": text}});
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "steps/message", "params": params});
-    server.registry.guardian().answer(&request);
+    registry.guardian().answer(&request);
 }
 
 #[test]
@@ -33,8 +35,8 @@ fn decisions_are_published_to_those_who_subscribe_to_them() {
         let mut all = filter("agentdex/guardian/#");
         let mut denied = filter("agentdex/guardian/+/deny");
         let mut one = filter("agentdex/guardian/urn:example:a%2Fb/+");
-        decide(&server, "urn:example:a/b", "s-1");
-        decide(&server, "urn:example:other", "s-2");
+        decide(&server.registry, "urn:example:a/b", "s-1");
+        decide(&server.registry, "urn:example:other", "s-2");
         let messages = all.take(2);
         assert_eq!(messages[0].topic, "agentdex/guardian/urn:example:a%2Fb/allow");
         assert_eq!(messages[1].topic, "agentdex/guardian/urn:example:other/deny");

@@ -294,6 +294,11 @@ impl<'a> Message<'a> {
         let content_type = family.media_type();
         Message { topic, payload, content_type, retain: family == Family::Thing, completes: None }
     }
+
+    /// A decision of the guardian.
+    pub fn of_decision(topic: &'a str, payload: &'a [u8]) -> Message<'a> {
+        Message { topic, payload, content_type: "application/json", retain: false, completes: None }
+    }
 }
 
 /// Nothing moves unless the event loop is polled; after an error it would reconnect at once.

@@ -11,11 +11,15 @@
 //! During a resync the publisher listens to `{prefix}/things/+` and to `{prefix}/resync`, where it
 //! sends itself a message to see that the retained ones have come.
 //!
+//! Decisions of the guardian are published at QoS 1 as they are made. They wait in memory while there is no connection,
+//! 4,096 at most: the trail has all of them.
+//!
 //! A message that the broker refuses, because it is too large for it or not allowed, say, is quarantined
 //! (see [`limits`]): it doesn't hold up the others.
 
 mod broker;
 mod counters;
+mod decisions;
 mod limits;
 mod link;
 mod resync;

@@ -23,6 +23,7 @@ use super::{
     },
     broker::Broker,
     counters::Counters,
+    decisions::Decisions,
     link::{Ended, Link, Message},
     resync::{Resynced, resync},
 };
@@ -38,6 +39,9 @@ const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const GOOD_CONNECTION: Duration = Duration::from_secs(5);
 /// How long a single resync waits for the broker.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The most decisions that are published between two changes of the log.
+const DECISIONS_AT_ONCE: usize = 64;
 
 /// What the publisher's handle and its thread share.
 #[derive(Debug, Default)]
@@ -72,6 +76,8 @@ impl MetricSource for Shared {
 /// Follows the log to one broker.
 pub(super) struct Worker {
     feed: Feed,
+    /// Those that wait while there is no connection are published afterwards, as far as they are in memory.
+    decisions: Decisions,
     broker: Broker,
     /// The name of the saved position.
     follower: String,
@@ -98,8 +104,9 @@ impl Worker {
         broker.client_options("agentdex", true, &options)?;
         let follower = format!("mqtt:{}/{}", broker.address(), topics.prefix());
         let unfinished = format!("mqtt-resync:{}/{}", broker.address(), topics.prefix());
+        let decisions = Decisions::of(&registry, &topics);
         let feed = Feed::new(registry, topics, PUBLISHER_MESSAGES);
-        Ok(Worker { feed, broker, follower, unfinished, learned_bytes: usize::MAX, options, stop, shared })
+        Ok(Worker { feed, decisions, broker, follower, unfinished, learned_bytes: usize::MAX, options, stop, shared })
     }
 
     /// Publishes until it is stopped; after a loss it tries again, less and less often.
@@ -155,7 +162,7 @@ impl Worker {
     }
 
     /// Publishes what is in the log, waits for more, and so on.
-    async fn follow(&self, link: &mut Link, has_session: bool) -> Result<Infallible, Ended> {
+    async fn follow(&mut self, link: &mut Link, has_session: bool) -> Result<Infallible, Ended> {
         let mut durable = self.feed.registry().durable();
         let mut position = self.start(link, has_session).await?;
         loop {
@@ -168,6 +175,7 @@ impl Worker {
                     self.publish_change(link, &change).await?;
                     position = change.seq;
                     link.catch_up()?;
+                    self.publish_decisions(link).await?;
                 }
                 Next::Lost { resume } => position = self.start_over(link, resume).await?,
                 Next::Nothing => {
@@ -175,6 +183,10 @@ impl Worker {
                         event = link.step() => event.map(|_| ())?,
                         changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
                         () = self.shared.nudge.notified() => {}
+                        decision = self.decisions.next() => {
+                            link.publish(Message::of_decision(&decision.topic, &decision.payload)).await?;
+                            self.publish_decisions(link).await?;
+                        }
                     }
                 }
             }
@@ -232,6 +244,15 @@ impl Worker {
             let completes = (index + 1 == messages.len()).then_some(change.seq);
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes decisions that are there, a bounded number of them, so that changes wait for no flood of steps.
+    async fn publish_decisions(&mut self, link: &mut Link) -> Result<(), Ended> {
+        for _ in 0..DECISIONS_AT_ONCE {
+            let Some(decision) = self.decisions.try_next() else { break };
+            link.publish(Message::of_decision(&decision.topic, &decision.payload)).await?;
         }
         Ok(())
     }
