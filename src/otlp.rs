@@ -145,6 +145,9 @@ fn span(entry: &Entry) -> Value {
     if let Some(would_be) = entry.would_be {
         attributes.push(text("aos.decision.would_be", would_be.as_str()));
     }
+    if let Some(response) = &entry.sacp {
+        attributes.push(text("sacp.status", &response.status));
+    }
     let event = |finding: &crate::policy::Finding| {
         json!({
             "name": "finding", "timeUnixNano": end.to_string(),

@@ -298,3 +298,52 @@ fn own_rules_know_what_is_registered() {
     pollster::block_on(registry.catch_up_guardian()).unwrap();
     assert_eq!(result(&registry, &step)["reasonCode"], json!(["no-large-groups"]));
 }
+
+#[test]
+fn responses_in_sacp_are_shown_in_the_trail() {
+    let response = |status: &str, thought: &str| json!({"thought": thought, "status": status, "data": {"n": 1}, "message": "m", "next_step_hint": "rest"});
+    let said = |role: &str, text: &str| json!({"context": context(), "message": message(role, text)});
+    let fenced = format!("Here you are:\n```json\n{}\n```", response("success", "I looked"));
+    let mut data = said("agent", "-");
+    data["message"]["content"][0] = json!({"kind": "data", "data": response("failure", "")});
+    let result = json!({"context": context(), "executionId": "x-1", "result": {
+        "outputs": [{"kind": "text", "text": response("completed", "").to_string()}], "isError": false,
+    }});
+    let parts = json!([{"kind": "text", "text": response("clarification_needed", "").to_string()}]);
+    let task = json!({"id": "t", "status": {"state": "input-required", "message": {"parts": parts}}});
+    let a2a = json!({"payload": {"jsonrpc": "2.0", "id": 1, "result": task}});
+    let cases = [
+        ("steps/message", said("agent", &fenced), Some("success")),
+        ("steps/message", said("user", &fenced), None),
+        ("steps/message", said("agent", r#"{"status": "success"}"#), None),
+        ("steps/message", said("agent", "The status is success."), None),
+        ("steps/message", data, Some("failure")),
+        ("steps/toolCallResult", result, Some("completed")),
+        ("tasks/get", a2a, Some("clarification_needed")),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let registry = open(&directory, guardian::Options::default());
+    for (number, (method, params, expected)) in cases.into_iter().enumerate() {
+        result_of(&registry, method, &params);
+        let entry = registry.guardian().decisions(None, None, None, number as u64, 1).unwrap().remove(0);
+        assert_eq!(entry.sacp.as_ref().map(|sacp| sacp.status.as_str()), expected, "{params}");
+        assert!(entry.sacp.is_none_or(|sacp| sacp.thought.is_none() && sacp.violations.is_empty()));
+    }
+    let partial = said("agent", r#"{"thought": "", "status": "success", "data": {}}"#);
+    result_of(&registry, "steps/message", &partial);
+    let last = registry.guardian().decisions(None, None, None, 7, 1).unwrap().remove(0);
+    assert!(last.sacp.unwrap().violations[0].starts_with("/message: "));
+    // What the agent thought is content: it is stored where contents are, without secrets.
+    let directory = tempfile::tempdir().unwrap();
+    let registry = open(&directory, guardian::Options { store_content: true, ..guardian::Options::default() });
+    let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
+    let thoughtful = response("success", &format!("I take {key}")).to_string();
+    result_of(&registry, "steps/message", &said("agent", &thoughtful));
+    let sacp = registry.guardian().decisions(None, None, None, 0, 1).unwrap().remove(0).sacp.unwrap();
+    assert_eq!(sacp.thought.as_deref(), Some("I take [redacted]"));
+    assert_eq!(sacp.next_step_hint.as_deref(), Some("rest"));
+}
+
+fn result_of(registry: &Registry, method: &str, params: &Value) {
+    result(registry, &request(1, method, params));
+}

@@ -61,6 +61,21 @@ pub(in crate::http) struct RuleFinding {
     message: String,
 }
 
+/// A response in the Standard Agent Communication Protocol that a step carries.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(in crate::http) struct SacpResponse {
+    /// How the task went, such as `success`.
+    status: String,
+    /// What the agent suggests to do next, where contents are stored.
+    next_step_hint: Option<String>,
+    /// What is wrong with the response.
+    #[schema(required = false)]
+    violations: Vec<String>,
+    /// Why the agent decided so, where contents are stored.
+    thought: Option<String>,
+}
+
 /// A step, and what was decided of it. Moments are in RFC 3339.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
@@ -83,6 +98,8 @@ pub(in crate::http) struct GuardedStep {
     would_be: Option<GuardianDecision>,
     #[schema(required = false)]
     findings: Vec<RuleFinding>,
+    /// The response in SACP that the step carries.
+    sacp: Option<SacpResponse>,
     /// How long the decision took.
     microseconds: u64,
     /// SHA-256 of what was exchanged.

@@ -7,6 +7,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "sacp")]
+use super::responses::response_in;
 use super::{
     Guardian,
     entry::Entry,
@@ -172,11 +174,15 @@ impl Guardian {
         // What is stored has no secrets, whatever the policy says.
         let shown = verdict.modified.as_ref().and_then(Value::as_object).unwrap_or(request);
         let hash = digest(content(request).to_string().as_bytes());
-        let stored = self.options.store_content.then(|| {
+        let masked = self.options.store_content.then(|| {
             let masking = Masking { secrets: true, personal_data: false };
-            let masked = aos::mask(shown, masking).map(|masked| masked.request);
-            content(masked.as_ref().and_then(Value::as_object).unwrap_or(shown))
+            aos::mask(shown, masking).map(|masked| masked.request)
         });
+        let masked = masked.as_ref().map(|masked| masked.as_ref().and_then(Value::as_object).unwrap_or(shown));
+        #[cfg(feature = "sacp")]
+        let sacp = response_in(masked.unwrap_or(shown), masked.is_some());
+        #[cfg(not(feature = "sacp"))]
+        let sacp = None;
         let origin = step.origin.as_ref();
         let tool = match call {
             Call::ToolCallRequest(params) => Some(params.tool_call_request.tool_id.clone()),
@@ -200,7 +206,8 @@ impl Guardian {
             findings: verdict.findings,
             microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             hash,
-            content: stored,
+            sacp,
+            content: masked.map(content),
         }
     }
 }

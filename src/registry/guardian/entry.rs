@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::responses::SacpResponse;
 use crate::{
     Timestamp,
     policy::{Decision, Finding},
@@ -44,6 +45,9 @@ pub struct Entry {
     /// What rules found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// The response in SACP that the step carries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sacp: Option<SacpResponse>,
     /// How long the decision took.
     pub microseconds: u64,
     /// SHA-256 of what was exchanged, as `sha256:` and hexadecimal digits.

@@ -15,6 +15,7 @@ mod answer;
 mod describe;
 mod entry;
 mod ocsf;
+mod responses;
 mod sessions;
 mod steps;
 mod trail;
@@ -34,7 +35,7 @@ use memchr::memmem;
 use tokio::sync::broadcast;
 
 pub(super) use self::agents::Agents;
-pub use self::{answer::Reply, entry::Entry, sessions::LiveSession, trail::Retention};
+pub use self::{answer::Reply, entry::Entry, responses::SacpResponse, sessions::LiveSession, trail::Retention};
 use self::{ocsf::Ocsf, sessions::Sessions, trail::Trail};
 use super::{
     measures::{Metric, MetricSource},

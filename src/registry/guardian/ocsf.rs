@@ -86,7 +86,7 @@ fn event(entry: &Entry) -> Value {
             "product": {"name": "agentdex", "vendor_name": "agentdex", "version": env!("CARGO_PKG_VERSION")},
             "profiles": ["security_control"],
         },
-        "unmapped": {"hash": entry.hash, "tool": entry.tool},
+        "unmapped": {"hash": entry.hash, "tool": entry.tool, "sacp": entry.sacp},
     })
 }
 
