@@ -68,6 +68,22 @@ struct Description {
 }
 
 /// A valid chain.
+///
+/// ```
+/// use agentdex::{convert::Syntax, sacp::Chain};
+///
+/// let yaml = "
+/// start: writer
+/// nodes:
+///   writer: {capability: write}
+///   translator: {agent: 'urn:example:translator', action: translate, input: '{{writer.message}}'}
+/// edges:
+///   - {from: writer, to: translator, when: \"response.data.language != 'de'\"}
+/// ";
+/// let json = Syntax::Yaml.to_json(yaml.as_bytes()).unwrap();
+/// let chain = Chain::new(serde_json::from_str(&json).unwrap()).unwrap();
+/// assert_eq!(chain.node("translator").unwrap().action.as_deref(), Some("translate"));
+/// ```
 #[derive(Debug)]
 pub struct Chain {
     start: String,

@@ -1,4 +1,7 @@
-use agentdex::sacp::{Chain, Outcome, Response, State, Step, read};
+use agentdex::{
+    convert::Syntax,
+    sacp::{Chain, Outcome, Response, State, Step, read},
+};
 use serde_json::{Value, json};
 
 use super::success;
@@ -121,4 +124,28 @@ fn invalid_chains_are_refused_with_places() {
         assert!(pointers.contains(&pointer), "{pointer} is missing in {pointers:?}");
     }
     assert_eq!(Chain::new(json!({"start": 1})).expect_err("no chain").violations[0].rule, "chain/shape");
+}
+
+#[test]
+fn a_chain_in_yaml_is_that_in_json() {
+    let yaml = "\
+start: researcher
+nodes:
+  researcher: {capability: find-contact}
+  validator:
+    agent: urn:example:validator
+    input: {guesses: '{{researcher.data.guesses}}'}
+  apologist:
+    agent: urn:example:apologist
+    input: 'It failed: {{researcher.message}}'
+edges:
+  - from: researcher
+    to: validator
+    when: response.status == 'success' and exists(response.data.guesses)
+  - {from: researcher, to: apologist, on_error: true}
+";
+    let json = Syntax::Yaml.to_json(yaml.as_bytes()).expect("YAML");
+    let value: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(value, emails());
+    chain(value);
 }
