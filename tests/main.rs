@@ -13,6 +13,7 @@ mod layers;
 mod lmos_capabilities;
 mod mcp_server;
 mod mqtt;
+mod page;
 mod process;
 mod registry;
 mod sacp;

@@ -87,8 +87,29 @@ pub(super) fn explain(error: Error, json: &[u8], expected: Format) -> Problem {
 /// Of a document in another format than expected, what it is and which endpoint takes it.
 pub(super) fn other_format(json: &[u8], expected: Format) -> Option<String> {
     let found = detect(str::from_utf8(json).ok()?).ok().filter(|found| *found != expected)?;
-    let endpoint = IMPORTS.iter().find(|import| import.format == found).map_or("/things", |import| &import.path);
-    Some(format!("the document is {}: POST it to {endpoint}", found.descriptor().noun))
+    Some(format!("the document is {}: POST it to {}", found.descriptor().noun, path_of_import(found)))
+}
+
+/// Where documents of a format are posted.
+pub(super) fn path_of_import(format: Format) -> &'static str {
+    IMPORTS.iter().find(|import| import.format == format).map_or("/things", |import| &import.path)
+}
+
+/// What formats there are, and what is done with each.
+pub(super) fn list(base: &str) -> Value {
+    let describe = |format: &Format| {
+        let export = EXPORTS.iter().find(|export| export.format == *format);
+        let path = |path: &str| format!("{base}{path}");
+        json!({
+            "name": format.name(),
+            "noun": format.descriptor().noun,
+            "import": path(path_of_import(*format)),
+            "tracked": format.import().is_some_and(|import| import.tracking.is_some()),
+            "export": export.map(|export| path(&export.path)),
+            "versions": export.map_or(&[][..], |export| export.export.versions),
+        })
+    };
+    Format::ALL.iter().map(describe).collect()
 }
 
 /// The problem of what was to be fetched from this URL; where that is in another format than expected, it names the
@@ -107,7 +128,7 @@ pub(super) fn explain_fetched(error: Error, url: &str) -> Problem {
         None => "POST the document itself to /things".to_owned(),
     };
     let detail = format!("what is at the URL is {noun}: {what_to_do}; {problem}");
-    problem.with_detail(detail)
+    problem.with_detail(detail).with("format", found)
 }
 
 fn reference(schema: &str) -> Value {

@@ -18,11 +18,11 @@ use super::{
     batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
-    events, exposition,
+    convert, events, exposition,
     formats::{EXPORTS, IMPORTS},
     health, history, home, imports, jsonpath,
     observe::Observe,
-    openapi, own_description,
+    openapi, own_description, page,
     problem::Problem,
     queries, query_languages, search, thing, things, validate,
 };
@@ -95,6 +95,7 @@ impl Mount<'_> {
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
         #[cfg(feature = "sacp")]
         self.below(config, "/things", "/things/{id}/actions/{name}/sacp", is_sacp, web::to(sacp::any));
+        self.resource(config, "/convert", "/convert", vec![on(POST, convert::document)]);
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
         self.resource(config, "/search/compatible", "/search/compatible", vec![on(POST, compatible::capabilities)]);
@@ -159,7 +160,10 @@ impl Mount<'_> {
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
         self.resource(config, "/docs", "/docs", vec![read(openapi::docs_redirect)]);
         self.resource(config, "/docs/{file}", "/docs/{file:.*}", vec![read(openapi::docs)]);
+        self.resource(config, "/page/{file}", "/page/{version:[^/]+}/{file:[^/]+}", vec![read(page::file)]);
         self.resource(config, "/", "/", vec![read(home::page)]);
+        // Only where it is mounted under a path.
+        self.resource(config, "/", "", vec![read(page::with_slash)]);
     }
 
     /// One resource under a pattern; `path` is its name in the metrics.

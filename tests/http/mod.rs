@@ -8,6 +8,7 @@ mod changes;
 mod compatible;
 mod compose;
 mod composed_corpus;
+mod convert;
 mod corpus;
 mod events;
 mod hostile;

@@ -23,7 +23,7 @@ pub use self::{
     call::{Answer, Call},
     events::{Event, EventStream},
     resolver::Answers,
-    sdk::{run_agent_spec, run_javascript, run_node, run_node_wot, run_python},
+    sdk::{run_agent_spec, run_browser, run_javascript, run_node, run_node_wot, run_python},
     site::{Page, Reply, Site, certified},
     wait::eventually,
 };

@@ -37,6 +37,18 @@ pub fn run_node_wot(program: &str, input: &str) -> Option<String> {
         .or_else(|| skipped("needs node, and AGENTDEX_NODE_WOT that names a folder with @node-wot/binding-http"))
 }
 
+/// What a JavaScript module writes that reads `input`, beside what drives a browser.
+pub fn run_browser(program: &str, input: &str) -> Option<String> {
+    let chromium = env::var_os("AGENTDEX_CHROMIUM").unwrap_or_else(|| "/usr/bin/chromium".into());
+    let is_there = Command::new(&chromium).arg("--version").output().is_ok_and(|output| output.status.success());
+    env::var_os("AGENTDEX_BROWSER")
+        .filter(|_| is_there)
+        .and_then(|folder| run(node(program).current_dir(folder), input))
+        .or_else(|| {
+            skipped("needs node, chromium, and AGENTDEX_BROWSER that names a folder with puppeteer-core and axe-core")
+        })
+}
+
 /// What a JavaScript module writes that reads `input` and needs npm only.
 pub fn run_node(program: &str, input: &str) -> Option<String> {
     run(&mut node(program), input).or_else(|| skipped("needs node and npm"))

@@ -14,8 +14,27 @@ pub(in crate::http) struct About {
     registry: String,
     /// How many Things are registered.
     things: u64,
+    /// The formats that descriptions are imported from and exported in.
+    formats: Vec<DocumentFormat>,
     /// Where things are, by what they are for; `{…}` stands for what the client fills in.
     links: BTreeMap<String, String>,
+}
+
+/// A format of descriptions.
+#[derive(ToSchema)]
+pub(in crate::http) struct DocumentFormat {
+    /// Its name in parameters and filters.
+    name: String,
+    /// What one of its documents is.
+    noun: String,
+    /// Where documents are posted.
+    import: String,
+    /// Whether a URL may be posted there instead of a document, which is then polled.
+    tracked: bool,
+    /// Where a Thing is read in it.
+    export: Option<String>,
+    /// The values of `version` there, the default first; empty where there is one only.
+    versions: Vec<String>,
 }
 
 /// The process is alive.

@@ -12,6 +12,33 @@ pub(in crate::http) struct DocumentUrl {
     url: String,
 }
 
+/// A document of any format that is known.
+#[derive(ToSchema)]
+#[schema(example = json!({"name": "Weather", "url": "https://weather.example/a2a", "skills": []}))]
+pub(in crate::http) struct AnyDocument {}
+
+/// What a document is, and would be registered as.
+#[derive(ToSchema)]
+pub(in crate::http) struct Converted {
+    /// The name of its format, such as `a2a`.
+    format: String,
+    /// What it is in words, such as `an A2A agent card`.
+    noun: String,
+    /// The path that documents of its format are posted to.
+    register: String,
+    /// Whether it would be registered.
+    valid: bool,
+    /// Of a Thing Description that is invalid or has no id, `1.0` or `1.1`, by its `@context`.
+    #[schema(nullable = false)]
+    version: Option<String>,
+    /// What is wrong; pointers are into the document.
+    violations: Vec<Violation>,
+    /// What is odd, would be fixed, or is left out.
+    warnings: Vec<Violation>,
+    /// The descriptions; none of an invalid document.
+    things: Vec<super::ThingDescription>,
+}
+
 /// A URL that an agent was imported from and that is polled. Moments are in RFC 3339.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({

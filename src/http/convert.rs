@@ -1,0 +1,152 @@
+//! `/convert`: what a document of any format would be registered as, without registering it.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::CONTENT_TYPE,
+    web::{self, Data},
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{
+    blocking::blocking, body, context::Context, formats::path_of_import, parameters::Parameters, problem::Problem,
+};
+use crate::{
+    Error, Registry,
+    convert::{Conversion, ImportOptions, Input, Syntax, detect},
+    td::{self, Report, Version, Violation},
+};
+
+/// What a document of any format comes in.
+const TYPES: [&str; 7] = [
+    "application/json",
+    "application/td+json",
+    "application/ld+json",
+    "application/a2a+json",
+    "application/yaml",
+    "application/x-yaml",
+    "text/yaml",
+];
+
+/// The answer.
+#[derive(Serialize)]
+struct Converted {
+    format: &'static str,
+    noun: &'static str,
+    /// Where documents of the format are posted.
+    register: &'static str,
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<Version>,
+    violations: Vec<Violation>,
+    warnings: Vec<Violation>,
+    things: Vec<Box<RawValue>>,
+}
+
+/// `POST /convert`
+#[utoipa::path(
+    post,
+    path = "/convert",
+    operation_id = "convert",
+    tag = "import",
+    summary = "Detect the format of a document, and show the descriptions that it becomes, without registering them",
+    params(("id" = Option<String>, Query, description = "The id of the Thing, where documents of the format may have none")),
+    request_body(content((super::schemas::AnyDocument = "application/json"), (super::schemas::AnyDocument = "application/td+json"), (super::schemas::AnyDocument = "application/yaml"))),
+    responses(
+        (status = 200, description = "What was found; also if it is invalid", body = super::schemas::Converted),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn document(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["id"])?;
+    let id = parameters.text("id").filter(|id| !id.is_empty()).map(str::to_owned);
+    if let Some(id) = &id {
+        td::normalize_id(id)?;
+    }
+    body::check_type(&request, &TYPES)?;
+    let given = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
+    let syntax = if given.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+    let bytes = body::read(&request, payload, context.options.body_limit).await?;
+    let registry = context.registry.clone();
+    let converted = blocking(move || convert(&registry, &bytes, syntax, id.as_deref())).await?;
+    Ok(HttpResponse::Ok().json(converted))
+}
+
+fn convert(registry: &Registry, bytes: &[u8], syntax: Syntax, id: Option<&str>) -> crate::Result<Converted> {
+    let json = syntax.to_json(bytes)?;
+    let format = detect(&json)?;
+    let (report, things) = match format.import() {
+        None => thing(registry, json.as_bytes(), id)?,
+        Some(import) => {
+            let mut options = ImportOptions::default();
+            if let Some(id) = id {
+                // Formats whose documents always have one know no such option.
+                let _ = options.set(format, "id", id);
+            }
+            // Only some formats are read as YAML where they are registered.
+            let input = match import.media_types.iter().any(|(_, taken)| *taken == syntax) {
+                true => Input { bytes, syntax, components: &[] },
+                false => Input::json(json.as_bytes()),
+            };
+            conversion(import.to_things(&input, &options))?
+        }
+    };
+    Ok(Converted {
+        format: format.name(),
+        noun: format.descriptor().noun,
+        register: path_of_import(format),
+        valid: report.is_valid(),
+        version: report.version,
+        violations: report.violations,
+        warnings: report.warnings,
+        things,
+    })
+}
+
+/// A Thing Description as it would be stored. One without an id gets that when it is registered.
+fn thing(registry: &Registry, json: &[u8], id: Option<&str>) -> crate::Result<(Report, Vec<Box<RawValue>>)> {
+    let document = td::Document::parse(json)?;
+    let identity = match (document.value().get("id"), id) {
+        (Some(_), _) => td::Identity::Own,
+        (None, Some(id)) => td::Identity::Assigned(id),
+        (None, None) => {
+            let report = registry.validate(document.text().as_bytes())?;
+            let things = if report.is_valid() { vec![raw(document.text())?] } else { Vec::new() };
+            return Ok((report, things));
+        }
+    };
+    match td::admit(document, identity, registry.options().strictness) {
+        Ok(admission) => {
+            let report = Report { warnings: admission.warnings, ..Report::default() };
+            Ok((report, vec![raw(admission.thing.text())?]))
+        }
+        Err(Error::Invalid(report)) => Ok((report, Vec::new())),
+        Err(error) => Err(error),
+    }
+}
+
+fn raw(text: &str) -> crate::Result<Box<RawValue>> {
+    RawValue::from_string(text.to_owned()).map_err(|error| td::malformed_json(&error))
+}
+
+/// What a document of another format becomes.
+fn conversion(converted: crate::Result<Conversion>) -> crate::Result<(Report, Vec<Box<RawValue>>)> {
+    match converted {
+        Ok(Conversion { things, warnings }) => {
+            let things = things.iter().map(|thing| raw(thing.description.text())).collect::<crate::Result<_>>()?;
+            Ok((Report { warnings, ..Report::default() }, things))
+        }
+        Err(Error::InvalidSource { report, .. } | Error::Invalid(report)) => Ok((report, Vec::new())),
+        Err(Error::OtherFormat { source, .. }) => conversion(Err(*source)),
+        Err(error @ Error::MissingId) => {
+            let violation = Violation { pointer: String::new(), rule: "id-missing".into(), message: error.to_string() };
+            Ok((Report { violations: vec![violation], ..Report::default() }, Vec::new()))
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,120 @@
+// Search by data: capabilities that take what there is and give what is wanted, one or several in a row.
+
+import { href, send } from "./api.js";
+import { copyable, dim, e, failure, fold, h, pair, plural, refill, shown, svg, who } from "./dom.js";
+
+const TYPES = ["string", "number", "integer", "boolean", "array", "object"];
+
+/** A data schema: `city, days: integer`, or a JSON Schema. */
+export function schemaOf(text) {
+	if (!text.trim()) return undefined;
+	if (text.trim().startsWith("{")) return JSON.parse(text);
+	const properties = {};
+	for (const part of text.split(",").map((part) => part.trim()).filter(Boolean)) {
+		const [name, type = "string"] = part.split(":").map((word) => word.trim());
+		if (!TYPES.includes(type)) throw new Error(`“${type}” is not a type; types are ${TYPES.join(", ")}.`);
+		properties[name] = { type };
+	}
+	return { type: "object", properties };
+}
+
+class ChainsView extends HTMLElement {
+	connectedCallback() {
+		const field = (id, label, placeholder) => e(".field", h("label", { for: id }, label), (this[id] = h("input", { id, placeholder, autocomplete: "off", spellcheck: "false" })));
+		const option = (id, label) => e("label", (this[id] = h("input", { type: "checkbox", id })), ` ${label}`);
+		this.results = h("section", { "aria-label": "Results", "aria-live": "polite" });
+		refill(this, e("h1", "Chains"),
+			e("p", "Say what data there is and what is wanted: names with commas, with a type where it isn't text (", e("code", "days: integer"), "), or a JSON Schema."),
+			h("form.data", { onsubmit: (event) => { event.preventDefault(); this.go(); } },
+				field("have", "There is", "place, days: integer"), field("want", "Wanted", "summary"), field("query", "About (optional)", "weather"),
+				e(".bar", option("several", "several capabilities in a row"), option("near", "also what lacks one thing"), e("button.primary", "Search"))),
+			e("p.hint", "Try ", h("a", { href: href("chains", { have: "place", want: "summary" }) }, "a place, for a summary"), " or ", h("a", { href: href("chains", { have: "document", want: "approval", several: "1" }) }, "a document, for an approval"), "."),
+			this.results);
+	}
+
+	go() {
+		const state = {};
+		for (const name of ["have", "want", "query"]) if (this[name].value.trim()) state[name] = this[name].value.trim();
+		for (const name of ["several", "near"]) if (this[name].checked) state[name] = "1";
+		const url = href("chains", state);
+		url === location.hash ? this.search() : (location.hash = url);
+	}
+
+	update(parameters) {
+		for (const name of ["have", "want", "query"]) this[name].value = parameters.get(name) ?? "";
+		for (const name of ["several", "near"]) this[name].checked = parameters.has(name);
+		refill(this.results);
+		if (parameters.get("have") || parameters.get("want")) this.search();
+	}
+
+	async search() {
+		try {
+			const [have, want] = [schemaOf(this.have.value), schemaOf(this.want.value)];
+			const query = this.query.value.trim() || undefined;
+			if (this.several.checked) {
+				if (!have || !want) throw new Error("A chain needs both: what there is, and what is wanted.");
+				const { value } = await send("POST", "search/compose", { have, want, query, max_steps: 4 });
+				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain leads there"),
+					value.complete ? "" : e("p.note", "The time didn't suffice to compare all chains: there may be better ones."),
+					value.chains.map((chain, at) => chainOf(chain, at)));
+			} else {
+				const { value } = await send("POST", "search/compatible", { have, want, query, near_misses: this.near.checked });
+				refill(this.results, e("h2", value.hits.length ? `${plural(value.hits.length, "capability").replace(/ys$/, "ies")} of ${value.total}` : "Nothing fits"),
+					e("ol.hits", value.hits.map((hit) => e("li.hit",
+						e(".head", e("h3", who(hit.id, hit.title), e("span.dim.t", ` ${hit.capability}`)), e("dl.scores", pair("fit", hit.fit.toFixed(2)))),
+						e("p.t", hit.why), hit.missing ? e("p.note.t", hit.missing.message) : ""))));
+			}
+		} catch (error) {
+			refill(this.results, failure(error));
+		}
+	}
+}
+customElements.define("view-chains", ChainsView);
+
+/** A chain: a graph, and the same in words. */
+function chainOf(chain, at) {
+	const data = (name) => (name ? e("code.t", name) : "the data");
+	const inputs = (all) => all.map(({ from, to, step, converted }, index) => [index ? "; " : "", data(from), step ? ` of step ${step}` : "",
+		from === to ? "" : [" as ", data(to)], converted ? dim(" (converted)") : ""]);
+	return e("article.chain", e("h3", `Chain ${at + 1}`, dim(` fit ${chain.fit.toFixed(2)}`)),
+		e(".columns.graphed", graph(chain),
+			e("ol", chain.steps.map((step) => e("li", e("strong.t", step.capability), " of ", who(step.id, step.title), e("p.dim", "takes ", inputs(step.input)))),
+				e("li.end", "gives ", inputs(chain.output)))),
+		chain.flow ? fold("As an Agent Spec Flow", () => copyable(JSON.stringify(chain.flow, null, 2), "the flow")) : chain.flow_problem ? e("p.dim.t", chain.flow_problem) : "");
+}
+
+const [WIDTH, HEIGHT, GAP, LEFT] = [190, 40, 46, 8];
+
+/** The chain as a graph from top to bottom; data that skips a step goes around it. */
+export function graph(chain) {
+	const cut = (text, most) => ([...shown(text)].length > most ? `${[...shown(text)].slice(0, most - 1).join("")}…` : shown(text));
+	const nodes = ["what there is", ...chain.steps.map((step) => step.capability), "what is wanted"];
+	const top = (index) => 4 + index * (HEIGHT + GAP);
+	const all = chain.steps.flatMap((step, to) => step.input.map((one) => ({ ...one, source: one.step ?? 0, node: to + 1 })))
+		.concat(chain.output.map((one) => ({ ...one, source: one.step ?? 0, node: nodes.length - 1 })));
+	const edges = new Map();
+	for (const one of all) {
+		const key = `${one.source} ${one.node}`;
+		edges.set(key, { ...one, names: [...(edges.get(key)?.names ?? []), one.from || "data"] });
+	}
+	let lane = 0;
+	const drawn = [...edges.values()].map(({ source, node, names }) => {
+		const [from, to] = [top(source) + HEIGHT, top(node)];
+		const text = cut(names.join(", "), 24);
+		if (node === source + 1) {
+			const x = LEFT + WIDTH / 2;
+			return [svg("path", { class: "edge", d: `M${x} ${from}V${to - 2}`, "marker-end": "url(#arrow)" }), svg("text", { class: "label", x: x + 8, y: (from + to) / 2 + 4 }, text)];
+		}
+		lane += 1;
+		const [right, out] = [LEFT + WIDTH, LEFT + WIDTH + 16 * lane];
+		return [svg("path", { class: "edge", d: `M${right} ${from - 12}H${out - 8}q8 0 8 8V${to + 4}q0 8 -8 8H${right + 2}`, "marker-end": "url(#arrow)" }), svg("text", { class: "label", x: out + 5, y: (from + to) / 2 + 4 }, text)];
+	});
+	const boxes = nodes.map((name, index) => {
+		const end = index === 0 || index === nodes.length - 1;
+		return svg("g", { class: end ? "node end" : "node" }, svg("rect", { x: LEFT, y: top(index), width: WIDTH, height: HEIGHT, rx: end ? 20 : 8 }), svg("text", { x: LEFT + WIDTH / 2, y: top(index) + 25, "text-anchor": "middle" }, cut(name, 24)));
+	});
+	const [width, height] = [LEFT + WIDTH + 16 * lane + 130, top(nodes.length - 1) + HEIGHT + 4];
+	return svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `A chain of ${plural(chain.steps.length, "step")}: ${chain.steps.map((step) => step.capability).join(", then ")}` },
+		svg("defs", svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))),
+		drawn, boxes);
+}

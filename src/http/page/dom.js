@@ -1,0 +1,158 @@
+// Builds the document. Texts become text nodes, so that nothing an agent says of itself is ever markup.
+
+// Characters that are invisible or change the order of others: they are shown by their code.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** A text as it may be shown. */
+export const shown = (text) =>
+	String(text).replace(HIDDEN, (c) => `‹U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+
+/** An element: attributes by name, listeners as `onclick`, children as elements or texts. */
+export function h(tag, attributes, ...children) {
+	const [name, ...classes] = tag.split(".");
+	const element = document.createElement(name || "div");
+	if (classes.length) element.className = classes.join(" ");
+	return fill(set(element, attributes), ...children);
+}
+
+/** An element without attributes. */
+export const e = (tag, ...children) => h(tag, {}, ...children);
+
+/** A text of less weight. */
+export const dim = (...children) => e("span.dim", children);
+
+/** The same in SVG. */
+export const svg = (tag, attributes, ...children) =>
+	fill(set(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes), ...children);
+
+function set(element, attributes) {
+	for (const [name, value] of Object.entries(attributes)) {
+		if (value === undefined || value === null || value === false) continue;
+		if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+		else if (name === "value" || name === "checked") element[name] = value;
+		else element.setAttribute(name, value === true ? "" : shown(value));
+	}
+	return element;
+}
+
+/** Adds children. */
+export function fill(element, ...children) {
+	for (const child of children.flat(Infinity)) {
+		if (child === undefined || child === null || child === false) continue;
+		element.append(child instanceof Node ? child : shown(child));
+	}
+	return element;
+}
+
+/** Replaces all children. */
+export function refill(element, ...children) {
+	element.replaceChildren();
+	return fill(element, ...children);
+}
+
+/** A text with the words between `<b>` and `</b>` marked: the one form of HTML that the API sends. */
+export function marked(html) {
+	const plain = (text) =>
+		text.replace(/&(lt|gt|quot|amp|#39|#x27);/g, (_, name) =>
+			({ lt: "<", gt: ">", quot: '"', amp: "&", "#39": "'", "#x27": "'" })[name]);
+	return html.split(/(<b>.*?<\/b>)/s).map((part) =>
+		part.startsWith("<b>") ? e("mark", plain(part.slice(3, -4))) : plain(part));
+}
+
+/** A link, if the URL is one of the web or of mail; else its text. */
+export function link(href, text, base) {
+	let url;
+	try {
+		url = new URL(href, base || undefined);
+	} catch {
+		return e("code.t", text ?? href);
+	}
+	if (!["http:", "https:", "mailto:"].includes(url.protocol)) return e("code.t", text ?? href);
+	return h("a.t", { href: url.href, rel: "noopener noreferrer nofollow" }, text ?? href);
+}
+
+/** A button that copies what a function returns. */
+export function copier(text, name) {
+	const button = h("button.quiet", { type: "button", "aria-label": `Copy ${name}` }, "Copy");
+	button.addEventListener("click", async () => {
+		try {
+			await navigator.clipboard.writeText(text());
+			button.textContent = "Copied";
+		} catch {
+			button.textContent = "Copy it by hand";
+		}
+		announce(button.textContent);
+		setTimeout(() => (button.textContent = "Copy"), 1500);
+	});
+	return button;
+}
+
+/** Text in a box, with a button that copies it. */
+export const copyable = (text, name) =>
+	e(".code", h("pre", { tabindex: "0", role: "group", "aria-label": name }, text), copier(() => shown(text), name));
+
+/** Lets screen readers say something. */
+export function announce(text) {
+	document.querySelector("[data-announce]").textContent = shown(text);
+}
+
+/** Something that is loaded when it is opened. */
+export function fold(summary, load, open) {
+	const body = e("div");
+	const details = h("details.fold", { open }, e("summary", summary), body);
+	let asked = false;
+	const opened = async () => {
+		if (!details.open || asked) return;
+		asked = true;
+		await into(body, load);
+	};
+	details.addEventListener("toggle", opened);
+	if (open) opened();
+	return details;
+}
+
+/** Shows what a function loads, or why it can't. */
+export async function into(element, load) {
+	element.setAttribute("aria-busy", "true");
+	try {
+		refill(element, await load());
+	} catch (error) {
+		if (error.name !== "AbortError") refill(element, failure(error));
+	}
+	element.removeAttribute("aria-busy");
+}
+
+/** What went wrong. */
+export const failure = (error) => h("p.note.bad", { role: "alert" }, error.message);
+
+/** A table that scrolls where it is wide; the first cell of a row names it. */
+export const grid = (caption, columns, rows, quiet) =>
+	h(".scroll", { tabindex: "0", role: "group", "aria-label": caption }, e("table", quiet ? "" : e("caption", caption),
+		e("thead", e("tr", columns.map((title) => h("th", { scope: "col" }, title)))),
+		e("tbody", rows.map(([first, ...cells]) => e("tr", h("th", { scope: "row" }, first), cells.map((cell) => e("td", cell)))))));
+
+/** A name and its value, in a list of such. */
+export const pair = (name, ...value) => e(".pair", e("dt", name), e("dd", value));
+
+/** A link to the page of an agent. */
+export const who = (id, title) => h("a.t", { href: `#/agent/${encodeURIComponent(id)}` }, typeof title === "string" && title ? title : id);
+
+/** A moment, relative to now; the exact one is its title. */
+export function moment(iso) {
+	if (!iso) return "";
+	const date = new Date(iso);
+	if (Number.isNaN(date.getTime())) return e("span.t", iso);
+	const seconds = (date - Date.now()) / 1000;
+	const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+	const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+	const words = Math.abs(seconds) > 30 * 86400
+		? date.toLocaleDateString(undefined, { dateStyle: "medium" })
+		: new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.round(seconds / size), unit);
+	return h("time", { datetime: date.toISOString(), title: date.toISOString() }, words);
+}
+
+/** A whole number with its digits grouped. */
+export const count = (number) => new Intl.NumberFormat("en").format(number);
+
+/** `1 agent`, `2 agents`. */
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,0 +1,260 @@
+// Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
+
+import { enc, get, href, send } from "./api.js";
+import { announce, copier, count, dim, e, failure, fold, h, marked, pair, plural, refill, who } from "./dom.js";
+import { feed } from "./live.js";
+
+const LIMIT = 20;
+const DEEPEST = 10_000;
+const FACETS = { type: "Type", capability: "Capability", vendor: "Vendor", protocol: "Protocol", tag: "Tag", format: "Format", security: "Security", signature: "Signature", status: "Status" };
+const FILTERS = [...Object.keys(FACETS), "tenant", "channel", "speaks"];
+const MODES = { hybrid: "Words and meaning", lexical: "Words", semantic: "Meaning" };
+const SHOWN_VALUES = 6;
+
+const EXAMPLES = [
+	["weather forecast", "any of these words, in any form; what has both comes first"],
+	['"severe weather"', "these words, in this order"],
+	["+translate -pdf", "must have the first, must not have the second"],
+	["title:weather", "only in the title"],
+	["capability:translate-text", "has exactly this capability"],
+	["transl*", "words that begin like this"],
+	["somewhere to stay tonight", "what is meant counts too"],
+];
+
+class FindView extends HTMLElement {
+	connectedCallback() {
+		this.input = h("input", { id: "q", type: "search", autocomplete: "off", spellcheck: "false", maxlength: "4096", "aria-describedby": "keys", "aria-controls": "results", oninput: () => this.typed(), placeholder: "What should the agent do?" });
+		this.mode = e("fieldset.modes", e("legend.sr", "What counts"), Object.entries(MODES).map(([value, name]) =>
+			e("label", h("input", { type: "radio", name: "mode", value, onchange: () => this.go({ mode: value, page: "" }) }), e("span", name))));
+		this.summary = h("p.summary", { role: "status" });
+		this.chips = h("ul.chips", { "aria-label": "Filters that are on" });
+		this.list = h("ol.hits", { id: "results", "aria-label": "Agents" });
+		this.pager = h("nav.pager", { "aria-label": "Pages" });
+		this.facets = e(".facets");
+		this.opened = new Set();
+		this.wide = matchMedia("(min-width: 56rem)");
+		this.filters = h("details.filters", { open: this.wide.matches }, e("summary", "Filters"), this.facets);
+		this.resized = () => (this.filters.open = this.wide.matches);
+		this.wide.addEventListener("change", this.resized);
+		refill(this,
+			e("h1.sr", "Find agents"),
+			h("form.search", { role: "search", onsubmit: (event) => { event.preventDefault(); this.settle(); } },
+				h("label.sr", { for: "q" }, "Search agents by what they can do"),
+				e(".box", this.input, h("kbd", { id: "keys", "aria-label": "Press slash to search" }, "/")),
+				this.mode),
+			e(".tools", help(), this.saving()),
+			e(".columns",
+				this.filters,
+				h("section", { "aria-label": "Results" }, this.summary, this.chips, this.list, this.pager)));
+		this.changed = () => {
+			clearTimeout(this.later);
+			this.later = setTimeout(() => this.search(true), 400);
+		};
+		feed.addEventListener("change", this.changed);
+		if (matchMedia("(hover: hover)").matches) this.input.focus({ preventScroll: true });
+	}
+
+	disconnectedCallback() {
+		feed.removeEventListener("change", this.changed);
+		this.wide.removeEventListener("change", this.resized);
+		clearTimeout(this.later);
+		clearTimeout(this.typing);
+		this.asked?.abort();
+	}
+
+	/** Shows what the URL says. */
+	update(parameters) {
+		this.state = parameters;
+		this.written = false;
+		const q = parameters.get("q") ?? "";
+		if (this.input.value !== q) this.input.value = q;
+		const mode = parameters.get("mode") || "hybrid";
+		for (const radio of this.mode.querySelectorAll("input")) radio.checked = radio.value === mode;
+		clearTimeout(this.typing);
+		this.search();
+	}
+
+	typed() {
+		clearTimeout(this.typing);
+		this.typing = setTimeout(() => {
+			// Typing makes one entry in the history of the browser, not one for each letter.
+			const url = href("", this.next({ q: this.input.value.trim(), page: "" }));
+			if (this.written) history.replaceState(null, "", url);
+			else history.pushState(null, "", url);
+			this.written = true;
+			this.state = new URLSearchParams(url.split("?")[1]);
+			this.search();
+		}, 120);
+	}
+
+	settle() {
+		this.written = false;
+		this.go({ q: this.input.value.trim(), page: "" });
+	}
+
+	next(changes) {
+		const next = new URLSearchParams(this.state);
+		for (const [name, value] of Object.entries(changes)) value ? next.set(name, value) : next.delete(name);
+		if (next.get("mode") === "hybrid") next.delete("mode");
+		return next;
+	}
+
+	go(changes) {
+		this.written = false;
+		const url = href("", this.next(changes));
+		if (url !== location.hash) location.hash = url;
+	}
+
+	toggle(name, value) {
+		const next = this.next({ page: "" });
+		const others = next.getAll(name).filter((other) => other !== value);
+		const was = others.length < next.getAll(name).length;
+		next.delete(name);
+		for (const other of others) next.append(name, other);
+		if (!was) next.append(name, value);
+		this.written = false;
+		location.hash = href("", next);
+	}
+
+	get page() {
+		return Math.max(1, Number.parseInt(this.state.get("page") ?? "1", 10) || 1);
+	}
+
+	async search(quiet) {
+		this.asked?.abort();
+		const asked = (this.asked = new AbortController());
+		const query = new URLSearchParams();
+		for (const name of ["q", "mode", ...FILTERS]) for (const value of this.state.getAll(name)) query.append(name, value);
+		const offset = (this.page - 1) * LIMIT;
+		query.set("limit", LIMIT);
+		if (offset) query.set("offset", offset);
+		query.set("facets", Object.keys(FACETS).join(","));
+		this.list.setAttribute("aria-busy", "true");
+		const started = performance.now();
+		try {
+			const answer = await get(`search?${query}`, asked.signal);
+			this.show(answer, offset, performance.now() - started, quiet);
+		} catch (error) {
+			if (error.name === "AbortError") return;
+			refill(this.summary, failure(error));
+			refill(this.list);
+			refill(this.pager);
+		}
+		this.list.removeAttribute("aria-busy");
+	}
+
+	show(answer, offset, time, quiet) {
+		const { total, hits, facets, suggestions, fuzzy, confidence } = answer;
+		const asked = this.state.get("q");
+		const words = total === 0 ? "No agent matches" : `${plural(total, "agent")}`;
+		refill(this.summary, e("strong", words), quiet || total === 0 ? "" : dim(` in ${Math.max(1, Math.round(time))} ms`),
+			fuzzy ? e("span.note", "No word matched as it is written: these are spelled alike.") : "",
+			confidence === "low" ? e("span.note", "Low confidence: nothing is much like the request.") : "",
+			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((word, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q: word, page: "" })) }, word)]), "?") : "",
+			total === 0 ? e("span.hint", asked || this.on().length ? "Try fewer words or filters." : ["The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), "."]) : "");
+		refill(this.chips, this.on().map(([name, value]) => e("li",
+			h("button.chip", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () => this.toggle(name, value) }, dim(`${name} `), value, " ×"))));
+		this.draw(hits, offset, Boolean(asked));
+		this.pages(total, offset);
+		this.count(facets, total);
+	}
+
+	on() {
+		return FILTERS.flatMap((name) => this.state.getAll(name).map((value) => [name, value]));
+	}
+
+	/** The hits; those that were there stay, so that what is focused stays focused. */
+	draw(hits, offset, scored) {
+		const old = new Map([...this.list.children].map((item) => [item.dataset.key, item]));
+		this.list.start = offset + 1;
+		const items = hits.map((hit) => {
+			const key = JSON.stringify([hit, scored]);
+			const item = old.get(key) ?? hitOf(hit, scored);
+			item.dataset.key = key;
+			return item;
+		});
+		items.forEach((item, at) => {
+			if (this.list.children[at] !== item) this.list.insertBefore(item, this.list.children[at] ?? null);
+		});
+		while (this.list.children.length > items.length) this.list.lastChild.remove();
+	}
+
+	pages(total, offset) {
+		const last = Math.ceil(Math.min(total, DEEPEST) / LIMIT);
+		const to = (page, name) => page >= 1 && page <= last && page !== this.page
+			? h("a.button", { href: href("", this.next({ page: page > 1 ? String(page) : "" })), "data-page": name }, name)
+			: h("span.button.off", { "aria-hidden": "true" }, name);
+		refill(this.pager, last > 1 ? [to(this.page - 1, "Previous"),
+			dim(`${count(offset + 1)} to ${count(Math.min(offset + LIMIT, total))} of ${count(total)}`),
+			to(this.page + 1, "Next"),
+			this.page === last && total > DEEPEST ? dim("Further ones are found with more words or filters.") : ""] : "");
+	}
+
+	count(facets, total) {
+		const focused = document.activeElement?.dataset?.facet;
+		refill(this.facets, Object.entries(FACETS).map(([name, title]) => {
+			const chosen = this.state.getAll(name);
+			const values = facets[name] ?? [];
+			const known = new Set(values.map(({ value }) => value.toLowerCase()));
+			const all = [...chosen.filter((value) => !known.has(value.toLowerCase())).map((value) => ({ value, count: 0 })), ...values];
+			// What all of them have is no choice.
+			if (!all.length || (!chosen.length && all.length === 1 && all[0].count === total)) return "";
+			const isOn = (value) => chosen.some((one) => one.toLowerCase() === value.toLowerCase());
+			all.sort((a, b) => isOn(b.value) - isOn(a.value));
+			const open = this.opened.has(name);
+			const some = open ? all : all.slice(0, SHOWN_VALUES);
+			return e("fieldset", e("legend", title), some.map(({ value, count: found }) =>
+				e("label.facet", h("input", { type: "checkbox", checked: isOn(value), "data-facet": `${name}=${value}`, onchange: () => this.toggle(name, chosen.find((one) => one.toLowerCase() === value.toLowerCase()) ?? value) }),
+					h("span.value.t", { title: value }, value), dim(count(found)))),
+				all.length > SHOWN_VALUES ? h("button.quiet", { type: "button", "data-facet": `${name}+`, "aria-expanded": String(open), onclick: () => { open ? this.opened.delete(name) : this.opened.add(name); this.count(facets, total); } }, open ? "Fewer" : `${all.length - SHOWN_VALUES} more`) : "");
+		}));
+		if (focused) [...this.facets.querySelectorAll("[data-facet]")].find((one) => one.dataset.facet === focused)?.focus();
+	}
+
+	/** Saves the search, so that changes of what it finds can be followed. */
+	saving() {
+		const name = h("input", { id: "save-as", required: true, pattern: "[A-Za-z0-9_~\\-][A-Za-z0-9._~\\-]{0,127}", placeholder: "name" });
+		const said = h("p", { role: "status" });
+		const save = async (event) => {
+			event.preventDefault();
+			const query = {};
+			const q = this.state.get("q");
+			if (q) query.q = q;
+			if (this.state.get("mode") === "semantic") query.mode = "semantic";
+			for (const filter of FILTERS) if (this.state.getAll(filter).length) query[filter] = this.state.getAll(filter);
+			try {
+				await send("PUT", `queries/${enc(name.value)}`, query);
+				refill(said, "Saved. ", h("a", { href: `#/live?query=${enc(name.value)}` }, "Watch its changes"), " or ", h("a", { href: "#/queries" }, "see all saved queries"), ".");
+			} catch (error) {
+				refill(said, failure(error));
+			}
+		};
+		return e("details.fold.small", e("summary", "Save or share this search"),
+			h("form.bar", { onsubmit: save }, h("label", { for: "save-as" }, "Save as"), name, e("button", "Save")), said,
+			e(".bar", e("span", "The link to this search"), copier(() => location.href, "the link to this search")));
+	}
+}
+
+/** A hit. */
+function hitOf(hit, scored) {
+	const { id, title, description, capabilities, score, bm25, cosine } = hit;
+	return e("li.hit",
+		e(".head", e("h2", who(id, title)),
+			scored ? e("dl.scores",
+				pair("score", score.toFixed(1)),
+				pair("words", bm25.toFixed(1)),
+				typeof cosine === "number" ? pair("meaning", cosine.toFixed(2)) : "") : ""),
+		title ? e("p.id.t", id) : "",
+		description ? e("p.lines.t", description) : "",
+		capabilities.length ? h("ul.capabilities", { "aria-label": "Capabilities" }, capabilities.slice(0, 3).map(({ name, snippet }) =>
+			e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : ""))) : "");
+}
+
+/** The query language, with examples that run. */
+function help() {
+	return fold("How to search", () => [
+		e("dl.examples", EXAMPLES.map(([query, meaning]) => [e("dt", h("a", { href: href("", { q: query }), onclick: () => announce(`Search for ${query}`) }, query)), e("dd", meaning)])),
+		e("p", "Fields: ", e("code", "title description capability tag vendor type protocol security id"), ". Words and meaning count together unless you choose one of them; words in quotes or of a field are matched as words only."),
+	]);
+}
+customElements.define("view-find", FindView);

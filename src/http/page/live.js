@@ -1,0 +1,152 @@
+// Changes as they happen, by event streams that resume where they were.
+
+import { enc, get } from "./api.js";
+import { count, dim, e, failure, h, moment, refill, who } from "./dom.js";
+
+const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
+const WORDS = { thing_created: "registered", thing_updated: "changed", thing_deleted: "removed", thing_matched: "now matches", thing_unmatched: "no longer matches" };
+const MOST = 200;
+
+/** An event stream that is closed while the page is hidden, and opened again after the last event. */
+export class Stream extends EventTarget {
+	constructor(path, kinds, resumes = true) {
+		super();
+		Object.assign(this, { path, kinds, resumes, state: "connecting", wait: 1000 });
+		this.seen = () => (document.hidden ? this.pause() : this.open());
+	}
+
+	start() {
+		document.addEventListener("visibilitychange", this.seen);
+		if (!document.hidden) this.open();
+		return this;
+	}
+
+	open() {
+		if (this.source) return;
+		const separator = this.path.includes("?") ? "&" : "?";
+		const resume = this.last && this.resumes ? `${separator}last_event_id=${enc(this.last)}` : "";
+		const source = (this.source = new EventSource(this.path + resume));
+		source.onopen = () => {
+			this.wait = 1000;
+			this.become("live");
+			this.dispatchEvent(new Event("open"));
+		};
+		source.onerror = () => {
+			this.become("offline");
+			if (source.readyState !== EventSource.CLOSED) return;
+			// The registry refused it, which browsers take for the end.
+			this.source = undefined;
+			this.retry = setTimeout(() => this.open(), this.wait);
+			this.wait = Math.min(2 * this.wait, 30_000);
+		};
+		for (const kind of [...this.kinds, "resync"]) source.addEventListener(kind, (event) => this.take(kind, event));
+	}
+
+	take(kind, event) {
+		if (event.lastEventId) this.last = event.lastEventId;
+		let data = {};
+		try {
+			data = JSON.parse(event.data);
+		} catch {
+			// An event without data.
+		}
+		this.dispatchEvent(new CustomEvent("change", { detail: { kind, data, at: new Date().toISOString() } }));
+	}
+
+	become(state) {
+		if (this.state === state) return;
+		this.state = state;
+		this.dispatchEvent(new Event("state"));
+	}
+
+	pause() {
+		clearTimeout(this.retry);
+		this.source?.close();
+		this.source = undefined;
+	}
+
+	stop() {
+		document.removeEventListener("visibilitychange", this.seen);
+		this.pause();
+	}
+}
+
+/** That something changed: for views that show it. */
+export const feed = new Stream("events", KINDS.slice(0, 3));
+
+/** What happened last, the latest first, and the position to go on from. */
+async function recent() {
+	const { last } = await get("changes?limit=1");
+	const { epoch, changes } = await get(`changes?since=${Math.max(0, last - 30)}&limit=100`);
+	const entries = changes.reverse().map(({ kind, id, td, patch, at, reason }) => ({ kind, data: { ...(td ?? patch), id }, at, reason }));
+	return { entries, position: `${epoch}-${changes[0]?.seq ?? last}` };
+}
+
+/** A change in a list. */
+function entry({ kind, data, at, reason }) {
+	if (kind === "resync") return e("li.change", e("span.kind", "resync"), e("span", "Some changes are no longer in the log: the list starts again here."));
+	const removed = kind === "thing_deleted";
+	const members = Object.keys(data).filter((name) => name !== "id" && !name.startsWith("@"));
+	return e(`li.change.${kind}`,
+		e("span.kind", WORDS[kind] ?? kind),
+		e("span.what",
+			removed ? e("span.t", data.id) : who(data.id, data.title),
+			kind === "thing_updated" && members.length ? dim(` ${members.slice(0, 6).join(", ")}`) : "",
+			reason ? dim(` ${reason}`) : "",
+			e("span.id.t", removed || data.title === undefined ? "" : data.id)),
+		moment(at));
+}
+
+class LiveView extends HTMLElement {
+	async update(parameters) {
+		const name = parameters.get("query") ?? "";
+		if (this.name === name) return;
+		this.name = name;
+		this.stream?.stop();
+		const stream = (this.stream = new Stream(name ? `queries/${enc(name)}/events?diff=true` : "events?diff=true", KINDS));
+		this.changes = [];
+		stream.addEventListener("change", ({ detail }) => {
+			this.changes.unshift(detail);
+			this.changes.length = Math.min(this.changes.length, MOST);
+			this.draw();
+		});
+		stream.addEventListener("state", () => this.draw());
+		this.list = h("ol.changes", { "aria-label": "Changes" });
+		this.state = h("p.dim", { role: "status" });
+		const select = h("select", { id: "of", onchange: () => (location.hash = select.value ? `#/live?query=${enc(select.value)}` : "#/live") },
+			h("option", { value: "" }, "All agents"));
+		get("queries").then((queries) => {
+			for (const query of queries) select.append(h("option", { value: query.name }, `Saved query: ${query.name}`));
+			select.value = name;
+		}, (error) => this.append(failure(error)));
+		refill(this, e("h1", "Live"), e(".bar", h("label", { for: "of" }, "Changes of"), select, this.state), this.list);
+		try {
+			if (!name) {
+				const { entries, position } = await recent();
+				this.changes = entries;
+				stream.last = position;
+			}
+		} catch {
+			// It starts with what comes next.
+		}
+		if (!this.isConnected || this.stream !== stream) return;
+		stream.start();
+		this.draw();
+	}
+
+	disconnectedCallback() {
+		this.stream?.stop();
+	}
+
+	draw() {
+		// Thousands of changes a second are drawn at most once a frame.
+		if (this.drawing) return;
+		this.drawing = requestAnimationFrame(() => {
+			this.drawing = 0;
+			const words = { live: "live", connecting: "connecting…", offline: "interrupted; it resumes where it was" };
+			this.state.textContent = `${words[this.stream.state]} · ${count(this.changes.length)} shown, the latest first`;
+			refill(this.list, this.changes.length ? this.changes.map(entry) : e("li.dim", "Nothing has changed yet. This list fills as agents register, change and leave."));
+		});
+	}
+}
+customElements.define("view-live", LiveView);

@@ -1,0 +1,146 @@
+//! The web page at `/`: hand-written HTML, CSS and ES modules, compiled in.
+//!
+//! The files are below `/page/<version>/`, where the version is a hash of all of them: browsers may store them for
+//! good, and never mix those of two versions. The document itself is revalidated by its entity tag. Every URL in it is
+//! relative, so that it works where the API is mounted under a path.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::LazyLock,
+};
+
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    body::BoxBody,
+    http::{
+        StatusCode,
+        header::{
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION,
+            REFERRER_POLICY, VARY,
+        },
+    },
+    web::Bytes,
+};
+
+use super::{
+    conditions::{Conditions, Verdict},
+    negotiation::negotiate,
+    parameters::Parameters,
+    problem::Problem,
+};
+
+/// A file of the page.
+struct File {
+    name: &'static str,
+    media_type: &'static str,
+    text: &'static str,
+}
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+const fn module(name: &'static str, text: &'static str) -> File {
+    File { name, media_type: JAVASCRIPT, text }
+}
+
+const FILES: [File; 17] = [
+    File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
+    File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
+    module("add.js", include_str!("add.js")),
+    module("agent.js", include_str!("agent.js")),
+    module("api.js", include_str!("api.js")),
+    module("app.js", include_str!("app.js")),
+    module("call.js", include_str!("call.js")),
+    module("chains.js", include_str!("chains.js")),
+    module("difference.js", include_str!("difference.js")),
+    module("dom.js", include_str!("dom.js")),
+    module("find.js", include_str!("find.js")),
+    module("guardian.js", include_str!("guardian.js")),
+    module("live.js", include_str!("live.js")),
+    module("locate.js", include_str!("locate.js")),
+    module("queries.js", include_str!("queries.js")),
+    module("schema.js", include_str!("schema.js")),
+    module("status.js", include_str!("status.js")),
+];
+
+const DOCUMENT: &str = include_str!("index.html");
+/// What stands for the version in the document.
+const VERSION: &str = "{version}";
+
+/// What the page may do in a browser: run and show its own files, and call this API. Scripts can't write HTML.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+    trusted-types 'none'";
+
+/// The document with the version of its files, and its entity tag.
+struct Page {
+    version: String,
+    html: Bytes,
+}
+
+static PAGE: LazyLock<Page> = LazyLock::new(|| {
+    let mut hasher = DefaultHasher::new();
+    DOCUMENT.hash(&mut hasher);
+    for file in &FILES {
+        (file.name, file.text).hash(&mut hasher);
+    }
+    let version = format!("{:016x}", hasher.finish());
+    let html = Bytes::from(DOCUMENT.replace(VERSION, &version));
+    Page { version, html }
+});
+
+/// Whether a client prefers a page for people: browsers name `text/html`, programs don't.
+pub(super) fn is_preferred(request: &HttpRequest) -> bool {
+    negotiate(request, &["application/json", "text/html"]) == "text/html"
+}
+
+/// The document.
+pub(super) fn document(request: &HttpRequest) -> HttpResponse {
+    let mut response = served(request, &format!("page-{}", PAGE.version), "no-cache");
+    response.insert_header((VARY, "accept"));
+    with_body(response, "text/html; charset=utf-8", PAGE.html.clone())
+}
+
+/// `GET /page/{version}/{file}`
+pub(super) async fn file(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let segment = |name| request.match_info().get(name).unwrap_or_default();
+    let file = FILES.iter().find(|file| file.name == segment("file") && segment("version") == PAGE.version);
+    let file = file.ok_or_else(|| Problem::unknown_path(request.path()))?;
+    let response = served(&request, &PAGE.version, "public, max-age=31536000, immutable");
+    Ok(with_body(response, file.media_type, Bytes::from_static(file.text.as_bytes())))
+}
+
+/// The head of a response, by the conditions of the request.
+fn served(request: &HttpRequest, tag: &str, stored: &'static str) -> HttpResponseBuilder {
+    let mut response = match Conditions::of(request).verdict(tag) {
+        Verdict::NotModified => HttpResponse::NotModified(),
+        Verdict::Proceed | Verdict::Failed => HttpResponse::Ok(),
+    };
+    response
+        .insert_header((ETAG, format!("\"{tag}\"")))
+        .insert_header((CACHE_CONTROL, stored))
+        .insert_header((CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((HeaderName::from_static("cross-origin-opener-policy"), "same-origin"))
+        .insert_header((REFERRER_POLICY, "no-referrer"));
+    response
+}
+
+/// The response with its body, unless it says that the client has that already.
+fn with_body(mut response: HttpResponseBuilder, media_type: &'static str, body: Bytes) -> HttpResponse {
+    let head = response.finish();
+    if head.status() == StatusCode::NOT_MODIFIED {
+        return head;
+    }
+    let mut whole = head.set_body(BoxBody::new(body));
+    whole.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    whole
+}
+
+/// The root of the API without its slash, where the API is mounted under a path: to the URL that relative URLs are
+/// relative to.
+pub(super) async fn with_slash(request: HttpRequest) -> HttpResponse {
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    // Relative to the last segment, so that it is right behind a proxy too that adds to the path.
+    let last = request.uri().path().rsplit('/').next().unwrap_or_default();
+    HttpResponse::PermanentRedirect().insert_header((LOCATION, format!("{last}/{query}"))).finish()
+}

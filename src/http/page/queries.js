@@ -1,0 +1,44 @@
+// Saved queries: what they ask, what they find now, and their changes.
+
+import { enc, get, href, send } from "./api.js";
+import { count, dim, e, failure, h, into, moment, refill } from "./dom.js";
+
+class QueriesView extends HTMLElement {
+	update() {
+		this.list = e("div");
+		refill(this, e("h1", "Saved queries"), e("p.dim", "A saved query announces what changes mean for it: which agents now match, and which no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
+		this.load();
+	}
+
+	load() {
+		return into(this.list, async () => {
+			const queries = await get("queries");
+			if (!queries.length) return e("p.dim", "There is none yet.");
+			return e("ul.cards", queries.map((query) => this.card(query)));
+		});
+	}
+
+	card({ name, query, saved }) {
+		const parameters = new URLSearchParams();
+		for (const [member, value] of Object.entries(query)) {
+			if (member === "threshold" || value === null) continue;
+			for (const one of [value].flat()) parameters.append(member, one);
+		}
+		if (!query.mode && query.q) parameters.set("mode", "lexical");
+		const found = dim("…");
+		get(`search?${parameters}&limit=1`).then(({ total }) => refill(found, `${count(total)} now`), () => refill(found));
+		const said = h("span", { role: "status" });
+		const remove = h("button.quiet", { type: "button", "aria-label": `Remove the saved query ${name}`, onclick: async () => {
+			try {
+				await send("DELETE", `queries/${enc(name)}`);
+				this.load();
+			} catch (error) {
+				refill(said, failure(error));
+			}
+		} }, "Remove");
+		return e("li.card", e("h2", h("a.t", { href: href("", parameters) }, name)),
+			e("p.t", [...parameters].map(([member, value]) => (member === "q" ? value : `${member}: ${value}`)).join(" · ") || "all agents"),
+			e("p.bar", found, dim("saved ", moment(saved)), h("a", { href: `#/live?query=${enc(name)}` }, "Watch"), remove, said));
+	}
+}
+customElements.define("view-queries", QueriesView);

@@ -1,0 +1,83 @@
+//! `POST /convert`: what a document is, and what it would be registered as.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestRegistry, agent};
+
+fn convert(registry: &TestRegistry, query: &str, media_type: &str, document: impl Into<Vec<u8>>) -> Answer {
+    registry.call("POST", &format!("/convert{query}")).body(media_type, document).send()
+}
+
+fn card() -> Value {
+    json!({
+        "name": "Rhymer", "description": "Rhymes.", "version": "1.0.0", "url": "https://rhymes.example/a2a",
+        "protocolVersion": "0.3.0", "capabilities": {}, "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+        "skills": [{"id": "rhyme", "name": "Rhyme", "description": "Rhymes two lines", "tags": ["verse"]}],
+    })
+}
+
+#[test]
+fn documents_of_every_format_are_shown_as_things() {
+    let registry = TestRegistry::start();
+    let lmos = include_str!("../../examples/lmos/capabilities.json");
+    let spec = include_str!("../../examples/agent-spec/weather.yaml");
+    let json = "application/json";
+    for (document, media_type, format, register) in [
+        (agent("urn:example:a", "A"), json, "td", "/things"),
+        (card().to_string(), json, "a2a", "/import/a2a"),
+        (spec.to_owned(), "application/yaml", "agent-spec", "/import/agent-spec"),
+        (lmos.to_owned(), json, "lmos-capabilities", "/import/lmos-capabilities"),
+        (include_str!("../../examples/mcp/server.json").to_owned(), json, "mcp-server", "/import/mcp-server"),
+        (include_str!("../../examples/aos/travel.json").to_owned(), json, "aos", "/import/aos"),
+    ] {
+        let query = if format == "lmos-capabilities" { "?id=urn:example:tariffs" } else { "" };
+        let converted = convert(&registry, query, media_type, document.clone()).expect(200).json();
+        assert_eq!((&converted["format"], &converted["register"]), (&json!(format), &json!(register)), "{converted}");
+        assert_eq!((&converted["valid"], &converted["violations"]), (&json!(true), &json!([])), "{converted}");
+        let thing = converted["things"][0].to_string();
+        assert!(registry.registry().is_empty(), "it is stored");
+        // What is shown is a description that is registered as it is.
+        let checked = registry.post("/validate", thing).expect(200).json();
+        assert_eq!(checked["valid"], true, "{format}: {checked}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_listed_with_its_place() {
+    let registry = TestRegistry::start();
+    let wrong = r#"{"component_type": "Agent", "agentspec_version": "25.4.1", "name": 7}"#;
+    let converted = convert(&registry, "", "application/json", wrong).expect(200).json();
+    assert_eq!((&converted["format"], &converted["valid"]), (&json!("agent-spec"), &json!(false)), "{converted}");
+    let violations = converted["violations"].as_array().unwrap();
+    assert!(violations.iter().any(|one| one["pointer"] == "/name"), "{converted}");
+    assert_eq!(converted["things"], json!([]));
+
+    let undefined = agent("urn:example:a", "A").replace("[\"nosec_sc\"]", "[\"none\"]");
+    let converted = convert(&registry, "", "application/td+json", undefined).expect(200).json();
+    assert!(converted["violations"][0]["pointer"].as_str().unwrap().starts_with("/security"), "{converted}");
+}
+
+#[test]
+fn thing_description_is_shown_as_it_would_be_stored() {
+    let registry = TestRegistry::start();
+    let named = agent("my agent", "A");
+    let converted = convert(&registry, "", "application/json", named).expect(200).json();
+    assert_eq!(converted["things"][0]["id"], "urn:agentdex:my%20agent");
+    assert_eq!(converted["warnings"][0]["rule"], "id-not-uri", "{converted}");
+
+    let anonymous = agent("urn:example:a", "A").replace("\"id\": \"urn:example:a\",", "");
+    let converted = convert(&registry, "", "application/json", anonymous.clone()).expect(200).json();
+    assert_eq!((&converted["valid"], &converted["things"][0]["id"]), (&json!(true), &Value::Null), "{converted}");
+    let converted = convert(&registry, "?id=urn:example:b", "application/json", anonymous).expect(200).json();
+    assert_eq!(converted["things"][0]["id"], "urn:example:b");
+}
+
+#[test]
+fn what_is_no_such_document_is_refused() {
+    let registry = TestRegistry::start();
+    convert(&registry, "", "application/json", "{").problem(400, "malformed-json");
+    convert(&registry, "", "application/json", "{}").problem(400, "unclear-format");
+    convert(&registry, "", "application/yaml", "a: [").problem(400, "malformed-yaml");
+    convert(&registry, "", "text/plain", "{}").problem(415, "unsupported-media-type");
+    assert!(registry.registry().is_empty());
+}

@@ -1,0 +1,75 @@
+// What all tests in the browser share: the browser, a page that tells of every error, and calls of the REST API.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import puppeteer from "puppeteer-core";
+
+const { url, mounted, shots } = JSON.parse(readFileSync(0, "utf8"));
+const axe = readFileSync(createRequire(`${process.cwd()}/`).resolve("axe-core/axe.min.js"), "utf8");
+const executablePath = process.env.AGENTDEX_CHROMIUM ?? "/usr/bin/chromium";
+const browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu", "--lang=en"] });
+const errors = [];
+const refused = [];
+
+async function open(address, size = { width: 1280, height: 900 }) {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(15_000);
+  page.on("console", (message) => message.type() === "error" && !/Failed to load resource/.test(message.text()) && errors.push(`${page.url()}: ${message.text()}`));
+  page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.stack ?? error}`));
+  page.on("requestfailed", (request) => refused.push(`${request.url()}: ${request.failure()?.errorText}`));
+  page.on("dialog", (dialog) => {
+    errors.push(`a dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.setViewport(size);
+  await page.evaluateOnNewDocument(() => {
+    window.shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  await page.goto(address);
+  return page;
+}
+
+/** Waits until a function of the page is true. */
+const until = (page, condition, ...values) => page.waitForFunction(condition, { polling: 50 }, ...values);
+/** Waits until an element has a text. */
+const shows = (page, selector, text) => until(page, (selector, text) => [...document.querySelectorAll(selector)].some((one) => one.textContent.includes(text)), selector, text)
+  .catch(async (error) => assert.fail(`${selector} never had ${JSON.stringify(text)} (${error.message}): ${await text_of(page, "main")}; refused: ${refused.join(" ")}`));
+const text_of = (page, selector) => page.$eval(selector, (element) => element.textContent);
+const all = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
+
+async function call(method, path, body, type = "application/td+json") {
+  const answer = await fetch(url + path, { method, body: typeof body === "object" ? JSON.stringify(body) : body, headers: body === undefined ? {} : { "content-type": type } });
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${await answer.clone().text()}`);
+  return answer;
+}
+
+const agent = (id, title, more = {}) => ({
+  "@context": ["https://www.w3.org/2022/wot/td/v1.1", { lmos: "https://eclipse.dev/lmos/protocol/v1" }],
+  "@type": "lmos:Agent", id, title, description: "An agent for tests",
+  "lmos:capabilities": [{ id: "testing", name: "Testing", description: "Tests what there is" }],
+  securityDefinitions: { none: { scheme: "nosec" } }, security: "none", ...more,
+});
+
+/** Runs scenarios one after the other, and says which of them failed. */
+async function run(scenarios) {
+  const failed = [];
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    const started = Date.now();
+    try {
+      await scenario();
+      assert.deepEqual(errors.splice(0), [], "errors in the browser");
+      console.log(`${name}: ${Date.now() - started} ms`);
+    } catch (error) {
+      failed.push(`${name}: ${error.stack}`);
+    }
+  }
+  await browser.close();
+  if (failed.length) {
+    console.error(failed.join("\n\n"));
+    process.exit(1);
+  }
+}

@@ -1,0 +1,79 @@
+//! The web page: as it is served, and in a real Chromium (`/usr/bin/chromium`, or what `AGENTDEX_CHROMIUM` names), which
+//! puppeteer-core drives from the folder that `AGENTDEX_BROWSER` names. `AGENTDEX_PAGE_SHOTS` names a folder for
+//! pictures of every view.
+
+mod served;
+
+use std::{env, path::Path, sync::mpsc};
+
+use actix_web::{App, HttpServer, web};
+use agentdex::{Registry, http};
+use serde_json::json;
+
+use crate::support::{TestRegistry, agent, await_index, run_browser};
+
+const SHARED: &str = include_str!("browser.mjs");
+
+/// A registry with the agents of the examples.
+fn examples() -> TestRegistry {
+    let registry = TestRegistry::start();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/agents");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let description: serde_json::Value = serde_json::from_str(&text).unwrap();
+        registry.put(&format!("/things/{}", description["id"].as_str().unwrap()), text).expect(201);
+    }
+    registry
+}
+
+fn in_browser(script: &str, registry: &TestRegistry, mounted: &str) {
+    let input = json!({"url": registry.url(""), "mounted": mounted, "shots": env::var("AGENTDEX_PAGE_SHOTS").ok()});
+    if let Some(printed) = run_browser(&format!("{SHARED}\n{script}"), &input.to_string()) {
+        println!("{printed}");
+    }
+}
+
+/// A registry with one agent, mounted under a path of an application.
+fn with_mounted(use_it: impl FnOnce(&str)) {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    await_index(&registry);
+    registry.put(&agent("urn:example:m", "Mounted")).unwrap();
+    let options = http::Options::default();
+    let stop = options.stop.clone();
+    let api = http::configure(&registry, options);
+    let (sender, started) = mpsc::channel();
+    let serving = std::thread::spawn(move || {
+        actix_web::rt::System::new().block_on(async move {
+            let app = move || App::new().service(web::scope("/registry").configure(api.clone()));
+            let server = HttpServer::new(app).workers(1).disable_signals().shutdown_timeout(1);
+            let server = server.bind("127.0.0.1:0").unwrap();
+            let address = server.addrs()[0];
+            let server = server.run();
+            sender.send((address, server.handle())).unwrap();
+            server.await.unwrap();
+        });
+    });
+    let (address, handle) = started.recv().unwrap();
+    use_it(&format!("http://{address}/registry"));
+    stop.stop();
+    pollster::block_on(handle.stop(false));
+    serving.join().unwrap();
+    registry.close();
+}
+
+#[test]
+fn people_find_open_watch_and_add_agents() {
+    let registry = examples();
+    with_mounted(|mounted| in_browser(include_str!("use.mjs"), &registry, mounted));
+}
+
+#[test]
+fn texts_of_agents_stay_texts() {
+    in_browser(include_str!("hostile.mjs"), &examples(), "");
+}
+
+#[test]
+fn every_view_is_accessible_in_both_themes_and_narrow() {
+    in_browser(include_str!("views.mjs"), &examples(), "");
+}

@@ -1,0 +1,133 @@
+//! The page as it is served: to browsers only, cacheable, with a strict policy.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use crate::support::{Answer, TestRegistry};
+
+/// What Chromium and Firefox accept of a document.
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8";
+
+fn browse(registry: &TestRegistry, path: &str) -> Answer {
+    registry.call("GET", path).header("accept", BROWSER).send()
+}
+
+/// The addresses of the files in the document.
+fn files(page: &str) -> Vec<String> {
+    let parts = page.split('"').filter(|part| part.starts_with("page/"));
+    parts.map(|part| format!("/{part}")).collect()
+}
+
+#[test]
+fn browsers_get_the_page_and_programs_the_json() {
+    let registry = TestRegistry::start();
+    let page = browse(&registry, "/?utm_source=x").expect(200);
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(page.header("vary").contains("accept"), "{}", page.header("vary"));
+    assert!(page.text().starts_with("<!doctype html>"));
+    for accept in ["*/*", "application/json", "application/json, text/html;q=0.5", ""] {
+        let answer = registry.call("GET", "/").header("accept", accept).send().expect(200);
+        assert_eq!(answer.json()["name"], "agentdex", "{accept}");
+        assert!(answer.header("vary").contains("accept"), "{accept}");
+    }
+    assert_eq!(registry.get("/").expect(200).json()["formats"][0]["import"], "/things");
+}
+
+#[test]
+fn policy_allows_no_script_but_the_files_of_the_page() {
+    let registry = TestRegistry::start();
+    let page = browse(&registry, "/").expect(200);
+    let policy = page.header("content-security-policy");
+    for part in
+        ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]
+    {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("unsafe"), "{policy}");
+    let text = page.text();
+    assert!(!text.contains("style=") && !text.contains("onclick") && !text.contains("<style"), "{text}");
+    for script in text.split("<script").skip(1) {
+        assert!(script.contains("src=") && script.contains("></script>"), "{script}");
+    }
+}
+
+#[test]
+fn files_are_stored_for_good_and_the_document_is_revalidated() {
+    let registry = TestRegistry::start();
+    let page = browse(&registry, "/").expect(200);
+    assert_eq!(page.header("cache-control"), "no-cache");
+    let again = registry.call("GET", "/").header("accept", BROWSER).header("if-none-match", &page.header("etag"));
+    assert!(again.send().expect(304).body.is_empty());
+
+    let files = files(&page.text());
+    assert!(files.len() > 4, "{files:?}");
+    for path in &files {
+        let file = registry.get(path).expect(200);
+        assert!(file.header("cache-control").contains("immutable"), "{path}");
+        assert_eq!(file.header("x-content-type-options"), "nosniff");
+        let known = registry.call("GET", path).header("if-none-match", &file.header("etag")).send();
+        known.expect(304);
+    }
+    let style = files.iter().find(|path| path.ends_with("style.css")).unwrap();
+    let coded = registry.call("GET", style).header("accept-encoding", "br").send().expect(200);
+    assert_eq!(coded.header("content-encoding"), "br");
+    let (folder, _) = style.rsplit_once('/').unwrap();
+    registry.get(&format!("{folder}/mod.rs")).problem(404, "unknown-path");
+    registry.get("/page/0000000000000000/style.css").problem(404, "unknown-path");
+}
+
+/// A body behind a 304 would be read as the response to the next request of the connection.
+#[test]
+fn what_is_not_modified_has_no_body() {
+    let registry = TestRegistry::start();
+    let page = browse(&registry, "/").expect(200);
+    let style = files(&page.text()).into_iter().find(|path| path.ends_with("style.css")).unwrap();
+    let tag = registry.get(&style).header("etag");
+    for (path, tag) in [("/", page.header("etag")), (style.as_str(), tag)] {
+        let mut stream = TcpStream::connect(registry.address()).unwrap();
+        let request = |end: &str| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: text/html\r\n{end}\r\n");
+        let condition = format!("if-none-match: {tag}\r\n");
+        let both = request(&condition) + &request(&format!("{condition}connection: close\r\n"));
+        stream.write_all(both.as_bytes()).unwrap();
+        let mut answers = String::new();
+        stream.read_to_string(&mut answers).unwrap();
+        let heads: Vec<&str> = answers.split("\r\n\r\n").collect();
+        assert!(heads.len() == 3 && heads[2].is_empty(), "{path}: {answers}");
+        assert!(heads[..2].iter().all(|head| head.starts_with("HTTP/1.1 304")), "{path}: {answers}");
+    }
+}
+
+/// The files of the folder of the page, by name.
+fn sources() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/page");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending != "rs"));
+    let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    files.map(|path| (name(&path), fs::read_to_string(&path).unwrap())).collect()
+}
+
+#[test]
+fn every_file_of_the_folder_is_served() {
+    let registry = TestRegistry::start();
+    let page = browse(&registry, "/").expect(200);
+    let folder = files(&page.text())[0].rsplit_once('/').unwrap().0.to_owned();
+    for (name, text) in sources().into_iter().filter(|(name, _)| name != "index.html") {
+        assert_eq!(registry.get(&format!("{folder}/{name}")).expect(200).text(), text, "{name}");
+    }
+}
+
+#[test]
+fn page_is_small_and_never_writes_html() {
+    let sources = sources();
+    let total: usize = sources.iter().map(|(_, text)| text.len()).sum();
+    println!("the page has {total} bytes");
+    assert!(total <= 100 * 1024, "{total} bytes");
+    for (name, text) in sources {
+        for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval("] {
+            assert!(!text.contains(word), "{name} has {word}");
+        }
+    }
+}

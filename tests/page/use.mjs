@@ -1,0 +1,183 @@
+// What people do with the page.
+
+await run({
+  async "the first paint"() {
+    const page = await open(`${url}/`);
+    await shows(page, ".summary", "agents");
+    const paints = [];
+    for (let round = 0; round < 5; round += 1) {
+      await page.reload();
+      await shows(page, ".summary", "agents");
+      paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    }
+    console.log(`first paint after ${paints.map(Math.round).join(", ")} ms`);
+    assert.ok((await page.evaluate(() => window.shift)) < 0.01, "the layout shifts while it loads");
+    await page.close();
+  },
+
+  async "search, filters, the back button and deep links"() {
+    const page = await open(`${url}/`);
+    await shows(page, ".summary", "8 agents");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "q");
+    await page.keyboard.type("weather forecast");
+    await until(page, () => location.hash === "#/?q=weather+forecast");
+    await shows(page, ".hit:first-child h2", "Weather agent");
+    await page.waitForSelector(".hit mark");
+    assert.deepEqual(await all(page, ".hit:first-child .scores dt"), ["score", "words", "meaning"]);
+    const found = (await all(page, ".hit")).length;
+    assert.ok(found >= 1);
+
+    await page.click("[data-facet='protocol=http'], [data-facet='type=lmos:Agent']");
+    await page.waitForSelector(".chip");
+    const filtered = await page.evaluate(() => location.hash);
+    assert.match(filtered, /(protocol|type)=/);
+    await page.goBack();
+    await until(page, () => location.hash === "#/?q=weather+forecast" && !document.querySelector(".chip"));
+    await page.click(".hit:first-child h2 a");
+    await shows(page, "h1", "Weather agent");
+    await page.goBack();
+    await until(page, () => document.querySelector("#q")?.value === "weather forecast");
+    await shows(page, ".hit:first-child h2", "Weather agent");
+
+    await page.click("input[value=lexical]");
+    await until(page, () => location.hash.includes("mode=lexical"));
+    await until(page, () => document.querySelectorAll(".hit:first-child .scores dt").length === 2);
+    const deep = await open(`${url}/${filtered}`);
+    await deep.waitForSelector(".chip");
+    await shows(deep, ".hit:first-child h2", "Weather agent");
+    await deep.goto(`${url}/#/?q=title%3Anowhere`);
+    await shows(deep, ".summary", "No agent matches");
+    await deep.close();
+    await page.close();
+  },
+
+  async "an agent in full"() {
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Aagents%3Aweather`);
+    await shows(page, "h1", "Weather agent");
+    await shows(page, ".affordance th", "place");
+    await page.click(".affordance .calls summary");
+    const command = await text_of(page, ".affordance .code pre");
+    assert.match(command, /^curl -X POST/);
+    assert.ok(command.includes("https://weather.skylight.example/forecast"), command);
+    assert.ok(command.includes("-H 'Authorization: Bearer <token>'") && command.includes('{"place":"<place>"}'), command);
+    await shows(page, "section", "A bearer token (JWT) in the header");
+    await call("PATCH", "/things/urn:example:agents:weather", { description: "Knows the sky." }, "application/merge-patch+json");
+    await shows(page, ".note:not([hidden])", "Its description has changed");
+    await page.click(".note button");
+    await shows(page, ".lead", "Knows the sky.");
+    for (const [name, text] of [["History", "Knows the sky."], ["Documents", "A2A agent card, 1.0"], ["Related agents", ""], ["Raw JSON", '"urn:example:agents:weather"']]) {
+      await page.evaluate((name) => [...document.querySelectorAll("summary")].find((one) => one.textContent === name).click(), name);
+      await shows(page, "details[open]", text);
+    }
+    await shows(page, ".diff ins", "Knows the sky.");
+    await page.goto(`${url}/#/agent/urn:example:nothing`);
+    await shows(page, "h1", "No such agent");
+    await page.close();
+  },
+
+  async "live updates, also of what happened while the page was hidden"() {
+    const page = await open(`${url}/#/?q=zebra`);
+    await shows(page, ".summary", "agent");
+    const hide = (hidden) => page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+    await shows(page, "[data-pulse]", "live");
+    await call("PUT", "/things/urn:example:zebra", agent("urn:example:zebra", "Zebra counter"));
+    await shows(page, ".hit h2", "Zebra counter");
+    await page.goto(`${url}/#/live`);
+    await shows(page, ".changes", "Zebra counter");
+    await hide(true);
+    await call("PUT", "/things/urn:example:okapi", agent("urn:example:okapi", "Okapi counter"));
+    assert.ok(!(await text_of(page, ".changes")).includes("Okapi counter"));
+    await hide(false);
+    await shows(page, ".changes .thing_created", "Okapi counter");
+    await call("DELETE", "/things/urn:example:okapi");
+    await shows(page, ".changes .thing_deleted", "urn:example:okapi");
+    await page.close();
+  },
+
+  async "adding an agent, with its errors"() {
+    const page = await open(`${url}/#/add`);
+    const write = (text) => page.$eval("#document", (area, text) => {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    }, text);
+    await write(JSON.stringify(agent("urn:example:added", "Added", { security: ["undefined_sc"] }), null, 2));
+    await shows(page, ".report", "invalid");
+    await shows(page, ".findings.bad", "/security");
+    const line = Number((await text_of(page, ".findings.bad button")).replace("line ", ""));
+    const lines = await page.$eval("#document", (area) => area.value.split("\n"));
+    assert.match(lines[line - 1], /security|undefined_sc/);
+    await page.click(".findings.bad button");
+    assert.match(await page.evaluate(() => getSelection().toString() || document.querySelector("#document").value.slice(document.querySelector("#document").selectionStart, document.querySelector("#document").selectionEnd)), /undefined_sc|security/);
+    assert.ok(await page.$eval("button.primary", (button) => button.disabled));
+    await write("{\n  \"title\": 1,\n}");
+    await shows(page, ".report", "line 3");
+    await write(JSON.stringify(agent("urn:example:added", "Added"), null, 2));
+    await shows(page, ".report", "W3C Thing Description");
+    await shows(page, ".preview", "Testing");
+    await page.click("button.primary:not(:disabled)");
+    await shows(page, ".report", "Registered 1 Thing");
+    assert.equal((await (await call("GET", "/things/urn:example:added")).json()).title, "Added");
+    await write("component_type: Agent\nagentspec_version: 25.4.1\nid: rhymer\nname: Rhymer\nllm_config:\n  component_type: OllamaConfig\n  name: l\n  url: https://llm.example\n  model_id: m\nsystem_prompt: Rhyme.\n");
+    await shows(page, ".report", "Open Agent Spec");
+    await page.goto(`${url}/#/add?edit=urn%3Aexample%3Aadded`);
+    await until(page, () => document.querySelector("#document")?.value.includes('"Added"'));
+    await page.type("#url", "http://127.0.0.1:1/");
+    await page.keyboard.press("Enter");
+    await shows(page, ".report", "refused");
+    await page.close();
+  },
+
+  async "chains, saved queries, the guardian and the state"() {
+    const page = await open(`${url}/#/chains?have=document&want=approval&several=1`);
+    await shows(page, "svg.graph", "preparePayment");
+    assert.ok((await page.$$("svg.graph .edge")).length >= 3);
+    await page.goto(`${url}/#/chains?have=place&want=summary`);
+    await shows(page, ".hit", "getForecast");
+
+    await page.goto(`${url}/#/?q=translate`);
+    await shows(page, ".hit", "ranslat");
+    await page.evaluate(() => document.querySelector(".tools details:nth-child(2) summary").click());
+    await page.type("#save-as", "translators");
+    await page.keyboard.press("Enter");
+    await shows(page, ".tools", "Saved.");
+    await page.goto(`${url}/#/queries`);
+    await shows(page, ".card", "translators");
+    await page.goto(`${url}/#/live?query=translators`);
+    await shows(page, "main [role=status]", "live ·");
+    await call("PUT", "/things/urn:example:translator", agent("urn:example:translator", "I translate", { description: "translate translate" }));
+    await shows(page, ".changes", "I translate");
+
+    await page.goto(`${url}/#/guardian`);
+    await shows(page, ".steps", "No step");
+    const who = { id: "urn:example:zebra", name: "Zebra counter", version: "1.0.0", instructions: "x", provider: { name: "x", url: "https://example.org" } };
+    const context = { agent: who, session: { id: "s-1" }, turnId: "t", stepId: "p", timestamp: "2026-11-22T10:00:00Z" };
+    await call("POST", "/aos", { jsonrpc: "2.0", id: 1, method: "steps/toolCallRequest", params: { context, reasoning: "r", toolCallRequest: { executionId: "x", toolId: "pay_out", inputs: [] } } }, "application/json");
+    await shows(page, ".step", "pay_out");
+    await shows(page, "tbody", "s-1");
+    await page.goto(`${url}/#/guardian?session=s-1`);
+    await shows(page, ".step", "pay_out");
+
+    await page.goto(`${url}/#/status`);
+    await shows(page, ".facts", "Agents and Things");
+    await shows(page, "tbody", "search");
+    await page.close();
+  },
+
+  async "the page where the API is mounted under a path"() {
+    const page = await open(mounted);
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    assert.equal(await page.evaluate(() => location.pathname), "/registry/");
+    await shows(page, ".summary", "1 agent");
+    await page.click(".hit h2 a");
+    await shows(page, "h1", "Mounted");
+    assert.ok(asked.length > 10 && asked.every((path) => path.startsWith("/registry/")), asked.join(" "));
+    await page.close();
+  },
+});

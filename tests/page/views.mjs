@@ -1,0 +1,68 @@
+// Every view in both themes, in narrow and wide windows: for those who can't see it well, or not at all.
+
+const views = {
+  find: ["#/", ".hit"],
+  search: ["#/?q=book+a+train+or+hotel", ".hit mark"],
+  agent: ["#/agent/urn%3Aexample%3Aagents%3Aweather?open=history", ".history li"],
+  live: ["#/live", ".change"],
+  add: ["#/add?edit=urn%3Aexample%3Aagents%3Aweather", ".preview .affordance"],
+  chains: ["#/chains?have=document&want=approval&several=1", "svg.graph"],
+  queries: ["#/queries", ".card"],
+  guardian: ["#/guardian", ".step"],
+  status: ["#/status", "tbody td"],
+};
+
+await run({
+  async "every view, in both themes"() {
+    await call("PUT", "/queries/weather", { q: "weather forecast", protocol: ["http"] }, "application/json");
+    await call("PATCH", "/things/urn:example:agents:weather", { description: "Knows what the sky will do.", version: { instance: "2.5.0" } }, "application/merge-patch+json");
+    const context = { agent: { id: "urn:example:agents:weather", name: "Weather agent", version: "2.5.0", instructions: "x", provider: { name: "x", url: "https://example.org" } }, session: { id: "session-1" }, turnId: "t", stepId: "p", timestamp: "2026-11-22T10:00:00Z" };
+    for (const tool of ["getForecast", "pay_out"]) {
+      await call("POST", "/aos", { jsonrpc: "2.0", id: 1, method: "steps/toolCallRequest", params: { context, reasoning: "r", toolCallRequest: { executionId: tool, toolId: tool, inputs: [{ name: "place", value: "Oslo" }] } } }, "application/json");
+    }
+    const page = await open(`${url}/`);
+    const wrong = [];
+    for (const [name, [hash, selector]] of Object.entries(views)) {
+      await page.setViewport({ width: 1280, height: 900 });
+      await page.goto(`${url}/${hash}`);
+      await page.waitForSelector(selector);
+      if (name === "agent") await page.evaluate(() => document.querySelector(".calls").setAttribute("open", ""));
+      await until(page, () => !document.querySelector("[aria-busy]"));
+      for (const scheme of ["light", "dark"]) {
+        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, { name: "prefers-reduced-motion", value: "reduce" }]);
+        for (const width of [1280, 400]) {
+          await page.setViewport({ width, height: 900 });
+          if (width === 1280 || scheme === "light") {
+            await page.evaluate(axe);
+            const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+            for (const { id, help, nodes } of violations) wrong.push(`${name}, ${scheme}, ${width}: ${id}: ${help}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`).join(" | ")}`);
+          }
+          if (shots) await page.screenshot({ path: `${shots}/${name}-${scheme}-${width}.png`, fullPage: true });
+        }
+      }
+      await page.setViewport({ width: 320, height: 700 });
+      const [content, window_] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      if (content > window_) wrong.push(`${name}: ${content} pixels in a window of ${window_}`);
+    }
+    assert.deepEqual(wrong, []);
+    await page.close();
+  },
+
+  async "the keyboard reaches everything"() {
+    const page = await open(`${url}/`);
+    await page.waitForSelector(".hit");
+    await page.evaluate(() => document.activeElement.blur());
+    const reached = [];
+    for (let step = 0; step < 60; step += 1) {
+      await page.keyboard.press("Tab");
+      reached.push(await page.evaluate(() => {
+        const { activeElement: one } = document;
+        const { outlineStyle } = getComputedStyle(one);
+        return `${one.localName}${one.id ? `#${one.id}` : ""}${one.closest(".hit") ? ".hit" : ""}${one.matches("nav a") ? ".nav" : ""}${outlineStyle === "none" && !one.matches(".modes input") ? " without an outline" : ""}`;
+      }));
+    }
+    for (const expected of ["a.nav", "input#q", "a.hit", "summary"]) assert.ok(reached.includes(expected), `${expected}: ${reached}`);
+    assert.deepEqual(reached.filter((one) => one.endsWith("outline") && !one.startsWith("body")), []);
+    await page.close();
+  },
+});
