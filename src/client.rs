@@ -11,7 +11,7 @@ mod tracked_sources;
 
 use std::{pin::Pin, time::Duration};
 
-use futures_util::{Stream, TryStreamExt};
+use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, header};
 use serde::Deserialize;
@@ -40,6 +40,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may say nothing: more than the longest long poll, and six signs of life of an event stream.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
 
+/// How often a request is sent in all unless the caller says otherwise.
+const ATTEMPTS: u32 = 4;
+/// The pause before the second attempt; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause, also where the registry asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
 /// What stays as it is in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
 const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
@@ -63,6 +70,7 @@ const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remo
 pub struct RegistryClient {
     http: reqwest::Client,
     base: reqwest::Url,
+    attempts: u32,
 }
 
 /// What became of a write.
@@ -201,7 +209,15 @@ impl RegistryClient {
             .read_timeout(SILENCE_TIMEOUT)
             .build()
             .map_err(|error| invalid(error.to_string()))?;
-        Ok(RegistryClient { http, base })
+        Ok(RegistryClient { http, base, attempts: ATTEMPTS })
+    }
+
+    /// With another number of attempts in all; 1 repeats nothing. A request is repeated, after a pause that doubles or
+    /// that the registry names, where the registry is busy (429, 503), and where the connection broke and repeating it
+    /// changes nothing more.
+    #[must_use]
+    pub fn attempts(self, attempts: u32) -> RegistryClient {
+        RegistryClient { attempts: attempts.max(1), ..self }
     }
 
     /// Where the registry is.
@@ -285,6 +301,26 @@ impl RegistryClient {
         }
         summaries.truncate(limit.unwrap_or(usize::MAX));
         Ok(summaries)
+    }
+
+    /// The Things in ascending order of id, as summaries, one after another: pages are read as they are needed.
+    pub fn all_summaries(&self, parameters: &[(&str, &str)]) -> impl Stream<Item = Result<Summary>> + Send + use<> {
+        let own = [("view", "summary"), ("limit", "1000")];
+        let own = own.into_iter().filter(|(name, _)| !parameters.iter().any(|(known, _)| known == name));
+        let parameters: Vec<(&str, &str)> = own.chain(parameters.iter().copied()).collect();
+        let first = self.request(Method::GET, "things", &parameters);
+        let state = (self.clone(), Some(first), Vec::new().into_iter());
+        stream::try_unfold(state, |(client, mut page, mut ready)| async move {
+            loop {
+                if let Some(summary) = ready.next() {
+                    return Ok(Some((summary, (client, page, ready))));
+                }
+                let Some(request) = page.take() else { return Ok(None) };
+                let response = client.send(request).await?;
+                page = client.next_page(&response);
+                ready = read::<Vec<Summary>>(&text(response).await?, "a list of summaries")?.into_iter();
+            }
+        })
     }
 
     /// The request for the page that a response links to with `rel="next"`, at the registry itself.
@@ -405,14 +441,45 @@ impl RegistryClient {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
-        let response = request.send().await.map_err(|source| Error::unreachable(self.base.to_string(), source))?;
-        if response.status().is_success() {
-            return Ok(response);
+        let unreachable = |source| Error::unreachable(self.base.to_string(), source);
+        let mut request = request.build().map_err(unreachable)?;
+        // Repeating it leaves the registry as one request would.
+        let is_idempotent = !matches!(*request.method(), Method::POST | Method::PATCH);
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            let again = request.try_clone().filter(|_| attempt < self.attempts);
+            let asked = match self.http.execute(request).await {
+                Ok(response) if response.status().is_success() => return Ok(response),
+                Ok(response) => {
+                    let status = response.status().as_u16();
+                    let asked = retry_after(&response);
+                    if !matches!(status, 429 | 503) || again.is_none() {
+                        let body = text(response).await?;
+                        return Err(Error::Refused(Box::new(Problem::read(status, &body))));
+                    }
+                    asked
+                }
+                // Where nobody listens, nobody will in a moment.
+                Err(source) if source.is_connect() || !is_idempotent || again.is_none() => {
+                    return Err(unreachable(source));
+                }
+                Err(_) => None,
+            };
+            tokio::time::sleep(asked.unwrap_or(pause).min(LONGEST_PAUSE)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            match again {
+                Some(again) => request = again,
+                None => break,
+            }
         }
-        let status = response.status().as_u16();
-        let body = text(response).await?;
-        Err(Error::Refused(Box::new(Problem::read(status, &body))))
+        Err(Error::UnexpectedAnswer { expected: "an answer", reason: "no attempt was made".into() })
     }
+}
+
+/// How long the registry wants to be left alone.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }
 
 fn query_path(name: &str) -> String {

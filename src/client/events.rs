@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, time::Duration};
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use reqwest::Method;
 
 use super::{
@@ -56,6 +56,11 @@ struct Connection {
 }
 
 impl RegistryClient {
+    /// The events from now on as a stream that resumes by itself. See [`Events::stream`].
+    pub fn subscribe(&self, filter: EventFilter) -> impl Stream<Item = Result<Event>> + Send + use<> {
+        self.events(filter, None).stream()
+    }
+
     /// The events from now on, or after the event `after`. It reconnects and misses none.
     pub fn events(&self, filter: EventFilter, after: Option<String>) -> Events {
         Events { client: self.clone(), filter, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
@@ -84,6 +89,21 @@ impl Events {
                 None => return Err(self.broke(None)),
             }
         }
+    }
+
+    /// The events as a stream, which never ends: what breaks is connected again, and resumes after the last event. Only
+    /// errors that another attempt doesn't help against are in it; they end it.
+    pub fn stream(self) -> impl Stream<Item = Result<Event>> + Send {
+        stream::unfold(Some(self), |events| async move {
+            let mut events = events?;
+            loop {
+                match events.next().await {
+                    Ok(event) => return Some((Ok(event), Some(events))),
+                    Err(error) if error.is_transient() => {}
+                    Err(error) => return Some((Err(error), None)),
+                }
+            }
+        })
     }
 
     /// Connects now rather than with the next call of [`Events::next`]; does nothing while connected.
