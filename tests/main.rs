@@ -4,6 +4,7 @@ mod a2a;
 mod agent_spec;
 mod aos;
 mod cli;
+mod consumer;
 mod crash;
 mod fetch;
 mod followers;

@@ -85,7 +85,7 @@ pub struct Fit {
 }
 
 /// One call of an agent, ready to be sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Call {
     /// The description that the form is from.
     pub description: Arc<Description>,

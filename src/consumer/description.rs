@@ -48,6 +48,14 @@ impl Affordance {
         }
     }
 
+    /// The same as far as its URI variables are concerned: without a schema of what it takes.
+    pub(super) fn without_input(&self) -> Affordance {
+        match self {
+            Affordance::Action(_) | Affordance::Event(_) => Affordance::Thing,
+            other => other.clone(),
+        }
+    }
+
     /// The member of the description that has it.
     fn list(&self) -> &'static str {
         match self {
@@ -170,7 +178,7 @@ impl Form {
         self.text("subprotocol")
     }
 
-    /// The media type of what is sent; `application/json` where nothing is said.
+    /// The media type of what is sent; `application/json` unless the form names one.
     pub fn content_type(&self) -> &str {
         self.text("contentType").unwrap_or("application/json")
     }
@@ -213,7 +221,7 @@ fn resolve(base: Option<&str>, href: &str) -> Option<String> {
         return Some(href.to_owned());
     }
     let base = Uri::parse(base?).ok()?;
-    // A template is no URI reference: what is in braces is resolved as it is.
+    // Braces are not allowed in URI references: what is in them is resolved as it is.
     let (start, template) = href.split_at(href.find('{').unwrap_or(href.len()));
     let resolved = UriRef::parse(start).ok()?.resolve_against(&base).ok()?;
     Some(format!("{resolved}{template}"))

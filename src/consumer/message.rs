@@ -21,7 +21,7 @@ pub struct Message {
     /// Who says it.
     #[serde(default)]
     pub role: Role,
-    /// What is said.
+    /// The parts, in order.
     pub parts: Vec<Part>,
     /// Its id, where the protocol has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

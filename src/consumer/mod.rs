@@ -4,7 +4,7 @@
 //! [`RegistryClient`](crate::client::RegistryClient)) for an agent, chooses one of the forms of its description that a
 //! binding can use, checks the input against the description's schema, resolves credentials and calls it.
 //!
-//! ```ignore
+//! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use agentdex::{client::RegistryClient, consumer::Consumer};
 //!
@@ -18,6 +18,118 @@
 //! # }
 //! ```
 //!
+//! # What a message can be
+//! Text, images, audio, documents and films by URL or as bytes, data, and service messages (a system prompt, what a tool
+//! returned); several at once:
+//!
+//! ```no_run
+//! # async fn example(agent: agentdex::consumer::Agent) -> Result<(), Box<dyn std::error::Error>> {
+//! use agentdex::consumer::{Media, Part};
+//!
+//! let logo = Part::Image(Media::url("https://example.com/logo.png"));
+//! let answer = agent.ask(("What company is this logo from?", logo)).await?;
+//! for part in &answer.message().parts {
+//!     match part {
+//!         Part::Text { text } => println!("{text}"),
+//!         Part::Data { data } => println!("{data}"),
+//!         other => println!("{other:?}"),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An agent that takes whole messages (A2A) gets it as it is. Of another, the input of an action is made: data are the
+//! input, text goes to the member that is for it by its name or is the only free text, and everything is checked against
+//! the schema of the description before it is sent.
+//!
+//! # The ideas of AG2, here
+//! | AG2's redesign | here |
+//! |---|---|
+//! | Configuration: one way for all providers | [`Settings`]: the same for every agent and protocol |
+//! | Options override, `model.update()` | [`Settings::update`], [`Agent::update`]: new values, nothing is changed in place |
+//! | Environment variables | `AGENTDEX_CREDENTIAL_<SCHEME>`, [`CREDENTIAL_VARIABLE`]; the error names the one that is missing |
+//! | Composition, fallback | [`FirstThatAnswers`]; [`Router`] picks the best of a capability and says why |
+//! | Delayed configuration, per-call override | [`Agent::update`], [`Agent::ask_with`]; nothing is checked before a call needs it |
+//! | `model \| other` | `settings \| other` |
+//! | `agent.ask()`, several messages in a turn | [`Agent::ask`] with anything that is [`Into`] a [`Message`] |
+//! | Message types, response parts | [`Part`] |
+//! | History, multi-turn | [`Conversation::history`], [`Conversation::ask`] |
+//! | Response schema | [`Agent::ask_as`] |
+//! | `cost` | [`Conversation::cost`] |
+//! | `agent.process()` | [`Agent::process`]: until the agent is done or needs input |
+//! | Streaming, `InputRequired` | [`Agent::stream`], [`Event`] |
+//! | Both directions, `writer()` | [`Dialogue::writer`], and `examples/chat_server.rs` for its use over HTTP |
+//! | `pause`, `continue`, `break` | [`Writer::pause`], [`Writer::resume`], [`Writer::cancel`] |
+//! | History manipulation | [`Conversation::with_history`], [`Conversation::summarized_by`] |
+//! | `restore_conversation` | [`Conversation::to_json`], [`Agent::restore_conversation`] |
+//! | Guardrails as middleware | [`Middleware`] |
+//! | Tools, prompts and models of the caller's own | not here: this calls agents, it doesn't run models |
+//!
+//! ```no_run
+//! # async fn example(consumer: agentdex::consumer::Consumer) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use agentdex::consumer::{Credential, Event, FirstThatAnswers, Router, Settings};
+//!
+//! // Configuration: immutable, merged, overridden for an agent and for a call.
+//! let shared = Settings::new().timeout(Duration::from_secs(30));
+//! let own = shared.clone() | Settings::new().credential("key", Credential::new("…").for_origin("https://a.example"));
+//! let agent = consumer.find("weather forecast").await?.update(own);
+//! let answer = agent.ask_with("Will it rain?", Settings::new().timeout(Duration::from_secs(300))).await?;
+//!
+//! // History: read, summarized by another agent, stored, restored.
+//! let mut conversation = answer.ask("And tomorrow?").await?;
+//! if conversation.history().len() > 10 {
+//!     let summarizer = consumer.find("summaries").await?;
+//!     conversation = conversation.summarized_by(&summarizer).await?;
+//! }
+//! let stored = conversation.to_json();
+//! let restored = agent.restore_conversation(&stored)?;
+//!
+//! // Until the agent is done, or needs input.
+//! let mut conversation = restored.process("Plan my week").await?;
+//! while conversation.state().needs_input() {
+//!     println!("{}", conversation.message());
+//!     conversation = conversation.process("Yes.").await?;
+//! }
+//!
+//! // In both directions.
+//! let mut stream = agent.stream();
+//! let writer = stream.writer();
+//! tokio::spawn(async move { writer.send("Tell me everything").await });
+//! while let Some(event) = stream.next().await {
+//!     if let Event::Thinking(text) = event? {
+//!         println!("thinking: {text}");
+//!     }
+//! }
+//!
+//! // Several agents.
+//! let agents = consumer.find_all("weather forecast").await?;
+//! let first = FirstThatAnswers::of(agents).or_found_by("weather").ask("Will it rain?").await?;
+//! let best = Router::by_capability("translate").choose(&consumer).await?;
+//! println!("{} {:?}", first.message(), best.why());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Patterns and bindings
+//! The communication patterns of LMOS, each with the test that covers it (in `tests/consumer/`):
+//!
+//! | pattern | A2A 0.3 and 1.0 | plain HTTP |
+//! |---|---|---|
+//! | request and reply | `a2a::question_is_answered_and_the_conversation_goes_on` | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to`, `http::tools_of_agent_spec_are_called_by_their_forms` |
+//! | one request, several responses | `a2a::answer_comes_in_pieces` | `http::one_request_has_several_responses`, `http::action_under_way_is_asked_about_until_it_is_done` |
+//! | notifications | status updates of a task: `a2a::answer_comes_in_pieces` | `http::subscription_by_server_sent_events_goes_on_after_the_last_event` |
+//! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) |
+//! | streams of requests and responses | further messages during a task; bytes come as parts of messages | responses: `http::binary_answer_comes_in_frames`; HTTP/1.1 sends a request whole |
+//!
+//! # What may go wrong
+//! [`Error`] has a variant for each fault, and says whether another attempt may help. Nothing takes longer than
+//! [`Settings::timeout`] in all, and no silence longer than [`Settings::idle_timeout`]; subscriptions have neither.
+//! What a description says is not trusted: its URLs are called by the rules of the guarded fetcher
+//! ([`fetch::AllowList`](crate::fetch::AllowList)), redirects stay within their origin, answers are read up to
+//! [`Settings::max_bytes`], and a [`Credential`] goes to the origins it was given for.
+//!
 //! # How a binding is added
 //! A binding ([`Binding`], in `binding.rs`) is a file, or folder, of its own with one type that implements two methods
 //! beside its name: `fit` says whether it can use a form, `start` performs a [`Call`]. A line in `bindings.rs` adds it
@@ -29,22 +141,54 @@
 //! protocol can a [`Control`] to send, cancel, pause and resume. The caller enforces the times, and drops the events
 //! to give up.
 
+pub mod a2a;
+mod agent;
+mod authorize;
 mod binding;
+mod bindings;
+mod bounded;
+mod choose;
+mod context;
+mod conversation;
 mod credential;
 mod description;
+mod dialogue;
+mod directory;
+mod discover;
 mod error;
 mod event;
+mod gathered;
+mod input;
 mod message;
+mod middleware;
 mod network;
+mod schema;
 mod settings;
+mod several;
+mod template;
+mod transport;
+mod typed;
+mod wot_http;
 
+#[cfg(feature = "sacp")]
+pub use self::middleware::ReadSacp;
 pub use self::{
+    a2a::A2a,
+    agent::{Agent, Explanation},
     binding::{Binding, Call, Control, Events, Exchange, Fit, Limits, Operation, Pending, Request},
+    conversation::Conversation,
     credential::{Authorization, Credential, Grant, Place, Secret, Trace},
     description::{Affordance, Description, Form},
+    dialogue::{Dialogue, Writer},
+    directory::{Candidate, Directory, Search},
+    discover::Consumer,
     error::{Error, Result},
     event::{Continuation, Cost, Event, Notification, Reply, State, Status},
     message::{Artifact, Content, Media, Message, Part, Role, ToolCall, ToolResult},
+    middleware::{Logging, Middleware, Next, PassTrace, RateLimit, Retry},
     network::Network,
     settings::{CREDENTIAL_VARIABLE, Settings},
+    several::{FirstThatAnswers, Router},
+    typed::Typed,
+    wot_http::Http,
 };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, ops::BitOr, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::Credential;
+use super::{Credential, Trace};
 
 /// How long a call may take in all unless it is set.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -43,6 +43,7 @@ pub struct Settings {
     pub(super) action: Option<String>,
     pub(super) binding: Option<String>,
     pub(super) system_prompt: Option<String>,
+    pub(super) trace: Option<Trace>,
 }
 
 impl Settings {
@@ -126,6 +127,12 @@ impl Settings {
         self
     }
 
+    /// The trace that calls belong to: each gets a span of its own in it.
+    pub fn trace(mut self, trace: Trace) -> Settings {
+        self.trace = Some(trace);
+        self
+    }
+
     /// Marks the credentials as given for one agent.
     pub(super) fn for_agent(mut self) -> Settings {
         self.credentials.values_mut().for_each(|credential| credential.is_for_agent = true);
@@ -179,6 +186,7 @@ impl BitOr for Settings {
             action: other.action.or(self.action),
             binding: other.binding.or(self.binding),
             system_prompt: other.system_prompt.or(self.system_prompt),
+            trace: other.trace.or(self.trace),
         }
     }
 }

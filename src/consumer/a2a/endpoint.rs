@@ -1,0 +1,115 @@
+//! The interface that a form is of, and the requests of its methods.
+
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::super::{Form, transport::Outgoing};
+
+/// An interface of an agent.
+#[derive(Debug, Clone)]
+pub(super) struct Endpoint {
+    /// For JSON-RPC, where requests go; for HTTP+JSON, what the paths of resources follow.
+    url: String,
+    query: String,
+    pub(super) is_rpc: bool,
+    /// Whether it speaks 1.0 rather than 0.3.
+    pub(super) is_v1: bool,
+    version: String,
+    tenant: Option<String>,
+}
+
+/// A method of the protocol.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Rpc {
+    Send(Value),
+    Stream(Value),
+    Get(String),
+    Cancel(String),
+    Subscribe(String),
+    List(Option<String>),
+}
+
+impl Endpoint {
+    /// The interface of a form; none if it is not one that can be called here.
+    pub(super) fn of(form: &Form) -> Option<Endpoint> {
+        if form.subprotocol() != Some("a2a") || !matches!(form.scheme().as_str(), "http" | "https") {
+            return None;
+        }
+        let is_rpc = match form.text("a2a:binding")? {
+            "JSONRPC" => true,
+            "HTTP+JSON" => false,
+            _ => return None,
+        };
+        let version = form.text("a2a:protocolVersion").unwrap_or("1.0").to_owned();
+        let (path, query) = form.href.split_at(form.href.find('?').unwrap_or(form.href.len()));
+        let base = ["/message:send", "/message:stream"].iter().find_map(|verb| path.strip_suffix(verb));
+        Some(Endpoint {
+            url: if is_rpc { form.href.clone() } else { base.unwrap_or(path.trim_end_matches('/')).to_owned() },
+            query: query.to_owned(),
+            is_rpc,
+            is_v1: !version.trim_start_matches(['v', 'V']).starts_with("0."),
+            version,
+            tenant: form.text("a2a:tenant").map(str::to_owned),
+        })
+    }
+
+    /// The request of a method; none where this version has no such method.
+    pub(super) fn request(&self, method: &Rpc) -> Option<Outgoing> {
+        let request = if self.is_rpc { self.rpc(method)? } else { self.resource(method) };
+        let accept = match method {
+            Rpc::Stream(_) | Rpc::Subscribe(_) => "text/event-stream",
+            _ if self.is_v1 && !self.is_rpc => "application/a2a+json, application/json",
+            _ => "application/json",
+        };
+        let request = request.header("accept", accept);
+        Some(if self.is_v1 { request.header("A2A-Version", &self.version) } else { request })
+    }
+
+    fn rpc(&self, method: &Rpc) -> Option<Outgoing> {
+        let id = |id: &str| json!({"id": id});
+        let (old, new, params) = match method {
+            Rpc::Send(params) => ("message/send", "SendMessage", params.clone()),
+            Rpc::Stream(params) => ("message/stream", "SendStreamingMessage", params.clone()),
+            Rpc::Get(task) => ("tasks/get", "GetTask", id(task)),
+            Rpc::Cancel(task) => ("tasks/cancel", "CancelTask", id(task)),
+            Rpc::Subscribe(task) => ("tasks/resubscribe", "SubscribeToTask", id(task)),
+            Rpc::List(_) if !self.is_v1 => return None,
+            Rpc::List(context) => {
+                let context = context.as_ref().map(|context| ("contextId".to_owned(), context.as_str().into()));
+                ("", "ListTasks", Value::Object(Map::from_iter(context)))
+            }
+        };
+        let mut params = params;
+        if let (Some(tenant), Value::Object(members)) = (&self.tenant, &mut params) {
+            members.insert("tenant".into(), tenant.as_str().into());
+        }
+        let name = if self.is_v1 { new } else { old };
+        let body = json!({"jsonrpc": "2.0", "id": Uuid::new_v4().to_string(), "method": name, "params": params});
+        Some(Outgoing::new(Method::POST, &self.url).json("application/json", &body))
+    }
+
+    fn resource(&self, method: &Rpc) -> Outgoing {
+        let url = |path: String| format!("{}{path}{}", self.url, self.query);
+        let task = |id: &str, verb: &str| url(format!("/tasks/{}{verb}", encoded(id)));
+        let media_type = if self.is_v1 { "application/a2a+json" } else { "application/json" };
+        match method {
+            Rpc::Send(params) => Outgoing::new(Method::POST, url("/message:send".into())).json(media_type, params),
+            Rpc::Stream(params) => Outgoing::new(Method::POST, url("/message:stream".into())).json(media_type, params),
+            Rpc::Get(id) => Outgoing::new(Method::GET, task(id, "")),
+            Rpc::Cancel(id) => Outgoing::new(Method::POST, task(id, ":cancel")).json(media_type, &json!({})),
+            Rpc::Subscribe(id) => Outgoing::new(Method::GET, task(id, ":subscribe")),
+            Rpc::List(context) => {
+                let mark = if self.query.is_empty() { '?' } else { '&' };
+                let context = context.as_ref().map(|context| format!("{mark}contextId={}", encoded(context)));
+                Outgoing::new(Method::GET, format!("{}{}", url("/tasks".into()), context.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+fn encoded(text: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED).to_string()
+}

@@ -1,0 +1,53 @@
+//! A2A, versions 0.3 and 1.0, over JSON-RPC and HTTP+JSON.
+//!
+//! The form of an action, as the converter of agent cards writes it, says the binding, version and tenant of an
+//! interface. All other methods follow from it:
+//!
+//! | request | 0.3 JSON-RPC | 1.0 JSON-RPC | HTTP+JSON |
+//! |---|---|---|---|
+//! | message | `message/send` | `SendMessage` | `POST …/message:send` |
+//! | message, answer in pieces | `message/stream` | `SendStreamingMessage` | `POST …/message:stream` |
+//! | how a task goes | `tasks/get` | `GetTask` | `GET …/tasks/{id}` |
+//! | cancel a task | `tasks/cancel` | `CancelTask` | `POST …/tasks/{id}:cancel` |
+//! | a task's events again | `tasks/resubscribe` | `SubscribeToTask` | `GET …/tasks/{id}:subscribe` |
+//! | all tasks | – | `ListTasks` | `GET …/tasks` |
+//!
+//! The schema of a typed answer goes into the metadata of the message as [`SCHEMA_METADATA`], beside an
+//! `acceptedOutputModes` of `application/json`. What an agent says about its cost is read from the members `cost` and
+//! `usage` of the metadata of its message or task.
+
+mod endpoint;
+mod read;
+mod run;
+mod write;
+
+pub use self::write::SCHEMA_METADATA;
+use super::{Binding, Call, Exchange, Fit, Form, Operation, Pending};
+
+/// A2A over HTTP.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct A2a;
+
+impl Binding for A2a {
+    fn name(&self) -> &'static str {
+        "a2a"
+    }
+
+    fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
+        let endpoint = endpoint::Endpoint::of(form)?;
+        let is_possible = matches!(
+            operation,
+            Operation::InvokeAction
+                | Operation::QueryAction
+                | Operation::CancelAction
+                | Operation::SubscribeEvent
+                | Operation::QueryAllActions
+        );
+        let rank = if endpoint.is_rpc { 30 } else { 29 };
+        is_possible.then_some(Fit { rank, takes_messages: true, streams: true })
+    }
+
+    fn start(&self, call: Call) -> Pending<'_, Exchange> {
+        Box::pin(run::run(call))
+    }
+}

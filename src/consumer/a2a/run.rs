@@ -1,0 +1,318 @@
+//! A call over A2A: the request, and what the answers mean.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
+        gathered::Gathered,
+        transport::{Incoming, Transport},
+    },
+    endpoint::{Endpoint, Rpc},
+    read::{self, Answer},
+    write,
+};
+
+/// An agent, with what was learned of the call so far.
+#[derive(Debug, Clone)]
+struct Session {
+    endpoint: Endpoint,
+    transport: Transport,
+    ids: Arc<Mutex<Continuation>>,
+}
+
+pub(super) async fn run(call: Call) -> Result<Exchange> {
+    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
+    let session = Session { endpoint, transport: Transport::of(&call), ids: Arc::default() };
+    match &call.request {
+        Request::Message { message, continuation, stream, schema } => {
+            session.note(continuation);
+            let parameters = write::parameters(&session.endpoint, message, continuation, schema.as_ref());
+            match *stream && streams(&call) {
+                true => session.stream(&Rpc::Stream(parameters)).await,
+                false => session.ask(&Rpc::Send(parameters)).await,
+            }
+        }
+        Request::Invoke { input, parts, stream } => {
+            let data = input.clone().map(Part::from).into_iter();
+            let message = Message::user(data.chain(parts.iter().cloned()));
+            let parameters = write::parameters(&session.endpoint, &message, &Continuation::default(), None);
+            match *stream && streams(&call) {
+                true => session.stream(&Rpc::Stream(parameters)).await,
+                false => session.ask(&Rpc::Send(parameters)).await,
+            }
+        }
+        Request::Subscribe { input } => {
+            // The event of a card is a message whose answer comes in pieces.
+            let message = input.clone().map(Message::from).unwrap_or_default();
+            let parameters = write::parameters(&session.endpoint, &message, &Continuation::default(), None);
+            session.stream(&Rpc::Stream(parameters)).await
+        }
+        Request::Query { task: Some(task) } => session.ask(&Rpc::Get(task.clone())).await,
+        Request::Cancel { task: Some(task) } => session.ask(&Rpc::Cancel(task.clone())).await,
+        Request::Resume { task } => {
+            session.note(&Continuation { context: None, task: Some(task.clone()) });
+            session.stream(&Rpc::Subscribe(task.clone())).await
+        }
+        Request::Tasks { context } => session.list(&Rpc::List(context.clone())).await,
+        Request::Query { task: None } | Request::Cancel { task: None } => {
+            Err(unsupported("asking about an action without the id of its task"))
+        }
+        Request::Read | Request::Write(_) => Err(unsupported("a property")),
+    }
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::Unsupported { what: what.into() }
+}
+
+/// Whether the agent's card says that it streams.
+fn streams(call: &Call) -> bool {
+    let value = call.description.value();
+    let said = value.get("a2a:capabilities").and_then(|capabilities| capabilities.get("streaming"));
+    said == Some(&Value::Bool(true)) || value.get("events").is_some_and(|events| events.get("messageStream").is_some())
+}
+
+impl Session {
+    /// Remembers what the agent calls the conversation and the task.
+    fn note(&self, ids: &Continuation) {
+        let mut known = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        known.context = ids.context.clone().or(known.context.take());
+        known.task = ids.task.clone().or(known.task.take());
+    }
+
+    fn known(&self) -> Continuation {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn perform(&self, method: &Rpc) -> Result<Incoming> {
+        let request = self.endpoint.request(method).ok_or_else(|| unsupported("this method of A2A 1.0"))?;
+        self.transport.send(&request).await.map_err(agent_error)
+    }
+
+    async fn ask(&self, method: &Rpc) -> Result<Exchange> {
+        let answer = self.perform(method).await?;
+        let url = answer.url.clone();
+        let result = self.result(&answer.bytes().await?, &url)?;
+        let not_one = || protocol(&url, "neither a message nor a task is in it");
+        // The methods about tasks answer with the task itself.
+        let answer = match method {
+            Rpc::Get(_) | Rpc::Cancel(_) => read::task(&result).map(|task| Answer::Task(Box::new(task))),
+            _ => read::answer(&result),
+        };
+        let reply = match answer.ok_or_else(not_one)? {
+            Answer::Message(reply) => *reply,
+            Answer::Task(task) => task.into_reply(),
+            Answer::Status { .. } | Answer::Artifact { .. } => return Err(not_one()),
+        };
+        self.note(&reply.continuation);
+        Ok(Exchange::reply(reply).with_control(self.clone()))
+    }
+
+    async fn list(&self, method: &Rpc) -> Result<Exchange> {
+        let answer = self.perform(method).await?;
+        let url = answer.url.clone();
+        let result = self.result(&answer.bytes().await?, &url)?;
+        let tasks = result.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default();
+        let listed: Vec<Value> = tasks
+            .iter()
+            .filter_map(read::task)
+            .map(|task| json!({"id": task.ids.task, "context": task.ids.context, "state": task.state.name()}))
+            .collect();
+        Ok(Exchange::reply(Reply::data(Value::Array(listed))))
+    }
+
+    /// The result of a JSON-RPC answer, or the body of HTTP+JSON.
+    fn result(&self, bytes: &[u8], url: &str) -> Result<Value> {
+        let value: Value =
+            serde_json::from_slice(bytes).map_err(|error| protocol(url, &format!("it is not JSON: {error}")))?;
+        if let Some(error) = value.get("error").filter(|error| error.is_object() || error.is_string()) {
+            return Err(error_of(error));
+        }
+        if !self.endpoint.is_rpc {
+            return Ok(value);
+        }
+        match value {
+            Value::Object(mut members) => {
+                members.remove("result").ok_or_else(|| protocol(url, "it has neither result nor error"))
+            }
+            _ => Err(protocol(url, "it is not an object of JSON-RPC")),
+        }
+    }
+
+    async fn stream(&self, method: &Rpc) -> Result<Exchange> {
+        let answer = self.perform(method).await?;
+        match answer.media_type().as_str() {
+            "text/event-stream" => Ok(Exchange::new(self.events(answer)).with_control(self.clone())),
+            // An error, or an agent that answers at once after all.
+            _ => {
+                let url = answer.url.clone();
+                let result = self.result(&answer.bytes().await?, &url)?;
+                let events = match read::answer(&result) {
+                    Some(Answer::Message(reply)) => reply.events(),
+                    Some(Answer::Task(task)) => read::events_of(*task),
+                    _ => return Err(protocol(&url, "neither an event stream nor an answer")),
+                };
+                Ok(Exchange::new(stream::iter(events.into_iter().map(Ok))))
+            }
+        }
+    }
+
+    fn events(&self, answer: Incoming) -> impl Stream<Item = Result<Event>> + Send + 'static {
+        let url = answer.url.clone();
+        let reader = Reader {
+            session: self.clone(),
+            url,
+            ready: VecDeque::new(),
+            gathered: Gathered::default(),
+            is_over: false,
+            last: None,
+        };
+        stream::try_unfold((answer.blocks().boxed(), reader), |(mut blocks, mut reader)| async move {
+            loop {
+                if let Some(event) = reader.ready.pop_front() {
+                    return Ok(Some((event, (blocks, reader))));
+                }
+                if reader.is_over {
+                    return Ok(None);
+                }
+                match blocks.next().await {
+                    Some(block) => {
+                        let data = block?.data;
+                        let result = reader.session.result(data.as_bytes(), &reader.url)?;
+                        reader.take(&result)?;
+                    }
+                    None => reader.end()?,
+                }
+            }
+        })
+    }
+}
+
+/// Turns the answers of a stream into events.
+struct Reader {
+    session: Session,
+    url: String,
+    ready: VecDeque<Event>,
+    gathered: Gathered,
+    is_over: bool,
+    /// The last status that isn't the end by itself.
+    last: Option<(State, Option<Message>, Option<Value>)>,
+}
+
+impl Reader {
+    fn push(&mut self, event: Event) {
+        self.gathered.push(&event);
+        self.ready.push_back(event);
+    }
+
+    fn take(&mut self, result: &Value) -> Result<()> {
+        let answer =
+            read::answer(result).ok_or_else(|| protocol(&self.url, "an event is neither message, task nor update"))?;
+        match answer {
+            Answer::Message(reply) => {
+                self.session.note(&reply.continuation);
+                self.ready.extend(reply.events());
+                self.is_over = true;
+            }
+            Answer::Task(task) => {
+                self.session.note(&task.ids);
+                for artifact in &task.artifacts {
+                    self.push(Event::Artifact(artifact.clone()));
+                }
+                self.status(task.state, task.said.clone(), task.cost.clone(), false);
+            }
+            Answer::Status { status, ids, is_last } => {
+                self.session.note(&ids);
+                self.status(status.state, status.message, None, is_last);
+            }
+            Answer::Artifact { artifact, ids } => {
+                self.session.note(&ids);
+                self.push(Event::Artifact(artifact));
+            }
+        }
+        Ok(())
+    }
+
+    fn status(&mut self, state: State, said: Option<Message>, cost: Option<Value>, is_last: bool) {
+        if state.is_final() || state.needs_input() || is_last {
+            return self.finish(state, said, cost);
+        }
+        let status = super::super::Status { state, message: said.clone(), progress: None };
+        self.ready.push_back(Event::Status(status));
+        self.last = Some((state, said, cost));
+    }
+
+    fn finish(&mut self, state: State, said: Option<Message>, cost: Option<Value>) {
+        for part in said.into_iter().flat_map(|said| said.parts) {
+            self.push(Event::of_part(part));
+        }
+        let ids = self.session.known();
+        let task = ids.task.filter(|_| !state.is_final());
+        let message = std::mem::take(&mut self.gathered).into_message();
+        let reply = Reply { message, state, continuation: Continuation { task, ..ids }, cost };
+        self.ready.push_back(if state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) });
+        self.is_over = true;
+    }
+
+    /// The end of the stream without an end of the task.
+    fn end(&mut self) -> Result<()> {
+        match self.last.take() {
+            _ if self.is_over => Ok(()),
+            None if self.gathered.is_empty() => Err(protocol(&self.url, "the stream has no event")),
+            _ => {
+                Err(Error::Interrupted { url: self.url.clone(), reason: "the stream ended before the task did".into() })
+            }
+        }
+    }
+}
+
+impl Control for Session {
+    fn send(&self, message: Message) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let parameters = write::parameters(&self.endpoint, &message, &self.known(), None);
+            let answer = self.perform(&Rpc::Send(parameters)).await?;
+            let url = answer.url.clone();
+            self.result(&answer.bytes().await?, &url).map(drop)
+        })
+    }
+
+    fn cancel(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let Some(task) = self.known().task else { return Err(unsupported("cancelling what has no task")) };
+            let answer = self.perform(&Rpc::Cancel(task)).await?;
+            let url = answer.url.clone();
+            self.result(&answer.bytes().await?, &url).map(drop)
+        })
+    }
+}
+
+fn protocol(url: &str, reason: &str) -> Error {
+    Error::Protocol { url: url.to_owned(), binding: "a2a", reason: reason.to_owned() }
+}
+
+fn error_of(error: &Value) -> Error {
+    let message =
+        error.get("message").and_then(Value::as_str).or_else(|| error.as_str()).unwrap_or("no reason is given");
+    Error::Agent {
+        code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
+        message: message.chars().take(500).collect(),
+        data: error.get("data").or_else(|| error.get("details")).cloned().map(Box::new),
+    }
+}
+
+/// What HTTP+JSON says by a status of HTTP is an error of the protocol where the body says so.
+fn agent_error(error: Error) -> Error {
+    match error {
+        Error::Status { status: status @ (400 | 404 | 405 | 409 | 415 | 422), detail: Some(message), .. } => {
+            Error::Agent { code: status.into(), message, data: None }
+        }
+        other => other,
+    }
+}

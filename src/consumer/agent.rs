@@ -1,0 +1,494 @@
+//! An agent, ready to be called.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use reqwest::Url;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::{
+    Affordance, Call, Continuation, Description, Error, Event, Events, Exchange, Grant, Limits, Message, Operation,
+    Place, Reply, Request, Result, Settings, State,
+    authorize::Caller,
+    bounded::{bounded, within},
+    choose::{Choice, choices, message_action},
+    context::Context,
+    gathered::Gathered,
+    input,
+    middleware::Next,
+    schema, template,
+};
+
+/// An agent of a directory. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    context: Arc<Context>,
+    description: Arc<Description>,
+    settings: Settings,
+    /// The capabilities that a search found it by.
+    capabilities: Vec<String>,
+    /// Whether the caller named it.
+    is_named: bool,
+    why: Vec<String>,
+}
+
+/// What a call would do, and why: see [`Agent::explain`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// Why this agent.
+    pub agent: Vec<String>,
+    /// What is called and why.
+    pub affordance: String,
+    /// The name of the binding.
+    pub binding: String,
+    /// The target of the form, without secrets.
+    pub target: String,
+    /// The security schemes that credentials are sent for; empty where none is.
+    pub credentials: Vec<String>,
+}
+
+/// What the caller wants, before it is a request of a binding.
+pub(super) enum Intent {
+    Message { message: Box<Message>, continuation: Continuation, stream: bool, schema: Option<Value> },
+    Request(Affordance, Request),
+}
+
+impl Agent {
+    pub(super) fn new(context: Arc<Context>, description: Description) -> Agent {
+        Agent {
+            context,
+            description: Arc::new(description),
+            settings: Settings::new(),
+            capabilities: Vec::new(),
+            is_named: true,
+            why: vec!["it was named".into()],
+        }
+    }
+
+    pub(super) fn found(self, capabilities: Vec<String>, why: String) -> Agent {
+        Agent { capabilities, is_named: false, why: vec![why], ..self }
+    }
+
+    pub(super) fn because(mut self, why: impl IntoIterator<Item = String>) -> Agent {
+        self.why.extend(why);
+        self
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        self.description.id()
+    }
+
+    /// Its title, or its id.
+    pub fn title(&self) -> &str {
+        self.description.title()
+    }
+
+    /// Its description.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Why this agent was chosen.
+    pub fn why(&self) -> &[String] {
+        &self.why
+    }
+
+    /// The same agent with further settings; a new one, `self` stays what it is. Credentials among them are for this
+    /// agent, also where they name no origin.
+    pub fn update(&self, changes: Settings) -> Agent {
+        Agent { settings: self.settings.update(changes.for_agent()), ..self.clone() }
+    }
+
+    /// Invokes an action with data and returns its output. Members of the data that are URI variables of the action
+    /// go into the URL.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`]; [`Error::InvalidInput`] before anything is sent, [`Error::InvalidAnswer`] where the output
+    /// is not what the description says.
+    pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
+        let request = Request::Invoke { input: data.into(), parts: Vec::new(), stream: false };
+        let affordance = Affordance::Action(action.to_owned());
+        let started = Instant::now();
+        let mut reply = collect(self.request(affordance.clone(), request).await?).await?;
+        self.wait(&mut reply, started, &affordance, None).await?;
+        self.check_output(&affordance, &reply)?;
+        Ok(reply)
+    }
+
+    /// Invokes an action and returns the answers as they come.
+    ///
+    /// # Errors
+    /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
+    pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
+        let request = Request::Invoke { input: data.into(), parts: Vec::new(), stream: true };
+        self.request(Affordance::Action(action.to_owned()), request).await
+    }
+
+    /// How an action goes: its task is that of [`Continuation::task`].
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn query(&self, action: &str, task: Option<String>) -> Result<Reply> {
+        collect_any(self.request(Affordance::Action(action.to_owned()), Request::Query { task }).await?).await
+    }
+
+    /// Cancels an action.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn cancel(&self, action: &str, task: Option<String>) -> Result<Reply> {
+        collect_any(self.request(Affordance::Action(action.to_owned()), Request::Cancel { task }).await?).await
+    }
+
+    /// The tasks that the agent has, as a list of `{id, context, state}`.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`]; [`Error::Unsupported`] where its protocol can't list them.
+    pub async fn tasks(&self, context: Option<String>) -> Result<Value> {
+        let (affordance, _) = self.message_action(&self.all_settings())?;
+        let reply = collect(self.request(affordance, Request::Tasks { context }).await?).await?;
+        Ok(reply.message.data().cloned().unwrap_or_else(|| Value::Array(Vec::new())))
+    }
+
+    /// The events of a task from now on, after the connection to it broke.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn resume(&self, task: &str) -> Result<Exchange> {
+        let (affordance, _) = self.message_action(&self.all_settings())?;
+        self.request(affordance, Request::Resume { task: task.to_owned() }).await
+    }
+
+    /// The value of a property.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn read(&self, property: &str) -> Result<Value> {
+        let affordance = Affordance::Property(property.to_owned());
+        let reply = collect(self.request(affordance, Request::Read).await?).await?;
+        let text = || Value::String(reply.message.text());
+        Ok(reply.message.data().cloned().unwrap_or_else(|| if reply.message.is_empty() { Value::Null } else { text() }))
+    }
+
+    /// Writes a property.
+    ///
+    /// # Errors
+    /// As [`Agent::call`].
+    pub async fn write(&self, property: &str, value: impl Into<Value>) -> Result<()> {
+        let (affordance, value) = (Affordance::Property(property.to_owned()), value.into());
+        if let Some(schema) = self.description.find(&affordance) {
+            let violations = schema::check_data(schema, &value, self.id())?;
+            if !violations.is_empty() {
+                return Err(Error::InvalidInput { affordance: affordance.to_string(), violations });
+            }
+        }
+        collect(self.request(affordance, Request::Write(value)).await?).await.map(drop)
+    }
+
+    /// What an event notifies of, until the events are dropped.
+    ///
+    /// # Errors
+    /// As [`Agent::call`].
+    pub async fn subscribe(&self, event: &str, input: impl Into<Option<Value>>) -> Result<Events> {
+        let affordance = Affordance::Event(event.to_owned());
+        Ok(self.request(affordance, Request::Subscribe { input: input.into() }).await?.events)
+    }
+
+    /// The changes of a property, until the events are dropped.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn observe(&self, property: &str) -> Result<Events> {
+        let affordance = Affordance::Property(property.to_owned());
+        Ok(self.request(affordance, Request::Subscribe { input: None }).await?.events)
+    }
+
+    /// What a message would do, and why, without sending it. Credentials are resolved, for which a token may be
+    /// fetched.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`], as far as it is known before anything is sent.
+    pub async fn explain(&self) -> Result<Explanation> {
+        let settings = self.all_settings();
+        let (affordance, why) = self.message_action(&settings)?;
+        let choices = self.choices(&affordance, Operation::InvokeAction, &settings)?;
+        let mut first_error = None;
+        for choice in choices {
+            let caller = self.caller(&settings);
+            match self.context.authorizer.authorize(&self.description, &choice.form, &caller).await {
+                Ok(granted) => {
+                    return Ok(Explanation {
+                        agent: self.why.clone(),
+                        affordance: format!("{affordance}: {why}"),
+                        binding: choice.binding.name().into(),
+                        target: crate::fetch::shown(&choice.form.href),
+                        credentials: granted.into_iter().map(|granted| granted.scheme).collect(),
+                    });
+                }
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| Error::NoForm { id: self.id().into(), reason: "it has no form".into() }))
+    }
+
+    /// Whether a message could be sent, as far as the description tells.
+    pub(super) fn check(&self) -> Result<()> {
+        let settings = self.all_settings();
+        let (affordance, _) = self.message_action(&settings)?;
+        self.choices(&affordance, Operation::InvokeAction, &settings).map(drop)
+    }
+
+    /// The addresses of the target of a message answer, as far as a connection tells.
+    pub(super) async fn is_reachable(&self) -> bool {
+        let settings = self.all_settings();
+        let target = self
+            .message_action(&settings)
+            .and_then(|(affordance, _)| self.choices(&affordance, Operation::InvokeAction, &settings));
+        let href = target.ok().and_then(|choices| Some(choices.first()?.form.href.clone()));
+        let Some(url) = href.and_then(|href| Url::parse(&href).ok()) else { return false };
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
+        let Ok(addresses) = self.context.network.addresses(host, port).await else { return false };
+        tokio::net::TcpStream::connect(addresses.as_slice()).await.is_ok()
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The settings of the consumer and of the agent.
+    pub(super) fn all_settings(&self) -> Settings {
+        self.context.settings.update(self.settings.clone())
+    }
+
+    pub(super) fn message_action(&self, settings: &Settings) -> Result<(Affordance, String)> {
+        message_action(&self.description, settings, &self.capabilities, &self.context.bindings)
+    }
+
+    fn choices(&self, affordance: &Affordance, operation: Operation, settings: &Settings) -> Result<Vec<Choice>> {
+        choices(&self.description, affordance, operation, settings, &self.context.bindings)
+    }
+
+    fn caller<'a>(&'a self, settings: &'a Settings) -> Caller<'a> {
+        Caller { settings, network: &self.context.network, is_named: self.is_named }
+    }
+
+    async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
+        self.perform(Intent::Request(affordance, request)).await
+    }
+
+    /// Chooses form and binding, checks and resolves what is needed, and sends it.
+    pub(super) async fn perform(&self, intent: Intent) -> Result<Exchange> {
+        let settings = self.all_settings();
+        let affordance = match &intent {
+            Intent::Message { .. } => self.message_action(&settings)?.0,
+            Intent::Request(affordance, _) => affordance.clone(),
+        };
+        let operation = match (&intent, &affordance) {
+            (Intent::Request(_, Request::Subscribe { .. }), Affordance::Property(_)) => Operation::ObserveProperty,
+            (Intent::Request(_, request), _) => request.operation(),
+            (Intent::Message { .. }, _) => Operation::InvokeAction,
+        };
+        let mut first_error = None;
+        for choice in self.choices(&affordance, operation, &settings)? {
+            match self.call_of(&intent, &choice, &settings).await {
+                Ok(call) => return self.send(call, &choice, &settings).await,
+                // Another form may need less.
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| Error::NoForm { id: self.id().into(), reason: "it has no form".into() }))
+    }
+
+    async fn call_of(&self, intent: &Intent, choice: &Choice, settings: &Settings) -> Result<Call> {
+        let (description, affordance) = (&self.description, &choice.form.affordance);
+        let variables = settings.variables.clone();
+        let (request, variables) = match intent {
+            Intent::Message { message, continuation, stream, schema } if choice.fit.takes_messages => {
+                let (message, continuation) = (message.clone(), continuation.clone());
+                (Request::Message { message, continuation, stream: *stream, schema: schema.clone() }, variables)
+            }
+            Intent::Message { message, stream, .. } => {
+                let input = input::of_message(description, affordance, message, variables)?;
+                (Request::Invoke { input: input.data, parts: input.parts, stream: *stream }, input.variables)
+            }
+            Intent::Request(_, Request::Invoke { input, parts, stream }) => {
+                let checked = input::of_data(description, affordance, input.clone(), variables)?;
+                (Request::Invoke { input: checked.data, parts: parts.clone(), stream: *stream }, checked.variables)
+            }
+            Intent::Request(_, Request::Subscribe { input }) => {
+                let checked = input::of_data(description, affordance, input.clone(), variables)?;
+                (Request::Subscribe { input: checked.data }, checked.variables)
+            }
+            Intent::Request(_, request) => {
+                let checked = input::of_data(description, &affordance.without_input(), None, variables)?;
+                (request.clone(), checked.variables)
+            }
+        };
+        let mut form = choice.form.clone();
+        let authorization = self.resolve_target(&mut form, &variables, settings).await?;
+        let is_subscription = matches!(request, Request::Subscribe { .. });
+        let limits = Limits {
+            deadline: (!is_subscription).then(|| Instant::now() + settings.whole_timeout()),
+            idle: (!is_subscription).then(|| settings.pause_timeout()),
+            max_bytes: settings.answer_bytes(),
+        };
+        Ok(Call {
+            description: description.clone(),
+            form,
+            request,
+            variables,
+            authorization,
+            headers: settings.headers.clone().into_iter().collect(),
+            trace: settings.trace.as_ref().map(super::Trace::child),
+            limits,
+            network: self.context.network.clone(),
+        })
+    }
+
+    /// Fills in the URI template of a form and resolves the credentials for its target.
+    async fn resolve_target(
+        &self,
+        form: &mut super::Form,
+        variables: &Map<String, Value>,
+        settings: &Settings,
+    ) -> Result<Vec<super::Authorization>> {
+        let expand = |variables: &Map<String, Value>| {
+            template::expand(&form.href, variables).map_err(|name| Error::Setting {
+                setting: format!("variables.{name}"),
+                reason: format!("it is not set, and the URL of {} is made of it", form.affordance),
+            })
+        };
+        // A key that is a part of the URL is known once the target is.
+        let mut filled = variables.clone();
+        let keys = self.keys_in_url(form);
+        keys.iter().for_each(|name| drop(filled.insert(name.clone(), "key".into())));
+        let mut target = form.clone();
+        target.href = expand(&filled)?;
+        let caller = self.caller(settings);
+        let granted = self.context.authorizer.authorize(&self.description, &target, &caller).await?;
+        for authorization in &granted {
+            if let Grant::ApiKey { key, place: Place::Uri(name) } = &authorization.grant {
+                filled.insert(name.clone(), key.reveal().into());
+            }
+        }
+        form.href = if keys.is_empty() { target.href } else { expand(&filled)? };
+        Ok(granted)
+    }
+
+    fn keys_in_url(&self, form: &super::Form) -> Vec<String> {
+        let names = self.description.security(form);
+        let key = |name: &str| {
+            let definition = self.description.security_definition(name)?;
+            let is_in_url = definition.get("in").is_some_and(|place| place == "uri");
+            definition.get("name").and_then(Value::as_str).filter(|_| is_in_url).map(str::to_owned)
+        };
+        names.into_iter().filter_map(key).collect()
+    }
+
+    async fn send(&self, call: Call, choice: &Choice, settings: &Settings) -> Result<Exchange> {
+        let (limits, whole) = (call.limits, settings.whole_timeout());
+        let id = self.id();
+        let binding = &choice.binding;
+        let send = move |call: Call| -> super::Pending<'_, Exchange> {
+            Box::pin(async move {
+                let limits = call.limits;
+                within(id, &limits, whole, "the answer", binding.start(call)).await
+            })
+        };
+        let middleware = &self.context.middleware;
+        let exchange = Next::new(middleware, &send).run(call).await.inspect_err(|error| {
+            if matches!(error, Error::Status { status: 401, .. }) {
+                self.context.authorizer.forget_tokens();
+            }
+        })?;
+        Ok(bounded(exchange, self.id().to_owned(), limits, whole))
+    }
+
+    /// Waits while an agent goes on with its work by itself.
+    pub(super) async fn wait(
+        &self,
+        reply: &mut Reply,
+        started: Instant,
+        affordance: &Affordance,
+        mut calls: Option<&mut u32>,
+    ) -> Result<()> {
+        let limit = self.all_settings().whole_timeout();
+        let mut pause = std::time::Duration::from_millis(100);
+        while !reply.state.is_final() && !reply.state.needs_input() {
+            let Some(task) = reply.continuation.task.clone() else { return Ok(()) };
+            if started.elapsed() + pause > limit {
+                let waiting_for = "the end of its work";
+                return Err(Error::TimedOut { id: self.id().into(), waiting_for, limit });
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(std::time::Duration::from_secs(2));
+            let context = reply.continuation.context.clone();
+            let query = Request::Query { task: Some(task.clone()) };
+            let exchange = self.request(affordance.clone(), query).await?;
+            *reply = collect(exchange).await?;
+            if !reply.state.is_final() {
+                reply.continuation.task = reply.continuation.task.take().or(Some(task));
+            }
+            reply.continuation.context = reply.continuation.context.take().or(context);
+            if let Some(calls) = calls.as_deref_mut() {
+                *calls += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares an output with what the description says of it.
+    pub(super) fn check_output(&self, affordance: &Affordance, reply: &Reply) -> Result<()> {
+        let schema = self.description.find(affordance).and_then(|action| action.get("output"));
+        let Some(schema) = schema.filter(|_| reply.state == State::Completed) else { return Ok(()) };
+        // What an agent says over a protocol of messages is not what its description calls the output.
+        let choices = self.choices(affordance, Operation::InvokeAction, &self.all_settings())?;
+        if choices.first().is_some_and(|choice| choice.fit.takes_messages) {
+            return Ok(());
+        }
+        if reply.message.parts.iter().any(|part| part.media().is_some() || matches!(part, super::Part::Artifact(_))) {
+            return Ok(());
+        }
+        let output = match reply.message.data() {
+            Some(data) => data.clone(),
+            None if reply.message.is_empty() => Value::Null,
+            None => Value::String(reply.message.text()),
+        };
+        let violations = schema::check_data(schema, &output, self.id())?;
+        if violations.is_empty() {
+            return Ok(());
+        }
+        Err(Error::InvalidAnswer { expected: affordance.to_string(), violations, answer: Box::new(output) })
+    }
+}
+
+/// The end of an exchange. What ended without success is an error.
+pub(super) async fn collect(exchange: Exchange) -> Result<Reply> {
+    let reply = collect_any(exchange).await?;
+    match reply.state {
+        State::Failed | State::Rejected | State::Cancelled => {
+            Err(Error::Failed { state: reply.state.name(), message: reply.message.to_string() })
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// The end of an exchange, whatever it is.
+async fn collect_any(mut exchange: Exchange) -> Result<Reply> {
+    let mut gathered = Gathered::default();
+    while let Some(event) = exchange.events.next().await {
+        match event? {
+            Event::Done(mut reply) | Event::InputRequired(mut reply) => {
+                if reply.message.is_empty() {
+                    reply.message = gathered.into_message();
+                }
+                return Ok(reply);
+            }
+            event => gathered.push(&event),
+        }
+    }
+    // A binding that ends without a last event has said all that there is.
+    Ok(Reply::message(gathered.into_message()))
+}

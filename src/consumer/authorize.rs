@@ -1,0 +1,330 @@
+//! Credentials for a form: what its security definitions require, from the settings or the environment.
+//!
+//! A description is what anybody may have registered: that it asks for a credential by its name is no reason to send
+//! it. So a credential goes to the origins it was given for, and one without any to the agents that the caller names.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::{
+    Authorization, Credential, Description, Error, Form, Grant, Network, Place, Result, Secret, Settings,
+    description::strings,
+    settings::credential_variable,
+    transport::{Outgoing, Transport, origin},
+};
+
+/// The most combinations of schemes that are tried.
+const MAX_ALTERNATIVES: usize = 32;
+/// How deep combinations may be nested.
+const MAX_DEPTH: usize = 8;
+/// How much sooner than it expires a token is replaced.
+const MARGIN: Duration = Duration::from_secs(30);
+/// How long a token is used that doesn't say how long it is valid.
+const DEFAULT_LIFE: Duration = Duration::from_secs(300);
+/// The most bytes of the answer of a token endpoint.
+const MAX_TOKEN_BYTES: usize = 64 * 1024;
+/// Tokens that are stored; beyond, all are forgotten.
+const MAX_TOKENS: usize = 1024;
+
+/// Resolves credentials; remembers tokens of OAuth 2.0.
+#[derive(Debug, Default)]
+pub(super) struct Authorizer {
+    tokens: Mutex<HashMap<TokenKey, Slot>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct TokenKey {
+    endpoint: String,
+    client: String,
+    scopes: String,
+}
+
+/// One token; who fetches it holds the lock, so that it is fetched once.
+type Slot = Arc<tokio::sync::Mutex<Option<(Secret, Instant)>>>;
+
+/// For whom credentials are resolved.
+pub(super) struct Caller<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) network: &'a Network,
+    /// Whether the caller named the agent, rather than found it.
+    pub(super) is_named: bool,
+}
+
+impl Authorizer {
+    /// What grants access by a form whose target is complete.
+    pub(super) async fn authorize(
+        &self,
+        description: &Description,
+        form: &Form,
+        caller: &Caller<'_>,
+    ) -> Result<Vec<Authorization>> {
+        let names = description.security(form);
+        let alternatives = alternatives(description, &names, 0);
+        let mut first_error = None;
+        for alternative in &alternatives {
+            match self.all_of(description, form, alternative, caller).await {
+                Ok(granted) => return Ok(granted),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        match first_error {
+            Some(error) => Err(error),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn all_of(
+        &self,
+        description: &Description,
+        form: &Form,
+        names: &[String],
+        caller: &Caller<'_>,
+    ) -> Result<Vec<Authorization>> {
+        let mut granted = Vec::new();
+        for name in names {
+            let definition = description.security_definition(name);
+            let definition = definition.ok_or_else(|| Error::InvalidDescription {
+                id: description.id().to_owned(),
+                reason: format!("`securityDefinitions` has no {name:?}"),
+            })?;
+            let grant = self.grant(name, definition, form, caller).await?;
+            granted.extend(grant.map(|grant| Authorization { scheme: name.clone(), grant }));
+        }
+        Ok(granted)
+    }
+
+    async fn grant(
+        &self,
+        name: &str,
+        definition: &Map<String, Value>,
+        form: &Form,
+        caller: &Caller<'_>,
+    ) -> Result<Option<Grant>> {
+        let text = |member: &str| definition.get(member).and_then(Value::as_str);
+        let scheme = text("scheme").unwrap_or_default();
+        let needed = |what: &str| Error::Setting {
+            setting: credential_variable(name),
+            reason: format!(
+                "it is not set; {} asks for {what} (security scheme {name:?})",
+                origin(&form.href).unwrap_or_default()
+            ),
+        };
+        if scheme == "nosec" {
+            return Ok(None);
+        }
+        let found = find(name, caller.settings);
+        if scheme == "auto" && found.is_none() {
+            // Not said by the description: perhaps nothing is needed.
+            return Ok(None);
+        }
+        if !matches!(scheme, "basic" | "bearer" | "apikey" | "oauth2" | "auto" | "a2a:openIdConnect") {
+            let reason = format!("the security scheme {name:?} is {scheme}, which can't be used");
+            return Err(Error::Setting { setting: format!("credentials.{name}"), reason });
+        }
+        let credential = found.ok_or_else(|| {
+            needed(match scheme {
+                "basic" => "user:password",
+                "apikey" => "a key",
+                "oauth2" if text("flow") == Some("client") => "client-id:client-secret, or a token",
+                _ => "a token",
+            })
+        })?;
+        let target = origin(&form.href).unwrap_or_else(|| form.href.clone());
+        check_origin(name, &credential, &target, caller.is_named)?;
+        let place = place(definition, scheme);
+        let pair = credential.secret.reveal().split_once(':');
+        Ok(Some(match scheme {
+            "basic" => {
+                let (user, password) = pair.ok_or_else(|| needed("user:password"))?;
+                Grant::Basic { user: user.into(), password: Secret::new(password), place }
+            }
+            "apikey" => Grant::ApiKey { key: credential.secret.clone(), place },
+            "oauth2" if text("flow") == Some("client") && pair.is_some() => {
+                let token = self.token(name, definition, form, &credential, caller).await?;
+                Grant::Bearer { token, place }
+            }
+            _ => Grant::Bearer { token: credential.secret.clone(), place },
+        }))
+    }
+
+    /// A token for client credentials (RFC 6749, section 4.4).
+    async fn token(
+        &self,
+        name: &str,
+        definition: &Map<String, Value>,
+        form: &Form,
+        credential: &Credential,
+        caller: &Caller<'_>,
+    ) -> Result<Secret> {
+        let endpoint = definition.get("token").and_then(Value::as_str).ok_or_else(|| Error::Setting {
+            setting: format!("credentials.{name}"),
+            reason: "the security scheme has no token endpoint; give a token instead of id:secret".into(),
+        })?;
+        let target = origin(endpoint).unwrap_or_else(|| endpoint.to_owned());
+        check_origin(name, credential, &target, caller.is_named)?;
+        let (client, secret) = credential.secret.reveal().split_once(':').unwrap_or_default();
+        let mut scopes: Vec<&str> = form.scopes().collect();
+        if scopes.is_empty() {
+            scopes = definition.get("scopes").into_iter().flat_map(strings).collect();
+        }
+        let scopes = scopes.join(" ");
+        let key = TokenKey { endpoint: endpoint.into(), client: client.into(), scopes: scopes.clone() };
+        let slot = {
+            let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            if tokens.len() >= MAX_TOKENS {
+                tokens.clear();
+            }
+            tokens.entry(key).or_default().clone()
+        };
+        let mut cached = slot.lock().await;
+        if let Some((token, until)) = &*cached
+            && *until > Instant::now()
+        {
+            return Ok(token.clone());
+        }
+        let (token, life) = fetch_token(endpoint, client, secret, &scopes, caller.network).await?;
+        *cached = Some((token.clone(), Instant::now() + life.saturating_sub(MARGIN)));
+        Ok(token)
+    }
+
+    /// Forgets tokens, since one of them was refused.
+    pub(super) fn forget_tokens(&self) {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+async fn fetch_token(
+    endpoint: &str,
+    client: &str,
+    secret: &str,
+    scopes: &str,
+    network: &Network,
+) -> Result<(Secret, Duration)> {
+    #[derive(Deserialize)]
+    struct Answer {
+        access_token: String,
+        #[serde(default)]
+        expires_in: Option<u64>,
+    }
+    let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let mut body = "grant_type=client_credentials".to_owned();
+    if !scopes.is_empty() {
+        body += &format!("&scope={}", encoded(scopes));
+    }
+    let pair = BASE64_STANDARD.encode(format!("{}:{}", encoded(client), encoded(secret)));
+    let request = Outgoing::new(Method::POST, endpoint)
+        .header("authorization", &format!("Basic {pair}"))
+        .header("accept", "application/json")
+        .body("application/x-www-form-urlencoded", body.into_bytes());
+    let answer = Transport::plain(network, MAX_TOKEN_BYTES).send(&request).await?;
+    let url = answer.url.clone();
+    let answer: Answer = serde_json::from_slice(&answer.bytes().await?).map_err(|error| Error::Protocol {
+        url,
+        binding: "OAuth 2.0",
+        reason: format!("no access token in it: {error}"),
+    })?;
+    let life = answer.expires_in.map_or(DEFAULT_LIFE, Duration::from_secs);
+    Ok((Secret::new(answer.access_token), life))
+}
+
+/// The sets of schemes of which each is enough.
+fn alternatives(description: &Description, names: &[&str], depth: usize) -> Vec<Vec<String>> {
+    let mut sets: Vec<Vec<String>> = vec![Vec::new()];
+    for name in names {
+        let definition = description.security_definition(name);
+        let combined = |kind: &str| definition.and_then(|definition| definition.get(kind)).map(strings);
+        let options: Vec<Vec<String>> = match (combined("oneOf"), combined("allOf")) {
+            (Some(one_of), _) if depth < MAX_DEPTH => {
+                one_of.flat_map(|option| alternatives(description, &[option], depth + 1)).collect()
+            }
+            (_, Some(all_of)) if depth < MAX_DEPTH => alternatives(description, &all_of.collect::<Vec<_>>(), depth + 1),
+            _ => vec![vec![(*name).to_owned()]],
+        };
+        let joined = sets.iter().flat_map(|set| options.iter().map(move |option| [set.as_slice(), option].concat()));
+        sets = joined.take(MAX_ALTERNATIVES).collect();
+    }
+    sets
+}
+
+/// The credential for a scheme: of the settings, else of the environment.
+fn find(name: &str, settings: &Settings) -> Option<Credential> {
+    if let Some(credential) = settings.credentials.get(name) {
+        return Some(credential.clone());
+    }
+    let variable = credential_variable(name);
+    let credential = Credential::new(settings.variable_of_environment(&variable)?);
+    let origins = settings.variable_of_environment(&format!("{variable}_ORIGIN")).unwrap_or_default();
+    let origins = origins.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+    Some(origins.fold(credential, Credential::for_origin))
+}
+
+fn check_origin(name: &str, credential: &Credential, target: &str, is_named: bool) -> Result<()> {
+    let withheld =
+        |reason: String| Err(Error::CredentialWithheld { scheme: name.into(), origin: target.into(), reason });
+    if credential.origins.is_empty() {
+        return match is_named || credential.is_for_agent {
+            true => Ok(()),
+            false => withheld(format!(
+                "the agent was only found by a search; allow the origin with {}_ORIGIN or Credential::for_origin, or \
+                 name the agent by its id",
+                credential_variable(name)
+            )),
+        };
+    }
+    let is_allowed = |allowed: &String| origin(allowed).as_deref() == Some(target);
+    match credential.origins.iter().any(is_allowed) {
+        true => Ok(()),
+        false => withheld(format!("it is for {}", credential.origins.join(", "))),
+    }
+}
+
+fn place(definition: &Map<String, Value>, scheme: &str) -> Place {
+    let text = |member: &str| definition.get(member).and_then(Value::as_str);
+    let default = if scheme == "apikey" { "query" } else { "header" };
+    let name = |default: &str| text("name").unwrap_or(default).to_owned();
+    match text("in").unwrap_or(default) {
+        "query" => Place::Query(name("api_key")),
+        "cookie" => Place::Cookie(name("api_key")),
+        "body" => Place::Body(name("api_key")),
+        "uri" => Place::Uri(name("api_key")),
+        _ if scheme == "apikey" => Place::Header(name("X-API-Key")),
+        _ => Place::Header(name("Authorization")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origin_is_compared_and_not_the_text() {
+        assert_eq!(origin("https://A.example/x?y"), origin("https://a.example:443"));
+        assert_eq!(origin("mqtt://a.example:1883/x").as_deref(), Some("mqtt://a.example:1883"));
+        assert_eq!(origin("https://user@a.example/"), origin("https://a.example"));
+        for none in ["{base}/x", "https://{host}/x", "/x", "urn:a"] {
+            assert_eq!(origin(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn combinations_become_alternatives() {
+        let text = r#"{"id": "urn:a", "securityDefinitions": {
+            "a": {"scheme": "basic"}, "b": {"scheme": "bearer"}, "c": {"scheme": "nosec"}, "loop": {"scheme": "combo", "oneOf": ["loop", "loop"]},
+            "both": {"scheme": "combo", "allOf": ["a", "b"]}, "any": {"scheme": "combo", "oneOf": ["both", "c"]}}}"#;
+        let description = Description::parse(text).unwrap();
+        assert_eq!(alternatives(&description, &["any"], 0), [vec!["a".to_owned(), "b".into()], vec!["c".into()]]);
+        assert_eq!(alternatives(&description, &["a", "any"], 0).len(), 2);
+        assert!(alternatives(&description, &["loop"], 0).len() <= MAX_ALTERNATIVES);
+        assert_eq!(alternatives(&description, &[], 0), [Vec::<String>::new()]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Which form of a description is used, by which binding, and which action a message goes to.
+
+use std::sync::Arc;
+
+use super::{Affordance, Binding, Description, Error, Fit, Form, Operation, Result, Settings, transport::origin};
+
+/// A form and the binding that uses it.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    pub(super) binding: Arc<dyn Binding>,
+    pub(super) form: Form,
+    pub(super) fit: Fit,
+}
+
+/// Names of actions that messages are for, in any case.
+const MESSAGE_ACTIONS: [&str; 9] =
+    ["ask", "chat", "message", "sendmessage", "send_message", "talk", "invoke", "run", "query"];
+
+/// The forms that can be used for an operation of an affordance, the best first.
+pub(super) fn choices(
+    description: &Description,
+    affordance: &Affordance,
+    operation: Operation,
+    settings: &Settings,
+    bindings: &[Arc<dyn Binding>],
+) -> Result<Vec<Choice>> {
+    let forms = description.forms(affordance);
+    let mut choices = Vec::new();
+    for form in &forms {
+        let mut form = form.clone();
+        if let Some(endpoint) = &settings.endpoint {
+            form.href = moved(&form.href, endpoint)?;
+        }
+        let own =
+            bindings.iter().filter(|binding| settings.binding.as_deref().is_none_or(|name| name == binding.name()));
+        let fits = own.filter_map(|binding| Some((binding, binding.fit(&form, operation)?)));
+        if let Some((binding, fit)) = fits.max_by_key(|(_, fit)| fit.rank) {
+            choices.push(Choice { binding: binding.clone(), form: form.clone(), fit });
+        }
+    }
+    // Of equal ranks, the description's own order counts.
+    choices.sort_by_key(|choice| std::cmp::Reverse(choice.fit.rank));
+    if choices.is_empty() {
+        return Err(no_form(description, affordance, operation, &forms, settings));
+    }
+    Ok(choices)
+}
+
+fn no_form(
+    description: &Description,
+    affordance: &Affordance,
+    operation: Operation,
+    forms: &[Form],
+    settings: &Settings,
+) -> Error {
+    let seen: Vec<String> = forms
+        .iter()
+        .map(|form| match form.subprotocol() {
+            Some(subprotocol) => format!("{} with the subprotocol {subprotocol}", form.scheme()),
+            None => form.scheme(),
+        })
+        .collect();
+    let reason = match (description.find(affordance), seen.as_slice()) {
+        (None, _) => format!("it has no {affordance}"),
+        (Some(_), []) => format!("{affordance} has no form with a target"),
+        (Some(_), seen) => format!(
+            "no binding{} can {} {affordance}; its forms are: {}",
+            settings.binding.as_ref().map(|name| format!(" called {name:?}")).unwrap_or_default(),
+            operation.as_str(),
+            seen.join(", ")
+        ),
+    };
+    Error::NoForm { id: description.id().to_owned(), reason }
+}
+
+/// A target at another endpoint.
+fn moved(href: &str, endpoint: &str) -> Result<String> {
+    let invalid = |reason: &str| Error::Setting {
+        setting: "endpoint".into(),
+        reason: format!("{endpoint:?} {reason}; for example https://gateway.internal:8443"),
+    };
+    origin(endpoint).ok_or_else(|| invalid("is not a URL with a host"))?;
+    let start = endpoint
+        .split_once("://")
+        .map(|(scheme, rest)| (scheme, rest.split(['/', '?', '#']).next().unwrap_or_default()));
+    let (scheme, authority) = start.ok_or_else(|| invalid("is not a URL with a host"))?;
+    let rest = href.split_once("://").map_or("", |(_, rest)| rest);
+    let path = rest.find(['/', '?', '#']).map_or("", |start| &rest[start..]);
+    Ok(format!("{scheme}://{authority}{path}"))
+}
+
+/// The action that messages go to, and why.
+pub(super) fn message_action(
+    description: &Description,
+    settings: &Settings,
+    capabilities: &[String],
+    bindings: &[Arc<dyn Binding>],
+) -> Result<(Affordance, String)> {
+    let action = |name: &str| Affordance::Action(name.to_owned());
+    if let Some(name) = &settings.action {
+        return match description.find(&action(name)) {
+            Some(_) => Ok((action(name), format!("the settings name the action {name:?}"))),
+            None => Err(Error::Setting {
+                setting: "action".into(),
+                reason: format!("{} has no action {name:?}; it has {}", description.id(), listed(description)),
+            }),
+        };
+    }
+    let names: Vec<&str> = description.actions().collect();
+    let found = capabilities.iter().find_map(|key| names.iter().find(|name| **name == key));
+    if let Some(name) = found {
+        return Ok((action(name), format!("the action {name:?} matches what was searched for")));
+    }
+    if let [name] = names.as_slice() {
+        return Ok((action(name), format!("{name:?} is its only action")));
+    }
+    let takes_messages = |name: &&&str| {
+        let choices = choices(description, &action(name), Operation::InvokeAction, settings, bindings);
+        choices.is_ok_and(|choices| choices.first().is_some_and(|choice| choice.fit.takes_messages))
+    };
+    if let Some(name) = names.iter().find(takes_messages) {
+        return Ok((action(name), format!("messages to any action reach the agent; {name:?} is the first")));
+    }
+    let named = MESSAGE_ACTIONS.iter().find_map(|known| names.iter().find(|name| name.eq_ignore_ascii_case(known)));
+    if let Some(name) = named {
+        return Ok((action(name), format!("the action {name:?} is for messages by its name")));
+    }
+    let reason = match names.is_empty() {
+        true => "it has no actions".to_owned(),
+        false => {
+            format!("it has several actions, and none is for messages by its name; name one of {}", listed(description))
+        }
+    };
+    Err(Error::NoForm { id: description.id().to_owned(), reason })
+}
+
+fn listed(description: &Description) -> String {
+    let names: Vec<&str> = description.actions().take(20).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoint_replaces_the_origin() {
+        for (href, expected) in [
+            ("http://a.example/x?y=1", "https://b.example:8443/x?y=1"),
+            ("https://a.example", "https://b.example:8443"),
+            ("http://{host}/x/{id}", "https://b.example:8443/x/{id}"),
+        ] {
+            assert_eq!(moved(href, "https://b.example:8443/ignored").unwrap(), expected);
+        }
+        assert!(moved("http://a.example/", "b.example").unwrap_err().to_string().starts_with("endpoint: "));
+    }
+}

@@ -1,0 +1,15 @@
+//! What all agents of a consumer share.
+
+use std::sync::Arc;
+
+use super::{Binding, Directory, Middleware, Network, Settings, authorize::Authorizer};
+
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    pub(super) directory: Arc<dyn Directory>,
+    pub(super) network: Network,
+    pub(super) bindings: Vec<Arc<dyn Binding>>,
+    pub(super) middleware: Vec<Arc<dyn Middleware>>,
+    pub(super) settings: Settings,
+    pub(super) authorizer: Arc<Authorizer>,
+}

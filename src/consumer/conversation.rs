@@ -1,0 +1,226 @@
+//! A conversation: what was said, and how it goes on.
+
+use std::time::{Duration, Instant as Clock};
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::{
+    Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State,
+    agent::{Intent, collect},
+};
+
+/// What was said between a caller and an agent. Each turn gives a new one; the one before stays what it is, so that
+/// a conversation can go on from any of its turns.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    agent: Agent,
+    stored: Stored,
+}
+
+/// What is stored of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Stored {
+    /// The agent.
+    agent: String,
+    history: Vec<Message>,
+    #[serde(default)]
+    state: State,
+    #[serde(default)]
+    continuation: Continuation,
+    #[serde(default)]
+    cost: Cost,
+}
+
+impl Agent {
+    /// Sends a message and returns what the agent answers: its result, a question, or that it is still at work.
+    ///
+    /// # Errors
+    /// Those of [`Error`] that a call may have.
+    pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
+        Conversation::new(self.clone()).ask(message).await
+    }
+
+    /// The same with other settings for this call alone.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn ask_with(&self, message: impl Into<Message>, changes: Settings) -> Result<Conversation> {
+        let conversation = self.update(changes).ask(message).await?;
+        Ok(conversation.continued_by(self.clone()))
+    }
+
+    /// Sends a message and waits until the agent is done or needs input: work that it goes on with by itself is
+    /// polled.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn process(&self, message: impl Into<Message>) -> Result<Conversation> {
+        Conversation::new(self.clone()).process(message).await
+    }
+
+    /// A conversation that was stored with [`Conversation::to_json`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidHistory`]
+    pub fn restore_conversation(&self, stored: &str) -> Result<Conversation> {
+        Conversation::restore(self.clone(), stored)
+    }
+}
+
+impl Conversation {
+    pub(super) fn new(agent: Agent) -> Conversation {
+        let stored = Stored { agent: agent.id().to_owned(), ..Stored::default() };
+        Conversation { agent, stored }
+    }
+
+    fn restore(agent: Agent, stored: &str) -> Result<Conversation> {
+        let stored: Stored =
+            serde_json::from_str(stored).map_err(|error| Error::InvalidHistory { reason: error.to_string() })?;
+        if stored.agent == agent.id() {
+            return Ok(Conversation { agent, stored });
+        }
+        // Another agent knows nothing of the conversation, and is given what was said.
+        let (history, cost) = (stored.history, stored.cost);
+        let own = Stored { agent: agent.id().to_owned(), history, cost, ..Stored::default() };
+        Ok(Conversation { agent, stored: own })
+    }
+
+    fn continued_by(self, agent: Agent) -> Conversation {
+        Conversation { agent, ..self }
+    }
+
+    /// The agent.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The last answer; empty before the first.
+    pub fn message(&self) -> &Message {
+        static NOTHING: Message = Message { role: Role::Agent, parts: Vec::new(), id: None };
+        self.stored.history.iter().rev().find(|message| message.role == Role::Agent).unwrap_or(&NOTHING)
+    }
+
+    /// All that was said, in order.
+    pub fn history(&self) -> &[Message] {
+        &self.stored.history
+    }
+
+    /// Where the agent is with its work.
+    pub fn state(&self) -> State {
+        self.stored.state
+    }
+
+    /// What the protocol continues the conversation by.
+    pub fn continuation(&self) -> &Continuation {
+        &self.stored.continuation
+    }
+
+    /// What it took so far.
+    pub fn cost(&self) -> &Cost {
+        &self.stored.cost
+    }
+
+    /// The next message, and the answer to it. See [`Agent::ask`].
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
+        self.turn(message.into(), None, false).await
+    }
+
+    /// The next message, and the end of the work on it. See [`Agent::process`].
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn process(&self, message: impl Into<Message>) -> Result<Conversation> {
+        self.turn(message.into(), None, true).await
+    }
+
+    /// The same conversation with another history. The agent's own memory of it is left behind: it is given the
+    /// history with the next message.
+    pub fn with_history(&self, history: impl IntoIterator<Item = Message>) -> Conversation {
+        let history = history.into_iter().collect();
+        let stored = Stored { history, continuation: Continuation::default(), ..self.stored.clone() };
+        Conversation { agent: self.agent.clone(), stored }
+    }
+
+    /// The same conversation with its history summarized by another agent, or the same.
+    ///
+    /// # Errors
+    /// As [`Agent::ask`].
+    pub async fn summarized_by(&self, agent: &Agent) -> Result<Conversation> {
+        let request = format!("Summarize the following conversation.\n\n{}", transcript(self.history()));
+        let summary = agent.process(request).await?;
+        Ok(self.with_history([Message::agent([Part::text(summary.message().text())])]))
+    }
+
+    /// The conversation as JSON, to be stored. See [`Agent::restore_conversation`].
+    pub fn to_json(&self) -> String {
+        // Strings, numbers and lists have a JSON form.
+        serde_json::to_string(&self.stored).unwrap_or_default()
+    }
+
+    pub(super) async fn turn(
+        &self,
+        message: Message,
+        schema: Option<serde_json::Value>,
+        processes: bool,
+    ) -> Result<Conversation> {
+        let (clock, started) = (Clock::now(), Instant::now());
+        let intent = self.intent(&message, schema, false);
+        let affordance = self.agent.message_action(&self.agent.all_settings())?.0;
+        let mut reply = collect(self.agent.perform(intent).await?).await?;
+        let mut calls = 1;
+        if processes {
+            self.agent.wait(&mut reply, started, &affordance, Some(&mut calls)).await?;
+        }
+        self.agent.check_output(&affordance, &reply)?;
+        let mut next = self.with_turn(message, reply);
+        next.stored.cost.calls += calls;
+        next.stored.cost.elapsed += clock.elapsed();
+        Ok(next)
+    }
+
+    /// What a message of this conversation is sent as: with what the agent can't know by itself.
+    pub(super) fn intent(&self, message: &Message, schema: Option<serde_json::Value>, stream: bool) -> Intent {
+        let Stored { history, continuation, .. } = &self.stored;
+        let mut sent = message.clone();
+        if *continuation == Continuation::default() {
+            let prompt = self.agent.all_settings().system_prompt.map(Part::system);
+            let told = (!history.is_empty())
+                .then(|| Part::text(format!("The conversation so far:\n\n{}\n\nGo on with:", transcript(history))));
+            sent.parts = prompt.into_iter().chain(told).chain(sent.parts).collect();
+        }
+        Intent::Message { message: Box::new(sent), continuation: continuation.clone(), stream, schema }
+    }
+
+    pub(super) fn with_streamed(&self, message: Message, reply: Reply, elapsed: Duration) -> Conversation {
+        let mut next = self.with_turn(message, reply);
+        next.stored.cost.calls += 1;
+        next.stored.cost.elapsed += elapsed;
+        next
+    }
+
+    fn with_turn(&self, message: Message, reply: Reply) -> Conversation {
+        let mut stored = self.stored.clone();
+        stored.history.push(message);
+        stored.history.push(Message { role: Role::Agent, ..reply.message });
+        stored.state = reply.state;
+        stored.continuation = reply.continuation;
+        stored.cost.reported.extend(reply.cost);
+        Conversation { agent: self.agent.clone(), stored }
+    }
+}
+
+/// What was said, as text.
+fn transcript(history: &[Message]) -> String {
+    let line = |message: &Message| {
+        let who = match message.role {
+            Role::User => "User",
+            Role::Agent => "Agent",
+        };
+        format!("{who}: {message}")
+    };
+    history.iter().map(line).collect::<Vec<_>>().join("\n")
+}

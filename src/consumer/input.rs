@@ -1,0 +1,278 @@
+//! What is sent: data and messages as the input of an action, checked before anything leaves.
+
+use serde_json::{Map, Value};
+
+use super::{Affordance, Description, Error, Message, Part, Result, schema, template::text_of};
+use crate::td::Violation;
+
+/// Names of members that a message's text is put into, the likeliest first.
+const TEXT_MEMBERS: [&str; 10] =
+    ["message", "question", "query", "text", "prompt", "input", "content", "utterance", "request", "ask"];
+
+/// What is sent to an affordance.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Input {
+    pub(super) data: Option<Value>,
+    /// Content of a message that has no place in the data.
+    pub(super) parts: Vec<Part>,
+    pub(super) variables: Map<String, Value>,
+}
+
+/// Data as input: members that are URI variables, and not of the input, go into the URL. Everything is checked.
+pub(super) fn of_data(
+    description: &Description,
+    affordance: &Affordance,
+    data: Option<Value>,
+    mut variables: Map<String, Value>,
+) -> Result<Input> {
+    let found = description.find(affordance);
+    let schemas = found.and_then(|found| found.get("uriVariables")).and_then(Value::as_object);
+    let schema = found.and_then(|found| input_schema(affordance, found));
+    let mut data = data.filter(|data| !data.is_null() || schema.is_some_and(|schema| schema["type"] == "null"));
+    if let (Some(schemas), Some(Value::Object(members))) = (schemas, &mut data) {
+        let is_input = |name: &str| schema.is_some_and(|schema| schema["properties"].get(name).is_some());
+        let names: Vec<String> =
+            members.keys().filter(|name| schemas.contains_key(*name) && !is_input(name)).cloned().collect();
+        for name in names {
+            if let Some(value) = members.remove(&name) {
+                variables.insert(name, value);
+            }
+        }
+        if members.is_empty() && schema.is_none() {
+            data = None;
+        }
+    }
+    let mut violations = Vec::new();
+    for (name, schema) in schemas.into_iter().flatten() {
+        if !variables.contains_key(name)
+            && let Some(default) = schema.get("default")
+        {
+            variables.insert(name.clone(), default.clone());
+        }
+        if let Some(value) = variables.get(name) {
+            let found = schema::check_data(schema, value, description.id())?.into_iter();
+            violations.extend(
+                found.map(|violation| Violation { pointer: format!("/{name}{}", violation.pointer), ..violation }),
+            );
+        }
+    }
+    if let Some(schema) = schema {
+        match &data {
+            Some(data) => violations.extend(schema::check_data(schema, data, description.id())?),
+            None if needs_value(schema) => {
+                violations.push(Violation::new(
+                    "",
+                    "input-missing",
+                    format!("no input is given; expected {}", summary(schema)),
+                ));
+            }
+            None => {}
+        }
+    }
+    if violations.is_empty() {
+        return Ok(Input { data, parts: Vec::new(), variables });
+    }
+    Err(Error::InvalidInput { affordance: affordance.to_string(), violations })
+}
+
+/// A message as the input of an action: its data as they are, its text where the schema has a place for it.
+pub(super) fn of_message(
+    description: &Description,
+    affordance: &Affordance,
+    message: &Message,
+    variables: Map<String, Value>,
+) -> Result<Input> {
+    let found = description.find(affordance);
+    let schema = found.and_then(|found| input_schema(affordance, found));
+    let text = spoken_text(message);
+    let data = message.data();
+    let media: Vec<Part> = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
+    let input = match schema {
+        Some(schema) if schema["type"] == "object" || schema.get("properties").is_some() => {
+            Some(object(affordance, schema, &text, data)?)
+        }
+        Some(schema) if schema["type"] == "array" && data.is_none() => Some(Value::Array(vec![text.clone().into()])),
+        _ => data.cloned().or_else(|| (!text.is_empty()).then(|| text.clone().into())),
+    };
+    // Of an action that takes only URI variables, the text is the only one that is a string.
+    let variable = found.and_then(|found| found.get("uriVariables")).and_then(Value::as_object);
+    let mut variables = variables;
+    let input = match (schema, variable.map(|schemas| text_member(schemas, &[]))) {
+        (None, Some(Some(name))) if data.is_none() && !text.is_empty() => {
+            variables.entry(name).or_insert_with(|| text.into());
+            None
+        }
+        _ => input,
+    };
+    let checked = of_data(description, affordance, input, variables)?;
+    Ok(Input { parts: media, ..checked })
+}
+
+/// The text of a message, service messages before it.
+fn spoken_text(message: &Message) -> String {
+    let own = message.text();
+    let service = message.parts.iter().filter_map(|part| match part {
+        Part::SystemPrompt { text } => Some(text.clone()),
+        Part::ToolResult(result) => {
+            Some(format!("Result of {}: {}", result.name.as_deref().unwrap_or(&result.id), result.result))
+        }
+        _ => None,
+    });
+    let texts: Vec<String> = service.chain((!own.is_empty()).then_some(own)).collect();
+    texts.join("\n\n")
+}
+
+fn object(affordance: &Affordance, schema: &Value, text: &str, data: Option<&Value>) -> Result<Value> {
+    let mut members = match data {
+        Some(Value::Object(members)) => members.clone(),
+        _ => Map::new(),
+    };
+    let empty = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !text.is_empty() {
+        let open: Map<String, Value> = properties
+            .iter()
+            .filter(|(name, _)| !members.contains_key(*name))
+            .map(|(name, schema)| (name.clone(), schema.clone()))
+            .collect();
+        match text_member(&open, &required) {
+            Some(name) => drop(members.insert(name, text.into())),
+            None if members.is_empty() => {
+                let message = format!("the text has no place in it; expected {}: send it as data", summary(schema));
+                let violations = vec![Violation::new("", "input-text", message)];
+                return Err(Error::InvalidInput { affordance: affordance.to_string(), violations });
+            }
+            None => {}
+        }
+    }
+    for name in required {
+        let Some(schema) = properties.get(name).filter(|_| !members.contains_key(name)) else { continue };
+        let is_allowed =
+            |value: &str| schema["enum"].as_array().is_some_and(|values| values.iter().any(|known| known == value));
+        let known = schema.get("default").or_else(|| schema.get("const")).cloned();
+        // How it is talked: LMOS agents have it as `interactionMode`.
+        if let Some(value) = known.or_else(|| is_allowed("text").then(|| "text".into())) {
+            members.insert(name.to_owned(), value);
+        }
+    }
+    Ok(Value::Object(members))
+}
+
+/// The member that text is put into: one whose name says so, else the only free text that is required, or there is.
+fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<String> {
+    let is_free = |schema: &Value| {
+        schema.get("type").is_none_or(|name| name == "string")
+            && schema.get("enum").is_none()
+            && schema.get("const").is_none()
+            && schema.get("properties").is_none()
+    };
+    let free: Vec<&String> = properties.iter().filter(|(_, schema)| is_free(schema)).map(|(name, _)| name).collect();
+    let named = TEXT_MEMBERS.iter().find_map(|known| free.iter().find(|name| name.eq_ignore_ascii_case(known)));
+    let needed: Vec<&&String> = free.iter().filter(|name| required.contains(&name.as_str())).collect();
+    let only = match (needed.as_slice(), free.as_slice()) {
+        ([one], _) => Some(**one),
+        ([], [one]) => Some(*one),
+        _ => None,
+    };
+    named.copied().or(only).cloned()
+}
+
+/// The schema of what an affordance takes.
+fn input_schema<'d>(affordance: &Affordance, found: &'d Value) -> Option<&'d Value> {
+    match affordance {
+        Affordance::Action(_) => found.get("input"),
+        Affordance::Event(_) => found.get("subscription"),
+        Affordance::Property(_) | Affordance::Thing => None,
+    }
+}
+
+fn needs_value(schema: &Value) -> bool {
+    schema["required"].as_array().is_some_and(|required| !required.is_empty())
+        || schema.get("type").is_some_and(|name| name != "object" && name != "null")
+}
+
+/// What a schema wants, in a few words.
+pub(super) fn summary(schema: &Value) -> String {
+    let names: Vec<String> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| {
+            let values: Vec<String> = schema["enum"].as_array().into_iter().flatten().take(6).map(text_of).collect();
+            match (schema["type"].as_str(), values.is_empty()) {
+                (_, false) => format!("{name} ({})", values.join(" | ")),
+                (Some(kind), true) => format!("{name} ({kind})"),
+                (None, true) => name.clone(),
+            }
+        })
+        .collect();
+    match schema["type"].as_str() {
+        _ if !names.is_empty() => format!("an object with {}", names.join(", ")),
+        Some(kind) => kind.to_owned(),
+        None => "JSON".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn description(action: Value) -> Description {
+        Description::parse(&json!({"id": "urn:a", "actions": {"ask": action}}).to_string()).unwrap()
+    }
+
+    fn input_of(action: Value, message: impl Into<Message>) -> Result<Input> {
+        of_message(&description(action), &Affordance::Action("ask".into()), &message.into(), Map::new())
+    }
+
+    #[test]
+    fn text_is_put_where_the_schema_has_a_place_for_it() {
+        let mode = json!({"type": "string", "enum": ["text", "voice"]});
+        let question = json!({"type": "object", "properties": {"question": {"type": "string"}, "interactionMode": mode}, "required": ["question", "interactionMode"]});
+        for (schema, expected) in [
+            (json!({"type": "string"}), json!("Rain?")),
+            (question, json!({"question": "Rain?", "interactionMode": "text"})),
+            (
+                json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 2}}, "required": ["city", "days"]}),
+                json!({"city": "Rain?", "days": 2}),
+            ),
+        ] {
+            assert_eq!(input_of(json!({"input": schema}), "Rain?").unwrap().data, Some(expected));
+        }
+        assert_eq!(input_of(json!({}), "Rain?").unwrap().data, Some(json!("Rain?")));
+        let variable = input_of(json!({"uriVariables": {"q": {"type": "string"}}}), "Rain?").unwrap();
+        assert_eq!((variable.data, &variable.variables["q"]), (None, &json!("Rain?")));
+    }
+
+    #[test]
+    fn input_without_a_place_or_a_value_is_refused() {
+        let numbers = json!({"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]});
+        for (schema, message, expected) in [
+            (numbers.clone(), Message::from("Rain?"), "has no place"),
+            (numbers.clone(), Message::from(json!({"a": "x"})), "/a"),
+            (numbers, Message::from(json!({})), "required property"),
+            (json!({"type": "string", "maxLength": 2}), Message::from("Rain?"), "longer than 2"),
+        ] {
+            let error = input_of(json!({"input": schema}), message).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn members_of_the_url_are_taken_out_of_the_data() {
+        let action = json!({"uriVariables": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}}, "input": {"type": "object", "properties": {"note": {"type": "string"}}}});
+        let affordance = Affordance::Action("ask".into());
+        let input =
+            of_data(&description(action.clone()), &affordance, Some(json!({"city": "Bonn", "note": "x"})), Map::new())
+                .unwrap();
+        assert_eq!(
+            (input.data, Value::Object(input.variables)),
+            (Some(json!({"note": "x"})), json!({"city": "Bonn", "days": 1}))
+        );
+        let error = of_data(&description(action), &affordance, Some(json!({"city": 3})), Map::new()).unwrap_err();
+        assert!(error.to_string().contains("/city"), "{error}");
+    }
+}

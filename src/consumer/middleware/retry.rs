@@ -1,0 +1,66 @@
+//! Another attempt where that repeats no effect.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{
+    super::{Call, Error, Exchange, Pending},
+    Middleware, Next,
+};
+
+/// Repeats calls that failed before an answer began and that change nothing when they are repeated: those that read,
+/// actions that the description calls safe or idempotent, and what never reached the agent.
+#[derive(Debug, Clone, Copy)]
+pub struct Retry {
+    attempts: u32,
+    pause: Duration,
+}
+
+impl Retry {
+    /// At most this many attempts in all. The pause before the second is half a second; it doubles from one to the
+    /// next, and is as long as the agent says (`Retry-After`).
+    pub fn new(attempts: u32) -> Retry {
+        Retry { attempts, pause: Duration::from_millis(500) }
+    }
+
+    /// With another first pause.
+    pub fn pause(self, pause: Duration) -> Retry {
+        Retry { pause, ..self }
+    }
+}
+
+impl Middleware for Retry {
+    fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange> {
+        Box::pin(async move {
+            let mut attempt = 1;
+            loop {
+                let error = match next.run(call.clone()).await {
+                    Err(error) if attempt < self.attempts && may_repeat(&call, &error) => error,
+                    outcome => return outcome,
+                };
+                let own = self.pause * 2u32.saturating_pow(attempt - 1).min(1024);
+                let pause = match error {
+                    Error::Status { retry_after: Some(asked), .. } => own.max(asked),
+                    _ => own,
+                };
+                let is_in_time =
+                    call.limits.deadline.is_none_or(|deadline| tokio::time::Instant::now() + pause < deadline);
+                if !is_in_time {
+                    return Err(error);
+                }
+                tokio::time::sleep(pause).await;
+                attempt += 1;
+            }
+        })
+    }
+}
+
+fn may_repeat(call: &Call, error: &Error) -> bool {
+    let action = call.description.find(&call.form.affordance);
+    let is = |member: &str| action.and_then(|action| action.get(member)) == Some(&Value::Bool(true));
+    let is_repeatable = call.request.is_safe() || is("safe") || is("idempotent");
+    // A server that is busy has not begun.
+    let is_refused = matches!(error, Error::Status { status: 429 | 503, .. });
+    error.is_transient() && (is_repeatable || is_refused)
+}

@@ -1,0 +1,366 @@
+//! Requests over HTTP on behalf of a call: credentials, redirects, and bounded answers.
+//!
+//! What is sent goes to the origin that the credentials were resolved for, and to no other: a redirect that leads
+//! elsewhere ends the call. Answers are read up to a limit, event streams event by event.
+
+use std::time::Duration;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use futures_util::{Stream, StreamExt, stream};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, Response, StatusCode, Url, header};
+use serde_json::Value;
+
+use super::{Authorization, Call, Error, Grant, Network, Place, Result, Trace};
+use crate::{
+    client::sse::{Block, Parser},
+    fetch::shown,
+};
+
+/// The maximum number of redirects.
+const MAX_REDIRECTS: usize = 5;
+/// What of the body of an error is read.
+const MAX_ERROR_BYTES: usize = 16 * 1024;
+/// What of it is repeated.
+const MAX_DETAIL: usize = 300;
+
+/// Sends the requests of one call.
+#[derive(Debug, Clone)]
+pub(super) struct Transport {
+    network: Network,
+    authorization: Vec<Authorization>,
+    headers: Vec<(String, String)>,
+    trace: Option<Trace>,
+    max_bytes: usize,
+    /// The only origin that is called; none: any.
+    origin: Option<String>,
+}
+
+/// A request that isn't sent yet.
+#[derive(Debug, Clone)]
+pub(super) struct Outgoing {
+    pub(super) method: Method,
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<Vec<u8>>,
+}
+
+/// An answer whose body isn't read yet. Its status is one of success.
+pub(super) struct Incoming {
+    pub(super) status: u16,
+    pub(super) response: Response,
+    /// The URL without secrets.
+    pub(super) url: String,
+    max_bytes: usize,
+}
+
+impl Outgoing {
+    pub(super) fn new(method: Method, url: impl Into<String>) -> Outgoing {
+        Outgoing { method, url: url.into(), headers: Vec::new(), body: None }
+    }
+
+    pub(super) fn header(mut self, name: &str, value: &str) -> Outgoing {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(super) fn json(self, media_type: &str, body: &Value) -> Outgoing {
+        self.body(media_type, body.to_string().into_bytes())
+    }
+
+    pub(super) fn body(mut self, media_type: &str, body: Vec<u8>) -> Outgoing {
+        self.body = Some(body);
+        self.header("content-type", media_type)
+    }
+}
+
+impl Transport {
+    pub(super) fn of(call: &Call) -> Transport {
+        Transport {
+            network: call.network.clone(),
+            authorization: call.authorization.clone(),
+            headers: call.headers.clone(),
+            trace: call.trace.clone(),
+            max_bytes: call.limits.max_bytes,
+            origin: Some(origin(&call.form.href).unwrap_or_default()),
+        }
+    }
+
+    /// Requests without credentials, such as the one for a token.
+    pub(super) fn plain(network: &Network, max_bytes: usize) -> Transport {
+        Transport {
+            network: network.clone(),
+            authorization: Vec::new(),
+            headers: Vec::new(),
+            trace: None,
+            max_bytes,
+            origin: None,
+        }
+    }
+
+    /// Puts keys that belong into the body there.
+    pub(super) fn add_to_body(&self, body: &mut Value) {
+        for Authorization { grant, .. } in &self.authorization {
+            let (secret, Place::Body(name)) = parts(grant) else { continue };
+            let pointer = if name.starts_with('/') { name.clone() } else { format!("/{name}") };
+            let (parent, last) = pointer.rsplit_once('/').unwrap_or_default();
+            if let Some(Value::Object(members)) = body.pointer_mut(parent) {
+                members.insert(last.replace("~1", "/").replace("~0", "~"), secret.into());
+            }
+        }
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    pub(super) async fn send(&self, outgoing: &Outgoing) -> Result<Incoming> {
+        if let Some(known) = &self.origin
+            && origin(&outgoing.url).as_ref() != Some(known)
+        {
+            let reason = format!("the call is one of {known}");
+            return Err(Error::Refused { url: shown(&outgoing.url), reason });
+        }
+        let (client, mut url) = self.network.http(&outgoing.url).await?;
+        self.add_to_query(&mut url);
+        let first = url.origin();
+        let mut method = outgoing.method.clone();
+        let mut body = outgoing.body.as_ref();
+        for _ in 0..=MAX_REDIRECTS {
+            let mut request = client.request(method.clone(), url.clone());
+            for (name, value) in self.headers.iter().chain(&outgoing.headers) {
+                request = request.header(name, value);
+            }
+            request = self.authorized(request);
+            if let Some(trace) = &self.trace {
+                request = request.header("traceparent", &trace.parent);
+                if let Some(state) = &trace.state {
+                    request = request.header("tracestate", state);
+                }
+            }
+            if let Some(body) = body {
+                request = request.body(body.clone());
+            }
+            let response = request.send().await.map_err(|error| Network::failure(url.as_str(), error))?;
+            let status = response.status();
+            if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+                return self.received(response, &url).await;
+            }
+            let next = redirect_target(&response, &url)?;
+            if next.origin() != first {
+                let reason = format!(
+                    "it redirects to {}, which is another origin: register the agent with that address",
+                    shown(next.as_str())
+                );
+                return Err(Error::Refused { url: shown(url.as_str()), reason });
+            }
+            let keeps_method = matches!(status.as_u16(), 307 | 308) || matches!(method, Method::GET | Method::HEAD);
+            if !keeps_method && status != StatusCode::SEE_OTHER {
+                let reason =
+                    format!("it redirects a {method} with status {}, which loses what is sent", status.as_u16());
+                return Err(Error::Refused { url: shown(url.as_str()), reason });
+            }
+            if !keeps_method {
+                (method, body) = (Method::GET, None);
+            }
+            url = next;
+        }
+        Err(Error::Refused {
+            url: shown(&outgoing.url),
+            reason: format!("it redirects more than {MAX_REDIRECTS} times"),
+        })
+    }
+
+    async fn received(&self, response: Response, url: &Url) -> Result<Incoming> {
+        let incoming = Incoming {
+            status: response.status().as_u16(),
+            url: shown(url.as_str()),
+            response,
+            max_bytes: self.max_bytes,
+        };
+        if incoming.response.status().is_success() { Ok(incoming) } else { Err(incoming.into_error().await) }
+    }
+
+    fn add_to_query(&self, url: &mut Url) {
+        for Authorization { grant, .. } in &self.authorization {
+            if let (secret, Place::Query(name)) = parts(grant) {
+                url.query_pairs_mut().append_pair(name, &secret);
+            }
+        }
+    }
+
+    fn authorized(&self, mut request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        let mut cookies = Vec::new();
+        for Authorization { grant, .. } in &self.authorization {
+            match parts(grant) {
+                (secret, Place::Header(name)) => {
+                    // Marked, so that nothing logs it.
+                    if let Ok(mut value) = header::HeaderValue::from_str(&secret) {
+                        value.set_sensitive(true);
+                        request = request.header(name, value);
+                    }
+                }
+                (secret, Place::Cookie(name)) => {
+                    cookies.push(format!("{name}={}", utf8_percent_encode(&secret, NON_ALPHANUMERIC)));
+                }
+                _ => {}
+            }
+        }
+        if cookies.is_empty() { request } else { request.header(header::COOKIE, cookies.join("; ")) }
+    }
+}
+
+/// The text that is sent for a grant, and where.
+fn parts(grant: &Grant) -> (String, &Place) {
+    let in_header = |place: &Place| matches!(place, Place::Header(name) if name.eq_ignore_ascii_case("authorization"));
+    match grant {
+        Grant::Basic { user, password, place } => {
+            let pair = BASE64_STANDARD.encode(format!("{user}:{}", password.reveal()));
+            (format!("Basic {pair}"), place)
+        }
+        Grant::Bearer { token, place } if in_header(place) => (format!("Bearer {}", token.reveal()), place),
+        Grant::Bearer { token: secret, place } | Grant::ApiKey { key: secret, place } => {
+            (secret.reveal().to_owned(), place)
+        }
+    }
+}
+
+fn redirect_target(response: &Response, url: &Url) -> Result<Url> {
+    let location = response.headers().get(header::LOCATION).and_then(|location| location.to_str().ok());
+    let target = location.and_then(|location| url.join(location).ok());
+    target.ok_or_else(|| Error::Refused {
+        url: shown(url.as_str()),
+        reason: format!("it answers with status {} and no place to go to", response.status().as_u16()),
+    })
+}
+
+/// The origin of a URL: scheme, host and port. None where it isn't known, as in a template.
+pub(super) fn origin(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let host = url.host_str().filter(|host| !host.is_empty() && !host.contains(['{', '%']))?;
+    let port = url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}://{}{port}", url.scheme(), host.to_ascii_lowercase()))
+}
+
+impl Incoming {
+    /// The media type of the body, without parameters and in lower case.
+    pub(super) fn media_type(&self) -> String {
+        let text = self.header("content-type").unwrap_or_default();
+        text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The value of a header.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// The whole body.
+    pub(super) async fn bytes(self) -> Result<Vec<u8>> {
+        let Incoming { mut response, url, max_bytes, .. } = self;
+        let too_large = || Error::AnswerTooLarge { url: url.clone(), limit: max_bytes };
+        if response.content_length().is_some_and(|length| length > max_bytes as u64) {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(|error| interrupted(&url, &error))? {
+            if bytes.len() + piece.len() > max_bytes {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes)
+    }
+
+    /// The body as it comes.
+    pub(super) fn pieces(self) -> impl Stream<Item = Result<Vec<u8>>> + Send {
+        let Incoming { response, url, .. } = self;
+        response.bytes_stream().map(move |piece| match piece {
+            Ok(piece) => Ok(piece.to_vec()),
+            Err(error) => Err(interrupted(&url, &error)),
+        })
+    }
+
+    /// The body as server-sent events. It ends where the server ends it.
+    pub(super) fn blocks(self) -> impl Stream<Item = Result<Block>> + Send {
+        let (url, max_bytes) = (self.url.clone(), self.max_bytes);
+        let state = (Box::pin(self.pieces()), Parser::default(), url);
+        stream::try_unfold(state, move |(mut pieces, mut parser, url)| async move {
+            loop {
+                if let Some(block) = parser.next() {
+                    return Ok(Some((block, (pieces, parser, url))));
+                }
+                let Some(piece) = pieces.next().await else {
+                    if parser.held() > 0 {
+                        return Err(Error::Interrupted { url, reason: "the last event is incomplete".into() });
+                    }
+                    return Ok(None);
+                };
+                parser.push(&piece?);
+                if parser.held() > max_bytes {
+                    return Err(Error::AnswerTooLarge { url, limit: max_bytes });
+                }
+            }
+        })
+    }
+
+    /// The body as lines.
+    pub(super) fn lines(self) -> impl Stream<Item = Result<String>> + Send {
+        let (url, max_bytes) = (self.url.clone(), self.max_bytes);
+        let state = (Box::pin(self.pieces()), Vec::new(), url, false);
+        stream::try_unfold(state, move |(mut pieces, mut held, url, mut is_over)| async move {
+            loop {
+                let end = held.iter().position(|byte| *byte == b'\n');
+                if let Some(end) = end.or((is_over && !held.is_empty()).then(|| held.len().saturating_sub(1))) {
+                    let rest = held.split_off(end + 1);
+                    let line = String::from_utf8_lossy(&held).trim().to_owned();
+                    held = rest;
+                    if line.is_empty() {
+                        continue;
+                    }
+                    return Ok(Some((line, (pieces, held, url, is_over))));
+                }
+                match pieces.next().await {
+                    Some(piece) => held.extend(piece?),
+                    None if is_over => return Ok(None),
+                    None => is_over = true,
+                }
+                if held.len() > max_bytes {
+                    return Err(Error::AnswerTooLarge { url, limit: max_bytes });
+                }
+            }
+        })
+    }
+
+    async fn into_error(self) -> Error {
+        let Incoming { mut response, url, status, .. } = self;
+        let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let retry_after = retry_after.and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
+        let mut bytes = Vec::new();
+        while bytes.len() < MAX_ERROR_BYTES
+            && let Ok(Some(piece)) = response.chunk().await
+        {
+            bytes.extend_from_slice(&piece);
+        }
+        Error::Status { url, status, detail: detail(&String::from_utf8_lossy(&bytes)), retry_after }
+    }
+}
+
+/// What the body of an error says: the member of a problem document, of an error object, or the text.
+fn detail(body: &str) -> Option<String> {
+    let value: Option<Value> = serde_json::from_str(body).ok();
+    let said = value.as_ref().and_then(|value| {
+        let error = value.get("error").unwrap_or(value);
+        ["detail", "message", "title", "error_description"]
+            .into_iter()
+            .find_map(|name| error.get(name).and_then(Value::as_str))
+            .or_else(|| error.as_str())
+    });
+    let text = said.unwrap_or(body).trim();
+    let short: String = text.chars().filter(|c| !c.is_control()).take(MAX_DETAIL).collect();
+    (!short.is_empty()).then_some(short)
+}
+
+fn interrupted(url: &str, error: &reqwest::Error) -> Error {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(next) = innermost.source() {
+        innermost = next;
+    }
+    Error::Interrupted { url: url.to_owned(), reason: innermost.to_string() }
+}

@@ -1,0 +1,74 @@
+//! Plain HTTP, as the forms of a Thing Description say it (WoT Binding Templates for HTTP).
+//!
+//! | operation | default method | also |
+//! |---|---|---|
+//! | invokeaction | POST | answers: JSON, text, binary content, a stream (`text/event-stream`, JSON lines), an action status with a place to ask |
+//! | queryaction, cancelaction | GET, DELETE | of the form, or of the place that the action status gave |
+//! | readproperty, writeproperty | GET, PUT | |
+//! | subscribeevent, observeproperty | GET | `sse`: reconnects after the last event; `longpoll` |
+//!
+//! `htv:methodName` and `htv:headers` of a form are obeyed, and what the converter of Agent Spec adds for headers that
+//! are made of inputs (`agentspec:headers`).
+
+mod answer;
+mod request;
+mod subscribe;
+
+use super::{Binding, Call, Error, Exchange, Fit, Form, Operation, Pending, Request, Result, transport::Transport};
+
+/// Plain HTTP.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Http;
+
+impl Binding for Http {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
+        let is_http = matches!(form.scheme().as_str(), "http" | "https");
+        let is_known = matches!(form.subprotocol(), None | Some("sse" | "longpoll"));
+        // Where an action goes on, its status is a resource of its own.
+        let follows_invocation = matches!(operation, Operation::QueryAction | Operation::CancelAction)
+            && form.has_operation(Operation::InvokeAction);
+        // Of forms that differ in nothing else, one of JSON or text is read by more than its agent.
+        let is_foreign = matches!(form.content_type(), "application/cbor" | "application/exi" | "application/xml");
+        let rank = match (form.has_operation(operation), follows_invocation) {
+            _ if !is_http || !is_known || is_foreign => return None,
+            (true, _) => 10,
+            (false, true) => 9,
+            (false, false) => return None,
+        };
+        let is_possible = matches!(
+            operation,
+            Operation::InvokeAction
+                | Operation::QueryAction
+                | Operation::CancelAction
+                | Operation::ReadProperty
+                | Operation::WriteProperty
+                | Operation::ObserveProperty
+                | Operation::SubscribeEvent
+        );
+        is_possible.then_some(Fit { rank, takes_messages: false, streams: true })
+    }
+
+    fn start(&self, call: Call) -> Pending<'_, Exchange> {
+        Box::pin(run(call))
+    }
+}
+
+async fn run(call: Call) -> Result<Exchange> {
+    let transport = Transport::of(&call);
+    let outgoing = request::of(&call, &transport)?;
+    match &call.request {
+        Request::Subscribe { .. } => subscribe::run(&call, transport, outgoing).await,
+        Request::Message { .. } | Request::Resume { .. } | Request::Tasks { .. } => {
+            Err(Error::Unsupported { what: "a request of an agent protocol over plain HTTP".into() })
+        }
+        request => {
+            let streams = matches!(request, Request::Invoke { stream: true, .. });
+            let answer = transport.send(&outgoing).await?;
+            answer::exchange(&call, &transport, answer, streams).await
+        }
+    }
+}

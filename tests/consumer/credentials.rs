@@ -1,0 +1,154 @@
+//! What is sent to be granted access, and where it is not sent.
+
+use agentdex::{
+    Registry,
+    consumer::{Consumer, Credential, Error, Settings},
+    registry::Write,
+};
+use serde_json::{Value, json};
+
+use super::{
+    agent, consumer, loopback, run,
+    server::{Received, Said, Server},
+    thing,
+};
+
+fn secured(origin: &str, definition: Value) -> Value {
+    thing(json!({
+        "securityDefinitions": {"my-key": definition}, "security": "my-key",
+        "actions": {"ask": {"forms": [{"href": format!("{origin}/ask")}]}},
+    }))
+}
+
+/// What a server is sent for a scheme.
+fn sent(definition: Value, secret: &str) -> Received {
+    let server = Server::start(|_| Said::json(json!({})));
+    let environment = Settings::new().environment([("AGENTDEX_CREDENTIAL_MY_KEY", secret)]);
+    let agent = agent(&secured(&server.origin, definition)).update(environment);
+    run(agent.call("ask", json!({"a": 1}))).unwrap();
+    server.only()
+}
+
+#[test]
+fn each_scheme_is_sent_where_it_belongs() {
+    let in_ = |place: &str| json!({"scheme": "apikey", "in": place, "name": "k"});
+    assert_eq!(sent(json!({"scheme": "basic"}), "ada:s3:cret").header("authorization"), "Basic YWRhOnMzOmNyZXQ=");
+    assert_eq!(sent(json!({"scheme": "bearer"}), "t0k").header("authorization"), "Bearer t0k");
+    assert_eq!(sent(json!({"scheme": "oauth2", "flow": "code"}), "t0k").header("authorization"), "Bearer t0k");
+    assert_eq!(sent(json!({"scheme": "auto"}), "t0k").header("authorization"), "Bearer t0k");
+    assert_eq!(sent(in_("header"), "x y").header("k"), "x y");
+    assert_eq!(sent(in_("query"), "x y").line, "POST /ask?k=x+y");
+    assert_eq!(sent(in_("cookie"), "x;y").header("cookie"), "k=x%3By");
+    assert_eq!(sent(in_("body"), "x").json(), json!({"a": 1, "k": "x"}));
+    let either = json!({"scheme": "nosec"});
+    assert_eq!(sent(either, "x").header("authorization"), "");
+}
+
+#[test]
+fn token_is_fetched_once_for_client_credentials() {
+    let server = Server::start(|request| match request.line.as_str() {
+        "POST /token" => Said::json(json!({"access_token": "t0k", "token_type": "Bearer", "expires_in": 3600})),
+        _ => Said::json(json!({})),
+    });
+    let origin = &server.origin;
+    let definition =
+        json!({"scheme": "oauth2", "flow": "client", "token": format!("{origin}/token"), "scopes": ["a", "b"]});
+    let credential = Credential::pair("id", "secret").for_origin(origin.as_str());
+    let agent = agent(&secured(origin, definition)).update(Settings::new().credential("my-key", credential));
+    run(async {
+        agent.call("ask", json!({})).await.unwrap();
+        agent.call("ask", json!({})).await.unwrap();
+    });
+    let received = server.received();
+    let lines: Vec<&str> = received.iter().map(|request| request.line.as_str()).collect();
+    assert_eq!(lines, ["POST /token", "POST /ask", "POST /ask"]);
+    assert_eq!(received[0].body, "grant_type=client_credentials&scope=a%20b");
+    assert_eq!(received[0].header("authorization"), "Basic aWQ6c2VjcmV0");
+    assert_eq!(received[2].header("authorization"), "Bearer t0k");
+}
+
+#[test]
+fn credential_is_sent_to_its_origin_alone() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let description = secured(&server.origin, json!({"scheme": "bearer"}));
+    let with = |credential: Credential| agent(&description).update(Settings::new().credential("my-key", credential));
+    run(async {
+        let elsewhere = with(Credential::new("t0k").for_origin("https://agents.example"));
+        let error = elsewhere.call("ask", json!({})).await.unwrap_err();
+        assert!(matches!(error, Error::CredentialWithheld { .. }), "{error}");
+        // A token endpoint is another origin.
+        let definition = json!({"scheme": "oauth2", "flow": "client", "token": "https://evil.example/token"});
+        let credential = Credential::pair("id", "secret").for_origin(server.origin.as_str());
+        let lying =
+            agent(&secured(&server.origin, definition)).update(Settings::new().credential("my-key", credential));
+        let error = lying.call("ask", json!({})).await.unwrap_err();
+        assert!(matches!(&error, Error::CredentialWithheld { origin, .. } if origin.contains("evil")), "{error}");
+        assert!(server.received().is_empty());
+        with(Credential::new("t0k").for_origin(server.origin.to_uppercase())).call("ask", json!({})).await.unwrap();
+    });
+    assert_eq!(server.only().header("authorization"), "Bearer t0k");
+}
+
+#[test]
+fn agent_that_only_a_search_found_gets_no_credential_without_an_origin() {
+    let server = Server::start(|_| Said::json(json!("ok")));
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    crate::support::await_index(&registry);
+    let mut description = secured(&server.origin, json!({"scheme": "bearer"}));
+    description["description"] = "Forecasts the weather".into();
+    run(registry.write(Write::put(description.to_string()))).unwrap();
+    // A search finds what was written just now.
+    registry.search(&agentdex::search::Request::words("weather"), true).unwrap();
+    let variables = |more: &[(&'static str, String)]| {
+        let secret = [("AGENTDEX_CREDENTIAL_MY_KEY", "t0k".to_owned())];
+        let settings = Settings::new().environment(secret.into_iter().chain(more.iter().cloned()));
+        Consumer::with_options(registry.clone(), loopback()).unwrap().with_settings(settings)
+    };
+    run(async {
+        let found = variables(&[]).find("weather").await.unwrap();
+        let error = found.ask("Rain?").await.unwrap_err();
+        assert!(error.to_string().contains("AGENTDEX_CREDENTIAL_MY_KEY_ORIGIN"), "{error}");
+        assert!(server.received().is_empty());
+        variables(&[]).agent("urn:example:thing").await.unwrap().ask("Rain?").await.unwrap();
+        let allowed = variables(&[("AGENTDEX_CREDENTIAL_MY_KEY_ORIGIN", server.origin.clone())]);
+        allowed.find("weather").await.unwrap().ask("Rain?").await.unwrap();
+        // What is given for one agent is meant for it.
+        let own = Settings::new().environment([("", "")]).credential("my-key", Credential::new("own"));
+        variables(&[]).find("weather").await.unwrap().update(own).ask("Rain?").await.unwrap();
+    });
+    let tokens: Vec<String> =
+        server.received().iter().map(|request| request.header("authorization").to_owned()).collect();
+    assert_eq!(tokens, ["Bearer t0k", "Bearer t0k", "Bearer own"]);
+    registry.close();
+}
+
+#[test]
+fn what_is_missing_is_named_when_it_is_needed() {
+    let description = secured("http://127.0.0.1:9", json!({"scheme": "basic"}));
+    let agent = consumer().agent_of(&description.to_string()).unwrap();
+    let error = run(agent.call("ask", json!({}))).unwrap_err().to_string();
+    assert!(error.contains("AGENTDEX_CREDENTIAL_MY_KEY") && error.contains("user:password"), "{error}");
+    let moved = agent.update(Settings::new().endpoint("gateway"));
+    let error = run(moved.call("ask", json!({}))).unwrap_err().to_string();
+    assert!(error.starts_with("endpoint: "), "{error}");
+    let templated = thing(json!({"actions": {"ask": {"forms": [{"href": "http://127.0.0.1:9/{city}"}]}}}));
+    let error = run(super::agent(&templated).call("ask", json!({}))).unwrap_err().to_string();
+    assert!(error.starts_with("variables.city: "), "{error}");
+    let error = run(super::agent(&templated).update(Settings::new().action("talk")).ask("x")).unwrap_err().to_string();
+    assert!(error.starts_with("action: ") && error.contains("ask"), "{error}");
+}
+
+#[test]
+fn secrets_are_shown_nowhere() {
+    let settings = Settings::new()
+        .credential("a", Credential::new("s3cret"))
+        .header("X-Key", "s3cret")
+        .environment([("A", "s3cret")]);
+    assert!(!format!("{settings:?}").contains("s3cret"));
+    let definition = json!({"scheme": "apikey", "in": "query", "name": "k"});
+    let agent = agent(&secured("http://127.0.0.1:9", definition))
+        .update(Settings::new().credential("my-key", Credential::new("s3cret")));
+    let error = run(agent.call("ask", json!({}))).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
+}

@@ -1,0 +1,57 @@
+//! Several agents that can do the same, over an embedded registry and over a client alike.
+
+use agentdex::{
+    client::RegistryClient,
+    consumer::{Consumer, Error, FirstThatAnswers, Router},
+};
+use serde_json::{Value, json};
+
+use super::{
+    loopback, run,
+    server::{Said, Server},
+};
+use crate::support::TestRegistry;
+
+fn translator(id: &str, origin: &str) -> Value {
+    json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "@type": "lmos:Agent", "id": id, "title": id, "description": "Translates texts",
+        "lmos:capabilities": [{"id": "translate", "name": "Translation"}],
+        "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}}, "security": "nosec_sc",
+        "actions": {"translate": {"input": {"type": "string"}, "forms": [{"href": origin}]}},
+    })
+}
+
+#[test]
+fn first_that_answers_and_best_that_is_live() {
+    let alive = Server::start(|_| Said::json(json!("hallo")));
+    let broken = Server::start(|_| Said::new("500 Internal Server Error", &[], ""));
+    let dead = format!("http://{}", std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let registry = TestRegistry::start();
+    for (id, origin) in [("urn:t:alive", &alive.origin), ("urn:t:broken", &broken.origin), ("urn:t:dead", &dead)] {
+        registry.put(&format!("/things/{id}"), translator(id, origin).to_string()).expect(201);
+    }
+    registry.get("/search?q=translates&consistent=true").expect(200);
+    let embedded = Consumer::with_options(registry.registry().clone(), loopback()).unwrap();
+    let client = RegistryClient::new(&registry.url("")).unwrap();
+    let remote = Consumer::with_options(client, loopback()).unwrap();
+    for consumer in [embedded, remote] {
+        run(async {
+            let bad = [consumer.agent("urn:t:dead").await.unwrap(), consumer.agent("urn:t:broken").await.unwrap()];
+            let error = FirstThatAnswers::of(bad.clone()).ask("hello").await.unwrap_err();
+            let Error::AllFailed { failures } = &error else { panic!("{error}") };
+            assert_eq!(failures.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["urn:t:dead", "urn:t:broken"]);
+            let answer = FirstThatAnswers::of(bad).or_found_by("translates").ask("hello").await.unwrap();
+            assert_eq!((answer.agent().id(), answer.message().text().as_str()), ("urn:t:alive", "hallo"));
+            let best = Router::by_capability("translate").choose(&consumer).await.unwrap();
+            assert_ne!(best.id(), "urn:t:dead");
+            assert!(best.why().iter().any(|why| why.contains("translate")), "{:?}", best.why());
+            let error = Router::by_capability("translate").verified_only().choose(&consumer).await.unwrap_err();
+            assert!(matches!(error, Error::NotFound { .. }), "{error}");
+            let error = consumer.find("xylophone").await.unwrap_err();
+            assert!(matches!(error, Error::NotFound { .. }), "{error}");
+            let found = consumer.find("translates").await.unwrap();
+            assert!(found.explain().await.unwrap().affordance.contains("translate"));
+        });
+    }
+}
