@@ -1,5 +1,9 @@
 //! The command line: one file a command, one enum, one match.
 
+mod ask;
+mod call;
+mod calling;
+mod chat;
 mod completions;
 mod document;
 mod examples;
@@ -58,6 +62,12 @@ enum Command {
     List(list::Arguments),
     /// Find agents by what they can do.
     Search(search::Arguments),
+    /// Find an agent, ask it, and print the answer.
+    Ask(ask::Arguments),
+    /// Talk with an agent.
+    Chat(chat::Arguments),
+    /// Invoke an action of an agent.
+    Call(call::Arguments),
     /// Remove agents.
     Remove(remove::Arguments),
     /// List the URLs that agents were imported from and that are polled.
@@ -89,6 +99,9 @@ pub fn run() -> ExitCode {
         Command::Get(arguments) => get::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
+        Command::Ask(arguments) => ask::run(&arguments),
+        Command::Chat(arguments) => chat::run(&arguments),
+        Command::Call(arguments) => call::run(&arguments),
         Command::Remove(arguments) => remove::run(&arguments),
         Command::Imports(arguments) => imports::run(&arguments),
         Command::Refresh(arguments) => refresh::run(&arguments),

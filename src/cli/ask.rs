@@ -1,0 +1,127 @@
+//! `agentdex ask`: finds an agent, asks it, and prints the answer.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    calling::{Calling, print_event, shown},
+    output::Style,
+    remote::block_on,
+};
+use crate::consumer::{Agent, Conversation, Event};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// What the agent should be able to do, and what to ask; with --agent only the latter
+    #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"])]
+    words: Vec<String>,
+    /// Ask this agent rather than the best match
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// Send the question to this action, if the agent has several
+    #[arg(long, value_name = "NAME")]
+    action: Option<String>,
+    /// Print the answer in pieces, as it comes
+    #[arg(long, conflicts_with = "json")]
+    stream: bool,
+    /// Print the conversation as JSON
+    #[arg(long)]
+    json: bool,
+    /// Say which agent, action, binding and credentials are used, and why
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    calling: Calling,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let (capability, question) = match (arguments.words.as_slice(), &arguments.agent) {
+        ([question], Some(_)) => (None, question),
+        ([capability, question], None) => (Some(capability), question),
+        ([_], None) => {
+            anyhow::bail!("say what the agent should be able to do, and then what to ask; or name it with --agent")
+        }
+        _ => anyhow::bail!("with --agent, give the question alone"),
+    };
+    let consumer = arguments.calling.consumer()?;
+    block_on(async {
+        let agent = match (&arguments.agent, capability) {
+            (Some(id), _) => consumer.agent(id).await?,
+            (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
+        };
+        let agent = match &arguments.action {
+            Some(action) => agent.update(crate::consumer::Settings::new().action(action)),
+            None => agent,
+        };
+        if arguments.explain {
+            explain(&agent).await?;
+        }
+        if arguments.stream {
+            return stream(&agent, question).await;
+        }
+        let conversation = agent.process(question.as_str()).await?;
+        let mut out = io::stdout().lock();
+        match arguments.json {
+            true => writeln!(out, "{}", json_of(&conversation))?,
+            false => writeln!(out, "{}", shown(conversation.message()))?,
+        }
+        Ok(exit_code(&conversation))
+    })
+}
+
+/// Failure where the agent needs an answer that nobody is here to give.
+fn exit_code(conversation: &Conversation) -> ExitCode {
+    if conversation.state().needs_input() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+fn json_of(conversation: &Conversation) -> Value {
+    json!({
+        "agent": conversation.agent().id(),
+        "state": conversation.state(),
+        "message": conversation.message(),
+        "history": conversation.history(),
+        "cost": conversation.cost(),
+    })
+}
+
+async fn explain(agent: &Agent) -> anyhow::Result<()> {
+    let explanation = agent.explain().await?;
+    let credentials = match explanation.credentials.as_slice() {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let style = Style::plain();
+    let mut err = io::stderr().lock();
+    writeln!(err, "agent:       {} ({})", style.bold(agent.title()), style.dim(agent.id()))?;
+    for why in &explanation.agent {
+        writeln!(err, "             {}", style.dim(why))?;
+    }
+    writeln!(err, "action:      {}", style.dim(&explanation.affordance))?;
+    writeln!(err, "binding:     {}, {}", explanation.binding, style.dim(&explanation.target))?;
+    writeln!(err, "credentials: {}", style.dim(&credentials))?;
+    Ok(())
+}
+
+async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
+    let mut dialogue = agent.stream();
+    dialogue.send(question);
+    let mut is_open = false;
+    let mut code = ExitCode::SUCCESS;
+    while let Some(event) = dialogue.next().await {
+        let event = event?;
+        if let Event::InputRequired(_) = event {
+            code = ExitCode::from(2);
+        }
+        let opened = print_event(&event)?;
+        if is_open && !opened {
+            writeln!(io::stdout())?;
+        }
+        is_open = opened;
+    }
+    Ok(code)
+}
