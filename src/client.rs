@@ -172,6 +172,9 @@ pub struct SearchHit {
     /// What it can do, the best match first.
     #[serde(default)]
     pub capabilities: Vec<MatchingCapability>,
+    /// How many capabilities it has that aren't listed.
+    #[serde(default)]
+    pub more_capabilities: usize,
 }
 
 /// A capability of a [`SearchHit`].
@@ -321,6 +324,21 @@ impl RegistryClient {
                 ready = read::<Vec<Summary>>(&text(response).await?, "a list of summaries")?.into_iter();
             }
         })
+    }
+
+    /// How many Things there are; with search filters among the `parameters` of `GET /things`, how many match.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn count(&self, parameters: &[(&str, &str)]) -> Result<u64> {
+        #[derive(Deserialize)]
+        struct Collection {
+            total: u64,
+        }
+        let filters = parameters.iter().filter(|(name, _)| !["limit", "offset"].contains(name)).copied();
+        let one = [("format", "collection"), ("view", "summary"), ("limit", "1")].into_iter();
+        let request = self.request(Method::GET, "things", &one.chain(filters).collect::<Vec<_>>());
+        Ok(read::<Collection>(&text(self.send(request).await?).await?, "a collection")?.total)
     }
 
     /// The request for the page that a response links to with `rel="next"`, at the registry itself.

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    output::{self, shorten, visible},
+    output::{self, INDENT, Style, fit, visible},
     remote::{self, Remote},
 };
 use crate::{Timestamp, client::TrackedSource};
@@ -47,22 +47,22 @@ fn print(out: &mut impl Write, imports: &[TrackedSource], is_filtered: bool) -> 
         };
         return writeln!(out, "{answer}");
     }
-    let now = Timestamp::now();
-    let mut table = output::table(&["Agent and source", "Status", "Last fetch", "Failures", "Next try"]);
+    let (style, now) = (Style::stdout(), Timestamp::now());
     for import in imports {
-        let failures = match &import.last_error {
-            Some(error) => format!("{}: {}", import.failures, shorten(error, 120)),
-            None => import.failures.to_string(),
+        // Ids and URLs are to be copied: they are never cut or wrapped by us.
+        writeln!(out, "{}", style.bold(&import.id))?;
+        writeln!(out, "{INDENT}{}", style.dim(&import.source))?;
+        let status = match import.status.as_str() {
+            "stale" => style.red("stale"),
+            other => visible(other).into_owned(),
         };
-        table.add_row([
-            format!("{}\n{}", visible(&import.id), visible(&import.source)),
-            visible(&import.status).into_owned(),
-            distance(now, import.last_fetch),
-            failures,
-            distance(now, import.next_try),
-        ]);
+        let (last, next) = (distance(now, import.last_fetch), distance(now, import.next_try));
+        writeln!(out, "{INDENT}{status}, polled {last}, next {next}")?;
+        if let Some(error) = &import.last_error {
+            let failures = format!("{} failed in a row: ", import.failures);
+            writeln!(out, "{INDENT}{failures}{}", fit(error, INDENT.len() + failures.len()))?;
+        }
     }
-    writeln!(out, "{table}")?;
     writeln!(out, "{} {}", imports.len(), if imports.len() == 1 { "import" } else { "imports" })
 }
 

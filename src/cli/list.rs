@@ -45,7 +45,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let mut out = io::stdout().lock();
         if !arguments.json {
             let summaries = client.summaries(&parameters).await.map_err(remote::explain)?;
-            return print(&mut out, &summaries, is_filtered);
+            let total = match limit.is_some() || offset.is_some() {
+                true => Some(client.count(&parameters).await.map_err(remote::explain)?),
+                false => None,
+            };
+            return print(&mut out, &summaries, total, is_filtered);
         }
         let mut pieces = client.list(&parameters).await.map_err(remote::explain)?;
         while let Some(piece) = pieces.next().await {
@@ -56,8 +60,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut impl Write, summaries: &[Summary], is_filtered: bool) -> anyhow::Result<()> {
-    if summaries.is_empty() {
+/// `total`: how many there are on all pages, if these aren't all.
+fn print(out: &mut impl Write, summaries: &[Summary], total: Option<u64>, is_filtered: bool) -> anyhow::Result<()> {
+    if summaries.is_empty() && total.is_none_or(|total| total == 0) {
         let answer =
             if is_filtered { "No agent matches." } else { "No agents. `agentdex register FILE` registers one." };
         writeln!(out, "{answer}")?;
@@ -74,6 +79,8 @@ fn print(out: &mut impl Write, summaries: &[Summary], is_filtered: bool) -> anyh
             writeln!(out, "{INDENT}{}", fit(&can_do, INDENT.len()))?;
         }
     }
-    writeln!(out, "{} {}", summaries.len(), if summaries.len() == 1 { "agent" } else { "agents" })?;
+    let shown = summaries.len() as u64;
+    let of_all = total.filter(|total| *total > shown).map(|total| format!(" of {total}")).unwrap_or_default();
+    writeln!(out, "{shown}{of_all} {}", if total.unwrap_or(shown).max(shown) == 1 { "agent" } else { "agents" })?;
     Ok(())
 }

@@ -107,6 +107,11 @@ pub(super) fn table(header: &[&str]) -> Table {
     table
 }
 
+/// The lines of a table, without the spaces that fill its last column.
+pub(super) fn lines(table: &Table) -> String {
+    table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
 /// How many columns the terminal has; none where standard output is no terminal, so that lines are as long as they are.
 pub(super) fn columns() -> Option<usize> {
     Table::new().width().map(usize::from).filter(|columns| *columns > 0)

@@ -18,7 +18,7 @@ use super::{
 use crate::client::{MatchingCapability, SearchAnswer};
 
 /// The most capabilities of a hit that are shown.
-const SHOWN_CAPABILITIES: usize = 4;
+const SHOWN_CAPABILITIES: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -161,12 +161,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         writeln!(out, "{}", answer.text.trim_end())?;
     } else {
-        print(&mut out, &answer, arguments.offset)?;
+        print(&mut out, &answer, arguments.offset, !query.is_empty())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::Result<()> {
+/// Without words there are no scores.
+fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores: bool) -> anyhow::Result<()> {
     let style = Style::stdout();
     if !answer.suggestions.is_empty() {
         writeln!(out, "Did you mean: {}?", output::visible(&answer.suggestions.join(", ")))?;
@@ -181,10 +182,19 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize) -> anyhow::
         writeln!(out, "No agent matches exactly; these come close.")?;
     }
     for hit in &answer.hits {
-        writeln!(out, "{:>6.2}  {}", hit.score, style.bold(hit.title.as_deref().unwrap_or("(no title)")))?;
+        let title = style.bold(hit.title.as_deref().unwrap_or("(no title)"));
+        if has_scores {
+            writeln!(out, "{:>6.2}  {title}", hit.score)?;
+        } else {
+            writeln!(out, "{title}")?;
+        }
         writeln!(out, "{INDENT}{}", style.dim(&hit.id))?;
         for capability in hit.capabilities.iter().take(SHOWN_CAPABILITIES) {
             writeln!(out, "{INDENT}{}", describe(style, capability))?;
+        }
+        let more = hit.capabilities.len().saturating_sub(SHOWN_CAPABILITIES) + hit.more_capabilities;
+        if more > 0 {
+            writeln!(out, "{INDENT}{}", style.dim(&format!("and {more} more")))?;
         }
     }
     print_facets(out, &answer.text)?;
@@ -216,7 +226,7 @@ fn print_facets(out: &mut impl Write, answer: &str) -> anyhow::Result<()> {
         }
     }
     if !table.is_empty() {
-        writeln!(out, "\n{table}\n")?;
+        writeln!(out, "\n{}\n", output::lines(&table))?;
     }
     Ok(())
 }

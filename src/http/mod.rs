@@ -1,4 +1,5 @@
-//! The HTTP API, on actix-web: the WoT Discovery directory API and what else users of a registry expect.
+//! The HTTP API, on actix-web: the WoT Discovery directory API and what else users of a registry expect, with a web page
+//! for people at its root.
 //!
 //! Handlers parse, call the registry, respond. One file a resource; [`problem`] is the one table from
 //! errors to statuses. [`Server`] serves the API on a socket of its own; [`configure`] mounts it into

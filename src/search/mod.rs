@@ -312,8 +312,10 @@ pub struct Hit {
     /// How alike the meaning is: the cosine, where meaning counts and the Thing has vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
-    /// What it can do, the best match first.
+    /// What it can do, the best match first; the first five.
     pub capabilities: Vec<CapabilityHit>,
+    /// How many capabilities it has that aren't listed.
+    pub more_capabilities: usize,
 }
 
 /// A capability of a hit.

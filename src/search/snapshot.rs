@@ -260,6 +260,7 @@ fn hit(
     summary: &Summary<'_>,
     highlights: &Highlights,
 ) -> Hit {
+    let capabilities = snippet::capability_hits(analyzer, &summary.capabilities, highlights);
     Hit {
         id: summary.id.to_string(),
         title: summary.title.as_deref().map(str::to_owned),
@@ -267,6 +268,7 @@ fn hit(
         score: ranked.score,
         bm25: ranked.bm25,
         cosine: ranked.cosine,
-        capabilities: snippet::capability_hits(analyzer, &summary.capabilities, highlights),
+        more_capabilities: summary.capabilities.len() - capabilities.len(),
+        capabilities,
     }
 }

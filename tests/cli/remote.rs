@@ -129,6 +129,14 @@ fn search_and_list_show_tables_and_json() {
     let list = run(&["list", "--limit", "1", "--url", server.url()]);
     assert!(stdout(&list).contains("urn:test:a") && !stdout(&list).contains("urn:test:b"), "{}", stdout(&list));
     assert!(stdout(&list).contains("Greet people"), "{}", stdout(&list));
+    assert!(stdout(&list).ends_with("1 of 2 agents\n"), "{}", stdout(&list));
+    let list = stdout(&run(&["list", "--capability", "greet", "--limit", "5", "--url", server.url()]));
+    assert!(list.ends_with("\n2 agents\n"), "{list}");
+    let beyond = stdout(&run(&["list", "--limit", "5", "--offset", "2", "--url", server.url()]));
+    assert_eq!(beyond, "0 of 2 agents\n");
+    // Without words nothing has a score.
+    let by_filter = stdout(&run(&["search", "--capability", "greet", "--url", server.url()]));
+    assert!(by_filter.lines().any(|line| line == "Alpha"), "{by_filter}");
 }
 
 #[test]

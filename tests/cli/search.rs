@@ -74,6 +74,24 @@ fn words_and_meaning_find_agents_with_what_they_can_do() {
 }
 
 #[test]
+fn hit_shows_three_capabilities_and_the_number_of_the_others() {
+    let (_data, server) = server();
+    let capabilities: Vec<Value> = (0..7).map(|number| json!({"id": format!("skill-{number}")})).collect();
+    let mut many: Value =
+        serde_json::from_str(&agent("many", "Many", "x", "act", "Acts.", &data(&[]), &data(&[]))).unwrap();
+    many["lmos:capabilities"] = capabilities.into();
+    assert!(run_with_input(&["register", "-", "--url", server.url()], &many.to_string()).status.success());
+    let found = search(&server, &["--tag", "x", "--consistent"]);
+    assert_eq!(found.matches("skill-").count() + found.matches("act").count(), 3, "{found}");
+    assert!(found.contains("        and 5 more\n"), "{found}");
+    let json = json_lines(&run(&["search", "--tag", "x", "--json", "--url", server.url()])).remove(0);
+    assert_eq!(
+        (&json["hits"][0]["more_capabilities"], json["hits"][0]["capabilities"].as_array().map(Vec::len)),
+        (&json!(3), Some(5))
+    );
+}
+
+#[test]
 fn facets_are_a_table() {
     let (_data, server) = server();
     let found = search(&server, &["--facets", "tag,protocol", "--consistent"]);
@@ -83,6 +101,7 @@ fn facets_are_a_table() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     assert_eq!(table[0], ["Facet", "Value", "Agents"], "{found}");
+    assert!(found.lines().all(|line| line == line.trim_end()), "{found:?}");
     for row in [["protocol", "http", "2"].as_slice(), &["tag", "maps", "1"], &["sky", "1"]] {
         assert!(table.iter().any(|found| found == row), "{row:?}: {found}");
     }

@@ -41,7 +41,7 @@ fn print(out: &mut impl Write, results: &Value) -> anyhow::Result<()> {
     for row in rows {
         table.add_row(names.iter().map(|name| row.get(name).map_or_else(String::new, term)));
     }
-    writeln!(out, "{table}")?;
+    writeln!(out, "{}", output::lines(&table))?;
     let noun = if rows.len() == 1 { "result" } else { "results" };
     writeln!(out, "{} {noun}", rows.len())?;
     Ok(())

@@ -237,7 +237,8 @@ class FindView extends HTMLElement {
 
 /** A hit. */
 function hitOf(hit, scored) {
-	const { id, title, description, capabilities, score, bm25, cosine } = hit;
+	const { id, title, description, capabilities, more_capabilities: more, score, bm25, cosine } = hit;
+	const rest = capabilities.length + more - 3;
 	return e("li.hit",
 		e(".head", e("h2", who(id, title)),
 			scored ? e("dl.scores",
@@ -247,7 +248,8 @@ function hitOf(hit, scored) {
 		title ? e("p.id.t", id) : "",
 		description ? e("p.lines.t", description) : "",
 		capabilities.length ? h("ul.capabilities", { "aria-label": "Capabilities" }, capabilities.slice(0, 3).map(({ name, snippet }) =>
-			e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : ""))) : "");
+			e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : "")),
+			rest > 0 ? e("li.dim", `and ${rest} more`) : "") : "");
 }
 
 /** The query language, with examples that run. */

@@ -286,6 +286,8 @@ pub(super) struct Hit {
     /// How alike the meaning is, from -1 to 1; missing where meaning doesn't count.
     cosine: Option<f32>,
     capabilities: Vec<CapabilityHit>,
+    /// How many capabilities it has that aren't listed.
+    more_capabilities: u64,
     links: Vec<Link>,
 }
 
