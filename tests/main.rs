@@ -4,6 +4,7 @@ mod a2a;
 mod agent_spec;
 mod aos;
 mod cli;
+mod client;
 mod consumer;
 mod crash;
 mod fetch;

@@ -6,7 +6,7 @@ mod commands;
 mod credentials;
 mod faults;
 mod http;
-mod server;
+pub mod server;
 mod several;
 mod talking;
 mod things;
