@@ -10,13 +10,13 @@ use actix_web::{App, HttpServer, web};
 use agentdex::{Registry, http};
 use serde_json::json;
 
-use crate::support::{TestRegistry, agent, await_index, run_browser};
+use crate::support::{Reply, Site, TestRegistry, agent, await_index, run_browser};
 
 const SHARED: &str = include_str!("browser.mjs");
 
 /// A registry with the agents of the examples.
 fn examples() -> TestRegistry {
-    let registry = TestRegistry::start();
+    let registry = TestRegistry::tracking();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/agents");
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -26,8 +26,23 @@ fn examples() -> TestRegistry {
     registry
 }
 
+/// Documents that are served somewhere: an agent card and an MCP server.
+fn site() -> Site {
+    let card = json!({
+        "name": "Rhymer", "description": "Rhymes.", "version": "1.0.0", "url": "https://rhymes.example/a2a",
+        "protocolVersion": "0.3.0", "capabilities": {}, "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+        "skills": [{"id": "rhyme", "name": "Rhyme", "description": "Rhymes two lines", "tags": ["verse"]}],
+    });
+    Site::start(move |head| match head.split(' ').nth(1) {
+        Some("/card.json") => Reply::json(&card.to_string()),
+        Some("/server.json") => Reply::json(include_str!("../../examples/mcp/server.json")),
+        _ => Reply::new("404 Not Found", &[], ""),
+    })
+}
+
 fn in_browser(script: &str, registry: &TestRegistry, mounted: &str) {
-    let input = json!({"url": registry.url(""), "mounted": mounted, "shots": env::var("AGENTDEX_PAGE_SHOTS").ok()});
+    let site = site();
+    let input = json!({"url": registry.url(""), "mounted": mounted, "site": site.url(""), "shots": env::var("AGENTDEX_PAGE_SHOTS").ok()});
     if let Some(printed) = run_browser(&format!("{SHARED}\n{script}"), &input.to_string()) {
         println!("{printed}");
     }

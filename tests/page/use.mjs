@@ -132,6 +132,36 @@ await run({
     await page.close();
   },
 
+  async "agents by their URLs, in the format that is found there"() {
+    const page = await open(`${url}/#/add`);
+    const check = async (path) => {
+      await page.$eval("#url", (input) => (input.value = ""));
+      await page.type("#url", `${site}${path}`);
+      await page.keyboard.press("Enter");
+    };
+    await check("/card.json");
+    await shows(page, ".report", "an A2A agent card");
+    await check("/server.json");
+    await shows(page, ".report", "MCP server");
+    await page.click("button.primary:not(:disabled)");
+    await shows(page, ".report", "Registered 1 Thing");
+    await page.click(".report a");
+    await shows(page, ".source", "Tracked at");
+    await page.click(".source button");
+    await shows(page, ".operations", "It was polled.");
+    await page.goto(`${url}/#/status`);
+    await shows(page, ".card", "/server.json");
+    await page.goto(`${url}/#/?format=mcp-server`);
+    await page.waitForSelector(".hit h2 a");
+    await page.click(".hit h2 a");
+    await page.waitForSelector(".operations .bar button.quiet");
+    await page.click(".operations .bar button.quiet");
+    await page.click("dialog[open] button.danger");
+    await until(page, () => location.hash === "#/");
+    assert.equal((await fetch(`${url}/imports`).then((answer) => answer.json())).length, 0);
+    await page.close();
+  },
+
   async "chains, saved queries, the guardian and the state"() {
     const page = await open(`${url}/#/chains?have=document&want=approval&several=1`);
     await shows(page, "svg.graph", "preparePayment");
@@ -175,6 +205,7 @@ await run({
     await page.reload();
     assert.equal(await page.evaluate(() => location.pathname), "/registry/");
     await shows(page, ".summary", "1 agent");
+    await page.waitForSelector(".hit h2 a");
     await page.click(".hit h2 a");
     await shows(page, "h1", "Mounted");
     assert.ok(asked.length > 10 && asked.every((path) => path.startsWith("/registry/")), asked.join(" "));

@@ -2,8 +2,11 @@
 
 const views = {
   find: ["#/", ".hit"],
+  help: ["#/?q=nowhere+to+be+found&tag=booking", ".chip", () => document.querySelectorAll(".tools details").forEach((one) => (one.open = true))],
   search: ["#/?q=book+a+train+or+hotel", ".hit mark"],
-  agent: ["#/agent/urn%3Aexample%3Aagents%3Aweather?open=history", ".history li"],
+  agent: ["#/agent/urn%3Aexample%3Aagents%3Aweather?open=history", ".history li", () => document.querySelector(".calls").setAttribute("open", "")],
+  remove: ["#/agent/urn%3Aexample%3Aagents%3Ainvoices?open=related", ".operations", () => document.querySelector("dialog").showModal()],
+  missing: ["#/agent/urn%3Aexample%3Anothing", "h1"],
   live: ["#/live", ".change"],
   add: ["#/add?edit=urn%3Aexample%3Aagents%3Aweather", ".preview .affordance"],
   chains: ["#/chains?have=document&want=approval&several=1", "svg.graph"],
@@ -22,12 +25,12 @@ await run({
     }
     const page = await open(`${url}/`);
     const wrong = [];
-    for (const [name, [hash, selector]] of Object.entries(views)) {
+    for (const [name, [hash, selector, prepare]] of Object.entries(views)) {
       await page.setViewport({ width: 1280, height: 900 });
       await page.goto(`${url}/${hash}`);
       await page.waitForSelector(selector);
-      if (name === "agent") await page.evaluate(() => document.querySelector(".calls").setAttribute("open", ""));
       await until(page, () => !document.querySelector("[aria-busy]"));
+      if (prepare) await page.evaluate(prepare);
       for (const scheme of ["light", "dark"]) {
         await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, { name: "prefers-reduced-motion", value: "reduce" }]);
         for (const width of [1280, 400]) {

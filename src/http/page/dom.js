@@ -126,8 +126,8 @@ export async function into(element, load) {
 export const failure = (error) => h("p.note.bad", { role: "alert" }, error.message);
 
 /** A table that scrolls where it is wide; the first cell of a row names it. */
-export const grid = (caption, columns, rows, quiet) =>
-	h(".scroll", { tabindex: "0", role: "group", "aria-label": caption }, e("table", quiet ? "" : e("caption", caption),
+export const grid = (caption, columns, rows, quiet, kind = "") =>
+	h(`.scroll${kind}`, { tabindex: "0", role: "group", "aria-label": caption }, e("table", quiet ? "" : e("caption", caption),
 		e("thead", e("tr", columns.map((title) => h("th", { scope: "col" }, title)))),
 		e("tbody", rows.map(([first, ...cells]) => e("tr", h("th", { scope: "row" }, first), cells.map((cell) => e("td", cell)))))));
 

@@ -256,7 +256,7 @@ function hitOf(hit, scored) {
 function help() {
 	return fold("How to search", () => [
 		e("dl.examples", EXAMPLES.map(([query, meaning]) => [e("dt", h("a", { href: href("", { q: query }), onclick: () => announce(`Search for ${query}`) }, query)), e("dd", meaning)])),
-		e("p", "Fields: ", e("code", "title description capability tag vendor type protocol security id"), ". Words and meaning count together unless you choose one of them; words in quotes or of a field are matched as words only."),
+		e("p", "Fields: ", e("code", "title description id language capability type tag vendor protocol security format status signature"), ". Words and meaning count together unless you choose one of them; words in quotes or of a field are matched as words only."),
 	]);
 }
 customElements.define("view-find", FindView);

@@ -70,9 +70,9 @@ export function table(schema, caption) {
 	const about = [typeOf(schema), limits(schema)].filter(Boolean).join("; ");
 	const text = schema.description && schema.description !== schema.title ? schema.description : "";
 	if (!all.length) return e("p.schema", e("span.type", about), text ? e("span.t", ` ${text}`) : "");
-	const rows = all.map((row) => [[e(`span.t.deep${Math.min(row.depth, DEEPEST)}`, row.name), row.required ? e("span.need", " required") : ""],
+	const rows = all.map((row) => [[e(`span.t.deep${Math.min(row.depth, DEEPEST)}`, row.name.split(/(?<=[a-z0-9])(?=[A-Z_])/).map((part) => [part, e("wbr")])), row.required ? e("span.need", " required") : ""],
 		e("span.type", row.type), [row.description ? e("span.t", row.description) : "", row.limits ? e("span.limits.t", row.limits) : ""]]);
-	return [grid(caption, ["Name", "Type", "Meaning"], rows), all.length >= MOST_ROWS ? e("p.dim", "There is more: see the raw JSON.") : ""];
+	return [grid(caption, ["Name", "Type", "Meaning"], rows, false, ".members"), all.length >= MOST_ROWS ? e("p.dim", "There is more: see the raw JSON.") : ""];
 }
 
 /** A value that a schema allows, with placeholders for what a caller fills in. */
