@@ -166,6 +166,7 @@ await run({
     const page = await open(`${url}/#/chains?have=document&want=approval&several=1`);
     await shows(page, "svg.graph", "preparePayment");
     assert.ok((await page.$$("svg.graph .edge")).length >= 3);
+    assert.ok(await page.$("svg.graph marker .tip"), "edges without heads");
     await page.goto(`${url}/#/chains?have=place&want=summary`);
     await shows(page, ".hit", "getForecast");
 

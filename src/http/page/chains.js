@@ -115,6 +115,6 @@ export function graph(chain) {
 	});
 	const [width, height] = [LEFT + WIDTH + 16 * lane + 130, top(nodes.length - 1) + HEIGHT + 4];
 	return svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `A chain of ${plural(chain.steps.length, "step")}: ${chain.steps.map((step) => step.capability).join(", then ")}` },
-		svg("defs", svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))),
+		svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))),
 		drawn, boxes);
 }
