@@ -436,6 +436,16 @@ impl RegistryClient {
         self.send(self.request(Method::DELETE, &query_path(name), &[])).await.map(drop)
     }
 
+    /// Reports a step to the guardian of the registry, as a request of the Agent Observability Standard in JSON-RPC, and
+    /// returns its response.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn report_step(&self, step: &serde_json::Value) -> Result<serde_json::Value> {
+        let request = self.request(Method::POST, "aos", &[]).json(step);
+        read(&text(self.send(request).await?).await?, "a decision about a step")
+    }
+
     /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
     /// registry waits for some, up to `wait`.
     ///

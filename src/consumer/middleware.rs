@@ -3,6 +3,7 @@
 //! AG2 calls its guardrails middleware too: one that refuses returns [`Error::Denied`], one that changes the request
 //! changes the [`Call`], one that changes the answer maps the events of the [`Exchange`].
 
+mod guardian;
 mod logging;
 mod rate;
 mod retry;
@@ -14,7 +15,7 @@ use std::{fmt, sync::Arc};
 
 #[cfg(feature = "sacp")]
 pub use self::sacp::ReadSacp;
-pub use self::{logging::Logging, rate::RateLimit, retry::Retry, tracing_context::PassTrace};
+pub use self::{guardian::ReportSteps, logging::Logging, rate::RateLimit, retry::Retry, tracing_context::PassTrace};
 use super::{Call, Exchange, Pending};
 
 /// Something around each call. It is given the call when everything is resolved and checked, just before it is sent.

@@ -63,7 +63,7 @@
 //! | `pause`, `continue`, `break` | [`Writer::pause`], [`Writer::resume`], [`Writer::cancel`] |
 //! | History manipulation | [`Conversation::with_history`], [`Conversation::summarized_by`] |
 //! | `restore_conversation` | [`Conversation::to_json`], [`Agent::restore_conversation`] |
-//! | Guardrails as middleware | [`Middleware`] |
+//! | Guardrails as middleware | [`Middleware`]; [`ReportSteps`] asks a guardian before each call and about each answer |
 //! | Tools, prompts and models of the caller's own | not here: this calls agents, it doesn't run models |
 //!
 //! ```no_run
@@ -185,7 +185,7 @@ pub use self::{
     error::{Error, Result},
     event::{Continuation, Cost, Event, Notification, Reply, State, Status},
     message::{Artifact, Content, Media, Message, Part, Role, ToolCall, ToolResult},
-    middleware::{Logging, Middleware, Next, PassTrace, RateLimit, Retry},
+    middleware::{Logging, Middleware, Next, PassTrace, RateLimit, ReportSteps, Retry},
     network::Network,
     settings::{CREDENTIAL_VARIABLE, Settings},
     several::{FirstThatAnswers, Router},

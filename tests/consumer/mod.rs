@@ -5,6 +5,7 @@ mod agents;
 mod commands;
 mod credentials;
 mod faults;
+mod guarded;
 mod http;
 pub mod server;
 mod several;
