@@ -31,7 +31,9 @@ pub(super) struct Calling {
 
 impl Calling {
     pub(super) fn consumer(&self) -> anyhow::Result<Consumer> {
-        let options = fetch::Options { allowed: AllowList::parse(&self.allow_fetch)?, ..fetch::Options::default() };
+        // A variable that is set to nothing allows nothing.
+        let allowed = AllowList::parse(self.allow_fetch.iter().filter(|entry| !entry.is_empty()))?;
+        let options = fetch::Options { allowed, ..fetch::Options::default() };
         let mut settings = Settings::new().timeout(Duration::from_secs(self.timeout));
         if let Some(name) = &self.binding {
             settings = settings.binding(name);

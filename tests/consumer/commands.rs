@@ -11,8 +11,12 @@ use super::server::{Said, Server};
 use crate::support::TestRegistry;
 
 fn agentdex(registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
+    agentdex_allowing("127.0.0.1", registry, arguments, input)
+}
+
+fn agentdex_allowing(allowed: &str, registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentdex"));
-    command.args(arguments).env("AGENTDEX_URL", registry.url("")).env("AGENTDEX_ALLOW_FETCH", "127.0.0.1");
+    command.args(arguments).env("AGENTDEX_URL", registry.url("")).env("AGENTDEX_ALLOW_FETCH", allowed);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     child.wait_with_output().unwrap()
@@ -57,6 +61,8 @@ fn agent_is_asked_talked_with_and_called() {
     assert_eq!(text(&called.stdout), "You said x\n");
     let wrong = agentdex(&registry, &["call", "urn:example:weather", "ask", "--input", "3"], "");
     assert!(!wrong.status.success() && text(&wrong.stderr).contains("actions.ask"), "{}", text(&wrong.stderr));
+    let refused = agentdex_allowing("", &registry, &["call", "urn:example:weather", "ask", "--input", "\"x\""], "");
+    assert!(text(&refused.stderr).contains("--allow-fetch 127.0.0.1"), "{}", text(&refused.stderr));
     let nobody = agentdex(&registry, &["ask", "xylophone tuning", "Hello?"], "");
     assert!(!nobody.status.success() && text(&nobody.stderr).contains("no agent matches"), "{}", text(&nobody.stderr));
 }
