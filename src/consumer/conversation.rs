@@ -11,7 +11,8 @@ use super::{
 };
 
 /// What was said between a caller and an agent. Each turn gives a new one; the one before stays what it is, so that
-/// a conversation can go on from any of its turns.
+/// a conversation can go on from any of its turns. An agent whose protocol has no conversations is given what was said
+/// before with each message.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     agent: Agent,

@@ -79,7 +79,8 @@ impl Settings {
         self
     }
 
-    /// A header of every request, for protocols that have headers.
+    /// A header of every request, for protocols that have headers. Not for what grants access: that is a
+    /// [`Settings::credential`], which knows where it may be sent.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Settings {
         self.headers.insert(name.into(), value.into());
         self

@@ -13,7 +13,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most agents that a router compares.
 const MAX_CANDIDATES: usize = 10;
 
-/// Falls back over several agents: a message goes to the first, to the second where that fails, and so on.
+/// Falls back over several agents: a message goes to the first, to the second where that fails, and so on. One that
+/// fails may have done its work nevertheless: this is for messages that two agents may get.
 ///
 /// ```no_run
 /// # async fn example(consumer: agentdex::consumer::Consumer) -> agentdex::consumer::Result<()> {
