@@ -13,6 +13,15 @@
 //! | 9.1 guardrails | [`Response::withhold_message`], [`Response::force_failure`] | `tests/sacp/response.rs` |
 //! | 11 schema enforcement | [`DataContract`] | `tests/sacp/response.rs` |
 //!
+//! What the document says that MUST hold, and the test that shows it (in `tests/sacp`):
+//!
+//! | section | MUST | shown by |
+//! |---|---|---|
+//! | 2 | a response is a valid object of the schema | `response::each_required_member_that_is_missing_is_reported`, `response::a_member_of_the_wrong_type_makes_it_unreadable` |
+//! | 3.1 | the instructions demand JSON and nothing else | `prompt::the_example_in_the_instructions_is_itself_a_response` |
+//! | 7.2 | what can't be read is wrapped, with its text | `reading::messy_answers_are_read`, `reading::hostile_texts_end_in_the_fallback` |
+//! | 8 | the final response adheres to the schema | `response::data_is_held_to_its_contract` |
+//!
 //! Section 8 (tools) concerns the agent's own loop: only its final response is read. Where the
 //! specification leaves a choice:
 //! - `completed` stands in the schema and nowhere else; it ends a chain with success, as `success` at a

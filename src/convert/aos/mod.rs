@@ -16,6 +16,20 @@
 //! | 4 methods | [`Method`], [`Call`] | `tests/aos/requests.rs` |
 //! | 5 responses | [`SuccessResult`], [`PingResult`], [`Outcome`] | `tests/aos/objects.rs`, `tests/aos/requests.rs` |
 //!
+//! What the document says that an implementation MUST do, and the test that shows it (in `tests/aos`):
+//!
+//! | section | MUST | shown by |
+//! |---|---|---|
+//! | 2.1, 4 | HTTP POST of a request, answered by a response | `http::every_method_is_answered_with_its_id_as_json` |
+//! | 2.2 | JSON-RPC 2.0, whatever comes | `http::whatever_is_sent_is_answered_in_json_rpc` |
+//! | 2.2, 4 | `application/json` in both directions | `http::what_http_refuses_is_answered_in_json_rpc_too` |
+//! | 3.4, 3.7 | a Part, a Source is one of its kinds | `objects::unions_are_read_by_their_kind` |
+//! | 3.12.1 | `jsonrpc` is exactly "2.0", `id` a string or an integer | `requests::what_is_no_request_is_refused_by_the_codes_of_json_rpc` |
+//! | 3.12.1, 3.12.2 | the answer has the id of the request | `requests::ids_are_echoed_as_they_are` |
+//! | 3.12.2 | `id` is null where none was read | `http::errors_have_the_codes_of_json_rpc` |
+//! | 3.12.2 | either `result` or `error`, which is a JSONRPCError | `requests::a_response_has_a_result_or_an_error` |
+//! | 4.5 | messages are reported before they reach the agent or the user | the agent's duty: `examples/aos_guardian.rs` does so |
+//!
 //! Where the document contradicts itself or leaves something open:
 //! - `error` is a text in section 5.2 and an object in 3.12.2, 3.13 and 6: it is the object of JSON-RPC; the names of
 //!   5.2 are `data.name`. For the same reason `id` of an error may be an integer or `null`.
