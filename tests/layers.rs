@@ -30,7 +30,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [("http", "mqtt"), ("consumer", "client")]
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 37] = [
+const CRATES: [(&str, &[&str]); 38] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -52,6 +52,7 @@ const CRATES: [(&str, &[&str]); 37] = [
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),
     ("rmcp", &["mcp", "consumer"]),
+    ("tokio_tungstenite", &["consumer"]),
     ("reqwest", &["fetch", "client", "consumer", "otlp", "store"]),
     ("ring", &["mqtt", "fetch", "signature", "client", "consumer"]),
     ("serde_json_canonicalizer", &["signature"]),

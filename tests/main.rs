@@ -3,6 +3,7 @@
 mod a2a;
 mod agent_spec;
 mod aos;
+mod bindings;
 mod cli;
 mod client;
 mod consumer;

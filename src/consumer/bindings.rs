@@ -6,5 +6,14 @@ use super::{A2a, Binding, Http};
 
 /// All of them. Which one is taken for a form is decided by [`Binding::fit`], not by their order.
 pub(super) fn all() -> Vec<Arc<dyn Binding>> {
-    vec![Arc::new(A2a), Arc::new(Http)]
+    Vec::from([
+        Arc::new(A2a) as Arc<dyn Binding>,
+        Arc::new(Http),
+        #[cfg(feature = "consumer-mcp")]
+        Arc::new(super::Mcp::default()),
+        #[cfg(feature = "consumer-mqtt")]
+        Arc::new(super::Mqtt),
+        #[cfg(feature = "consumer-websocket")]
+        Arc::new(super::WebSocket),
+    ])
 }

@@ -113,15 +113,16 @@
 //! ```
 //!
 //! # Patterns and bindings
-//! The communication patterns of LMOS, each with the test that covers it (in `tests/consumer/`):
+//! The communication patterns of LMOS, each with the test that covers it (in `tests/consumer`,
+//! those of the last three in `tests/bindings`):
 //!
-//! | pattern | A2A 0.3 and 1.0 | plain HTTP |
-//! |---|---|---|
-//! | request and reply | `a2a::question_is_answered_and_the_conversation_goes_on` | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to`, `http::tools_of_agent_spec_are_called_by_their_forms` |
-//! | one request, several responses | `a2a::answer_comes_in_pieces` | `http::one_request_has_several_responses`, `http::action_under_way_is_asked_about_until_it_is_done` |
-//! | notifications | status updates of a task: `a2a::answer_comes_in_pieces` | `http::subscription_by_server_sent_events_goes_on_after_the_last_event` |
-//! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) |
-//! | streams of requests and responses | further messages during a task; bytes come as parts of messages | responses: `http::binary_answer_comes_in_frames`; HTTP/1.1 sends a request whole |
+//! | pattern | A2A 0.3 and 1.0 | plain HTTP | MCP | WebSocket with `lmosprotocol` | MQTT 5 |
+//! |---|---|---|---|---|---|
+//! | request and reply | `a2a::question_is_answered_and_the_conversation_goes_on` | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to`, `http::tools_of_agent_spec_are_called_by_their_forms` | `mcp::tools_are_called_over_http`, `mcp::tools_are_called_in_a_program_that_the_caller_allows` | `websocket::an_action_is_invoked_and_its_statuses_are_read`, `websocket::properties_are_read_written_and_observed` | `mqtt::an_action_is_invoked_by_its_topic` |
+//! | one request, several responses | `a2a::answer_comes_in_pieces` | `http::one_request_has_several_responses`, `http::action_under_way_is_asked_about_until_it_is_done` | progress before the result, in the same tests | `websocket::one_request_has_several_responses` | `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
+//! | notifications | status updates of a task: `a2a::answer_comes_in_pieces` | `http::subscription_by_server_sent_events_goes_on_after_the_last_event` | none but progress: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
+//! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) | none: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
+//! | streams of requests and responses | further messages during a task; bytes come as parts of messages | responses: `http::binary_answer_comes_in_frames`; HTTP/1.1 sends a request whole | none: a tool takes one input and gives one result | `websocket::sound_is_streamed_in_both_directions`, `websocket::further_input_belongs_to_the_same_action` | responses; bytes of a request are one message: `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
 //!
 //! # What may go wrong
 //! [`Error`] has a variant for each fault, and says whether another attempt may help. Nothing takes longer than
@@ -142,6 +143,8 @@
 //! to give up.
 
 pub mod a2a;
+#[cfg(any(feature = "consumer-mqtt", feature = "consumer-websocket"))]
+mod action_status;
 mod agent;
 mod authorize;
 mod binding;
@@ -159,8 +162,12 @@ mod error;
 mod event;
 mod gathered;
 mod input;
+#[cfg(feature = "consumer-mcp")]
+mod mcp;
 mod message;
 mod middleware;
+#[cfg(feature = "consumer-mqtt")]
+mod mqtt;
 mod network;
 mod schema;
 mod settings;
@@ -168,10 +175,18 @@ mod several;
 mod template;
 mod transport;
 mod typed;
+#[cfg(feature = "consumer-websocket")]
+mod websocket;
 mod wot_http;
 
+#[cfg(feature = "consumer-mcp")]
+pub use self::mcp::{Mcp, Program};
 #[cfg(feature = "sacp")]
 pub use self::middleware::ReadSacp;
+#[cfg(feature = "consumer-mqtt")]
+pub use self::mqtt::Mqtt;
+#[cfg(feature = "consumer-websocket")]
+pub use self::websocket::WebSocket;
 pub use self::{
     a2a::A2a,
     agent::{Agent, Explanation},

@@ -208,7 +208,7 @@ impl Transport {
 }
 
 /// The text that is sent for a grant, and where.
-fn parts(grant: &Grant) -> (String, &Place) {
+pub(super) fn parts(grant: &Grant) -> (String, &Place) {
     let in_header = |place: &Place| matches!(place, Place::Header(name) if name.eq_ignore_ascii_case("authorization"));
     match grant {
         Grant::Basic { user, password, place } => {

@@ -1,0 +1,149 @@
+//! What servers answer, and why they don't.
+
+use std::{error::Error as StdError, time::Duration};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, ResourceContents},
+    service::{ClientInitializeError, ServiceError},
+    transport::streamable_http_client::{AuthRequiredError, HttpStatusError, StreamableHttpError},
+};
+use serde_json::Value;
+
+use super::super::{Error, Media, Message, Part, Reply, Result};
+use crate::fetch;
+
+/// The name of the binding, and the subprotocol of its forms.
+pub(super) const NAME: &str = "mcp";
+
+/// The answer that the result of a tool is.
+pub(super) fn reply(result: CallToolResult) -> Result<Reply> {
+    let structured = result.structured_content;
+    let repeats = |text: &str| {
+        let read = structured.as_ref().and_then(|_| serde_json::from_str::<Value>(text).ok());
+        read.is_some() && read == structured
+    };
+    let mut parts = Vec::new();
+    for block in result.content {
+        match block {
+            // Structured content stands in the text as well, for clients that don't know it.
+            ContentBlock::Text(text) if repeats(&text.text) => {}
+            ContentBlock::Text(text) => parts.push(Part::text(text.text)),
+            ContentBlock::Image(image) => parts.push(Part::Image(bytes(&image.mime_type, &image.data)?)),
+            ContentBlock::Audio(audio) => parts.push(Part::Audio(bytes(&audio.mime_type, &audio.data)?)),
+            ContentBlock::Resource(embedded) => parts.push(resource(embedded.resource)?),
+            ContentBlock::ResourceLink(link) => {
+                let media = Media::url(link.uri.clone());
+                let media_type = link.mime_type.clone().or(media.media_type.clone());
+                parts.push(Part::of_media(Media { media_type, ..media }));
+            }
+            // Of a later version of the protocol.
+            other => parts.extend(serde_json::to_value(other).ok().map(|data| Part::Data { data })),
+        }
+    }
+    if result.is_error == Some(true) {
+        let message = Message::agent(parts).text();
+        return Err(Error::Failed { state: "failed", message });
+    }
+    parts.extend(structured.map(|data| Part::Data { data }));
+    Ok(Reply::message(Message::agent(parts)))
+}
+
+fn resource(contents: ResourceContents) -> Result<Part> {
+    Ok(match contents {
+        ResourceContents::TextResourceContents { mime_type, text, .. } => {
+            Part::Document(Media::bytes(mime_type.unwrap_or_else(|| "text/plain".to_owned()), text))
+        }
+        ResourceContents::BlobResourceContents { mime_type, blob, .. } => {
+            Part::of_media(bytes(mime_type.as_deref().unwrap_or("application/octet-stream"), &blob)?)
+        }
+        other => Part::Data { data: serde_json::to_value(other).unwrap_or_default() },
+    })
+}
+
+fn bytes(media_type: &str, base64: &str) -> Result<Media> {
+    let decoded = BASE64_STANDARD.decode(base64);
+    let decoded =
+        decoded.map_err(|error| protocol("the server", format!("its {media_type} is not Base64: {error}")))?;
+    Ok(Media::bytes(media_type, decoded))
+}
+
+/// Why a call failed.
+pub(super) fn failure(target: &str, error: ServiceError) -> Error {
+    match error {
+        ServiceError::McpError(error) => refused(error),
+        ServiceError::TransportSend(error) => unsent(target, error.error.as_ref()),
+        ServiceError::TransportClosed => {
+            Error::Interrupted { url: fetch::shown(target), reason: "the connection ended before the result".into() }
+        }
+        error => protocol(target, error.to_string()),
+    }
+}
+
+/// Why there is no connection.
+pub(super) fn refusal(target: &str, error: ClientInitializeError) -> Error {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => refused(error),
+        ClientInitializeError::TransportError { error, .. } => unsent(target, error.error.as_ref()),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refusal(target, *fallback),
+        ClientInitializeError::ConnectionClosed(reason) => {
+            Error::Unreachable { url: fetch::shown(target), reason, source: None }
+        }
+        error => protocol(target, error.to_string()),
+    }
+}
+
+fn refused(error: ErrorData) -> Error {
+    Error::Agent { code: error.code.0.into(), message: error.message.into_owned(), data: error.data.map(Box::new) }
+}
+
+fn protocol(target: &str, reason: String) -> Error {
+    let reason: String = reason.chars().filter(|character| !character.is_control()).take(300).collect();
+    Error::Protocol { url: fetch::shown(target), binding: NAME, reason }
+}
+
+/// Why a request was not sent, or has no answer, by what is behind the error.
+fn unsent(target: &str, error: &(dyn StdError + 'static)) -> Error {
+    let url = fetch::shown(target);
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(StreamableHttpError::<reqwest::Error>::ResponseBodyTooLarge { max_size }) = error.downcast_ref() {
+            return Error::AnswerTooLarge { url, limit: *max_size };
+        }
+        if let Some(failed) = error.downcast_ref::<HttpStatusError>() {
+            let retry_after = failed.retry_after.as_deref().and_then(|text| text.trim().parse().ok());
+            let retry_after = retry_after.map(Duration::from_secs);
+            return Error::Status { url, status: failed.status, detail: None, retry_after };
+        }
+        if error.downcast_ref::<AuthRequiredError>().is_some() {
+            return Error::Status { url, status: 401, detail: None, retry_after: None };
+        }
+        if let Some(failed) = error.downcast_ref::<std::io::Error>() {
+            return Error::Interrupted { url, reason: failed.to_string() };
+        }
+        let client = match error.downcast_ref() {
+            Some(StreamableHttpError::<reqwest::Error>::Client(failed)) => Some(failed),
+            _ => error.downcast_ref::<reqwest::Error>(),
+        };
+        if let Some(failed) = client {
+            if let Some(reason) = fetch::refusal(failed) {
+                return Error::Refused { url, reason };
+            }
+            if let Some(status) = failed.status() {
+                return Error::Status { url, status: status.as_u16(), detail: None, retry_after: None };
+            }
+            return Error::Unreachable { url, reason: innermost(failed), source: None };
+        }
+        next = error.source();
+    }
+    protocol(target, error.to_string())
+}
+
+fn innermost(error: &dyn StdError) -> String {
+    let mut innermost = error;
+    while let Some(next) = innermost.source() {
+        innermost = next;
+    }
+    innermost.to_string()
+}

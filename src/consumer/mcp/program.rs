@@ -1,0 +1,30 @@
+//! Programs that a caller allows to be started.
+
+use std::ffi::OsString;
+
+/// A program that speaks MCP over its standard input and output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    pub(super) command: OsString,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+impl Program {
+    /// A program by its name or path.
+    pub fn new(command: impl Into<OsString>) -> Program {
+        Program { command: command.into(), arguments: Vec::new(), environment: Vec::new() }
+    }
+
+    /// With a further argument.
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Program {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// With a variable in its environment, which is otherwise that of this process.
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Program {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+}

@@ -1,0 +1,298 @@
+//! Agents behind an MQTT broker: MQTT 5, with response topics and correlation data.
+//!
+//! A form's target names the broker, `mqtt://broker:1883` or `mqtts://broker:8883`; what it is about is its `mqv:topic` (or
+//! `mqv:filter`), else the path of the target, else the topics of LMOS: `{thing}/actions/{name}`, `{thing}/events/{name}`,
+//! `{thing}/properties/{name}`.
+//!
+//! | request | what happens |
+//! |---|---|
+//! | invoke an action | its input is published with a response topic of the call's own and correlation data; each message there with that data answers it |
+//! | subscribe to an event, observe a property | the topic is subscribed to; each message is a notification |
+//! | read a property | its topic is subscribed to: the value is the first message, which is retained as a rule |
+//! | write a property | the value is published, at QoS 1 |
+//!
+//! An answer ends the call, unless it is a message of the LMOS protocol (`actionStatus`) whose status isn't final: so one
+//! request has several responses. Each call has a connection of its own, with a session that ends with it.
+//!
+//! | pattern of LMOS | shown by (`tests/bindings/mqtt.rs`) |
+//! |---|---|
+//! | request-reply | `an_action_is_invoked_by_its_topic` |
+//! | one request, several responses | `one_request_has_several_responses_and_bytes_are_sent` |
+//! | notifications, publish-subscribe | `events_and_properties_are_topics` |
+//! | request and response streams | responses; of a request, bytes in one message: `one_request_has_several_responses_and_bytes_are_sent` |
+
+mod broker;
+mod payload;
+
+use std::collections::VecDeque;
+
+use futures_util::stream;
+use rumqttc::v5::{
+    AsyncClient, Event as MqttEvent, EventLoop,
+    mqttbytes::{
+        QoS,
+        v5::{Packet, PubAckReason, Publish, PublishProperties, SubscribeReasonCode},
+    },
+};
+use uuid::Uuid;
+
+use self::{broker::NAME, payload::Reader};
+use super::{Affordance, Binding, Call, Error, Event, Exchange, Fit, Form, Operation, Pending, Reply, Request, Result};
+use crate::fetch::shown;
+
+/// Speaks MQTT 5 through a broker.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mqtt;
+
+impl Binding for Mqtt {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
+        let is_ours = matches!(form.scheme().as_str(), "mqtt" | "mqtts") && form.subprotocol().is_none();
+        let packet = form.text("mqv:controlPacket").unwrap_or_default();
+        let (can, needs) = match form.affordance {
+            Affordance::Action(_) => (operation == Operation::InvokeAction, "publish"),
+            Affordance::Event(_) => (operation == Operation::SubscribeEvent, "subscribe"),
+            Affordance::Property(_) => match operation {
+                Operation::WriteProperty => (true, "publish"),
+                Operation::ReadProperty | Operation::ObserveProperty | Operation::SubscribeEvent => (true, "subscribe"),
+                _ => (false, ""),
+            },
+            Affordance::Thing => (false, ""),
+        };
+        let is_fit = is_ours && can && (packet.is_empty() || packet == needs);
+        is_fit.then_some(Fit { rank: 10, takes_messages: false, streams: true })
+    }
+
+    fn start(&self, call: Call) -> Pending<'_, Exchange> {
+        Box::pin(async move {
+            let target = shown(&call.form.href);
+            let topic = topic(&call)?;
+            let quality = quality(&call.form);
+            let (client, events) = broker::connect(&call).await?;
+            let mut connection = Connection { client, events, target, received: VecDeque::new() };
+            let reader = Reader::of(&call);
+            match &call.request {
+                Request::Invoke { .. } => {
+                    let (payload, content_type) = payload::of(&call)?;
+                    let correlation = Uuid::new_v4();
+                    let responses = format!("responses/{correlation}");
+                    connection.subscribe(&responses, QoS::AtLeastOnce).await?;
+                    let properties = PublishProperties {
+                        response_topic: Some(responses),
+                        correlation_data: Some(correlation.as_bytes().to_vec().into()),
+                        content_type: Some(content_type),
+                        user_properties: trace_of(&call),
+                        ..PublishProperties::default()
+                    };
+                    connection.publish(&topic, quality, payload, properties).await?;
+                    let correlated = Some(correlation.as_bytes().to_vec());
+                    Ok(Exchange::new(messages(Messages {
+                        connection,
+                        reader,
+                        correlation: correlated,
+                        left: VecDeque::new(),
+                        is_over: false,
+                    })))
+                }
+                Request::Subscribe { .. } | Request::Read => {
+                    connection.subscribe(&topic, quality).await?;
+                    Ok(Exchange::new(messages(Messages {
+                        connection,
+                        reader,
+                        correlation: None,
+                        left: VecDeque::new(),
+                        is_over: false,
+                    })))
+                }
+                Request::Write(_) => {
+                    let (payload, content_type) = payload::of(&call)?;
+                    let properties = PublishProperties {
+                        content_type: Some(content_type),
+                        user_properties: trace_of(&call),
+                        ..PublishProperties::default()
+                    };
+                    connection.publish(&topic, QoS::AtLeastOnce, payload, properties).await?;
+                    connection.close().await;
+                    Ok(Exchange::reply(Reply::default()))
+                }
+                _ => Err(Error::Unsupported { what: "this over MQTT".into() }),
+            }
+        })
+    }
+}
+
+/// What a call is about.
+fn topic(call: &Call) -> Result<String> {
+    let form = &call.form;
+    let declared = form.text("mqv:topic").or_else(|| form.text("mqv:filter"));
+    let path = form.href.splitn(4, '/').nth(3).map(|path| path.split(['?', '#']).next().unwrap_or_default());
+    let topic = match (declared, path.filter(|path| !path.is_empty())) {
+        (Some(declared), _) => declared.to_owned(),
+        (None, Some(path)) => percent_encoding::percent_decode_str(path).decode_utf8_lossy().into_owned(),
+        (None, None) => {
+            let (list, name) = match &form.affordance {
+                Affordance::Action(name) => ("actions", name),
+                Affordance::Event(name) => ("events", name),
+                Affordance::Property(name) => ("properties", name),
+                Affordance::Thing => return Err(Error::Unsupported { what: "the whole Thing over MQTT".into() }),
+            };
+            format!("{}/{list}/{name}", call.description.id())
+        }
+    };
+    let is_sent = !matches!(call.request, Request::Subscribe { .. });
+    if topic.contains('\0') || (is_sent && topic.contains(['+', '#'])) {
+        return Err(Error::NoForm {
+            id: call.description.id().to_owned(),
+            reason: format!("{topic:?} is not a topic that one message can have"),
+        });
+    }
+    Ok(topic)
+}
+
+/// The quality of service that a form asks for; at least once unless it does.
+fn quality(form: &Form) -> QoS {
+    let level = form.members.get("mqv:qos");
+    let level = level.and_then(|level| level.as_u64().or_else(|| level.as_str()?.parse().ok()));
+    match level {
+        Some(0) => QoS::AtMostOnce,
+        Some(2) => QoS::ExactlyOnce,
+        _ => QoS::AtLeastOnce,
+    }
+}
+
+fn trace_of(call: &Call) -> Vec<(String, String)> {
+    let Some(trace) = &call.trace else { return Vec::new() };
+    let state = trace.state.iter().map(|state| ("tracestate".to_owned(), state.clone()));
+    std::iter::once(("traceparent".to_owned(), trace.parent.clone())).chain(state).collect()
+}
+
+/// A connection to the broker. Nothing moves unless somebody waits for the next packet.
+struct Connection {
+    client: AsyncClient,
+    events: EventLoop,
+    target: String,
+    /// Messages that came while something else was waited for.
+    received: VecDeque<Publish>,
+}
+
+impl Connection {
+    async fn packet(&mut self) -> Result<MqttEvent> {
+        self.events.poll().await.map_err(|error| broker::failure(&self.target, error))
+    }
+
+    async fn subscribe(&mut self, topic: &str, quality: QoS) -> Result<()> {
+        self.client.try_subscribe(topic, quality).map_err(|error| broker::refused(&self.target, &error.to_string()))?;
+        loop {
+            match self.packet().await? {
+                MqttEvent::Incoming(Packet::SubAck(answer)) => {
+                    return match answer.return_codes.first() {
+                        Some(SubscribeReasonCode::Success(_)) => Ok(()),
+                        other => {
+                            let reason = format!("it doesn't let us subscribe to {topic:?} ({other:?})");
+                            Err(broker::refused(&self.target, &reason))
+                        }
+                    };
+                }
+                MqttEvent::Incoming(Packet::Publish(message)) => self.received.push_back(message),
+                _ => {}
+            }
+        }
+    }
+
+    /// Publishes, and waits until the broker has it.
+    async fn publish(
+        &mut self,
+        topic: &str,
+        quality: QoS,
+        payload: Vec<u8>,
+        properties: PublishProperties,
+    ) -> Result<()> {
+        let sent = self.client.try_publish_with_properties(topic, quality, false, payload, properties);
+        sent.map_err(|error| broker::refused(&self.target, &error.to_string()))?;
+        loop {
+            match self.packet().await? {
+                MqttEvent::Incoming(Packet::PubAck(answer)) => {
+                    return match answer.reason {
+                        PubAckReason::Success => Ok(()),
+                        PubAckReason::NoMatchingSubscribers => {
+                            let reason = "nobody is subscribed to the topic: the agent isn't there".to_owned();
+                            Err(Error::Unreachable { url: self.target.clone(), reason, source: None })
+                        }
+                        reason => {
+                            let reason = format!("it doesn't take messages for {topic:?} ({reason:?})");
+                            Err(broker::refused(&self.target, &reason))
+                        }
+                    };
+                }
+                MqttEvent::Incoming(Packet::PubComp(_)) => return Ok(()),
+                MqttEvent::Incoming(Packet::Publish(message)) => self.received.push_back(message),
+                MqttEvent::Outgoing(rumqttc::Outgoing::Publish(_)) if quality == QoS::AtMostOnce => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    async fn message(&mut self) -> Result<Publish> {
+        loop {
+            if let Some(message) = self.received.pop_front() {
+                return Ok(message);
+            }
+            if let MqttEvent::Incoming(Packet::Publish(message)) = self.packet().await? {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Says that it ends; the broker would find out anyway.
+    async fn close(&mut self) {
+        if self.client.try_disconnect().is_ok() {
+            while let Ok(event) = self.events.poll().await {
+                if matches!(event, MqttEvent::Outgoing(rumqttc::Outgoing::Disconnect)) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The messages of a call. Dropping them closes the connection.
+struct Messages {
+    connection: Connection,
+    reader: Reader,
+    /// What answers have to carry.
+    correlation: Option<Vec<u8>>,
+    left: VecDeque<Event>,
+    is_over: bool,
+}
+
+fn messages(messages: Messages) -> impl futures_util::Stream<Item = Result<Event>> + Send {
+    stream::try_unfold(
+        messages,
+        |mut messages| async move { Ok(messages.next().await?.map(|event| (event, messages))) },
+    )
+}
+
+impl Messages {
+    async fn next(&mut self) -> Result<Option<Event>> {
+        loop {
+            if let Some(event) = self.left.pop_front() {
+                self.is_over |= event.is_last();
+                return Ok(Some(event));
+            }
+            if self.is_over {
+                self.connection.close().await;
+                return Ok(None);
+            }
+            let message = self.connection.message().await?;
+            let carried = message.properties.as_ref().and_then(|properties| properties.correlation_data.as_ref());
+            if self.correlation.is_some() && carried.map(|data| data.to_vec()) != self.correlation {
+                // Of another call, or of somebody who guesses topics.
+                continue;
+            }
+            self.left = self.reader.read(&message, &self.connection.target)?.into();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Bindings of the consumer against counterparts that others wrote.
+
+mod mcp;
+mod mqtt;
+mod websocket;
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use agentdex::{
+    consumer::{Affordance, Binding, Call, Description, Error, Event, Limits, Message, Network, Request},
+    fetch::{self, AllowList},
+};
+use futures_util::StreamExt;
+use serde_json::{Map, Value, json};
+
+/// A file beside this one.
+fn beside(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/bindings").join(name)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// Connections to this machine, which are not allowed by default.
+fn network() -> Network {
+    let allowed = AllowList::parse(["127.0.0.1"]).unwrap();
+    Network::new(fetch::Options { allowed, ..fetch::Options::default() }).unwrap()
+}
+
+/// Waits until something holds, without holding up what else runs.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} did not come to pass");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A description with these affordances.
+fn description(affordances: Value) -> Arc<Description> {
+    let mut thing = json!({"id": "urn:example:agent", "title": "Agent"});
+    thing.as_object_mut().unwrap().extend(affordances.as_object().unwrap().clone());
+    Arc::new(Description::parse(&thing.to_string()).unwrap())
+}
+
+/// A call of the first form of an affordance.
+fn call(description: &Arc<Description>, affordance: Affordance, request: Request) -> Call {
+    Call {
+        form: description.forms(&affordance).remove(0),
+        description: description.clone(),
+        request,
+        variables: Map::new(),
+        authorization: Vec::new(),
+        headers: Vec::new(),
+        trace: None,
+        limits: Limits { deadline: None, idle: None, max_bytes: 1024 * 1024 },
+        network: network(),
+    }
+}
+
+fn invoke(input: Value) -> Request {
+    Request::Invoke { input: Some(input), parts: Vec::new(), stream: true }
+}
+
+/// All events of a call, or its error.
+async fn events(binding: &dyn Binding, call: Call) -> Result<Vec<Event>, Error> {
+    assert!(binding.fit(&call.form, call.request.operation()).is_some(), "{} does not fit", binding.name());
+    let mut exchange = binding.start(call).await?;
+    let mut events = Vec::new();
+    while let Some(event) = exchange.events.next().await {
+        events.push(event?);
+    }
+    assert!(events.last().is_some_and(Event::is_last), "{events:?}");
+    Ok(events)
+}
+
+/// The message that ends a call.
+async fn answer(binding: &dyn Binding, call: Call) -> Result<Message, Error> {
+    match events(binding, call).await?.pop() {
+        Some(Event::Done(reply)) => Ok(reply.message),
+        other => panic!("{other:?}"),
+    }
+}
