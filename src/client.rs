@@ -9,7 +9,7 @@ mod import;
 pub(crate) mod sse;
 mod tracked_sources;
 
-use std::{pin::Pin, time::Duration};
+use std::{borrow::Cow, pin::Pin, time::Duration};
 
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -80,6 +80,8 @@ pub struct Written {
     pub id: String,
     /// Whether it is new.
     pub created: bool,
+    /// Whether it is what it was before.
+    pub unchanged: bool,
     /// How much was fixed or is odd.
     pub warnings: usize,
 }
@@ -139,6 +141,9 @@ pub struct SearchAnswer {
     /// Words that were perhaps meant.
     #[serde(default)]
     pub suggestions: Vec<String>,
+    /// What in the query is perhaps not what was meant.
+    #[serde(default)]
+    pub hints: Vec<String>,
     /// Whether the hits only match words that are spelled alike.
     #[serde(default)]
     pub fuzzy: bool,
@@ -188,14 +193,17 @@ pub struct MatchingCapability {
 }
 
 impl RegistryClient {
-    /// A client for the registry at `url`, such as `http://127.0.0.1:8080`. Connects to nothing yet.
+    /// A client for the registry at `url`, such as `http://127.0.0.1:8080`, or `127.0.0.1:8080` for short.
+    /// Connects to nothing yet.
     /// Installs rustls's ring provider for the process where none is installed.
     ///
     /// # Errors
     /// [`Error::InvalidUrl`]
     pub fn new(url: &str) -> Result<RegistryClient> {
         let invalid = |reason: String| Error::InvalidUrl { url: url.into(), reason };
-        let mut base = reqwest::Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+        // `localhost:8080` alone would be read as a URL of the scheme `localhost`.
+        let full = if url.contains("://") { Cow::Borrowed(url) } else { Cow::Owned(format!("http://{url}")) };
+        let mut base = reqwest::Url::parse(&full).map_err(|error| invalid(error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(invalid("it starts with neither http:// nor https://".into()));
         }
@@ -351,7 +359,7 @@ impl RegistryClient {
         Some(self.http.request(Method::GET, url))
     }
 
-    /// The body of `GET /things` piece by piece, however many Things there are.
+    /// The body of `GET /things` piece by piece, however many Things there are; as `ndjson` if `format` says so.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -458,6 +466,29 @@ impl RegistryClient {
         read(&text, "a part of the log")
     }
 
+    /// The changes of one Thing after a position that the log still has, oldest first, up to `limit`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
+        #[derive(Deserialize)]
+        struct History {
+            changes: Vec<Change>,
+        }
+        let (since, limit) = (since.to_string(), limit.to_string());
+        let parameters = [("since", since.as_str()), ("limit", &limit)];
+        let request = self.request(Method::GET, &format!("{}/history", thing_path(id)), &parameters);
+        Ok(read::<History>(&text(self.send(request).await?).await?, "a history")?.changes)
+    }
+
+    /// What the registry says about itself once it is ready: the answer of `GET /health/ready`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] while it isn't ready; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn status(&self) -> Result<serde_json::Value> {
+        read(&text(self.send(self.request(Method::GET, "health/ready", &[])).await?).await?, "the status of a registry")
+    }
+
     fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
         let mut url = self.base.clone();
         // Not `Url::join`: an id such as `urn:a` would be read as a URL of its own.
@@ -528,7 +559,8 @@ fn written(response: Response, id: Option<&str>) -> Result<Written> {
     let id = assigned.or_else(|| id.map(str::to_owned));
     let expected = "a Location header with the id that was assigned";
     let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "there is none".into() })?;
-    Ok(Written { id, created: response.status() == reqwest::StatusCode::CREATED, warnings })
+    let unchanged = header("agentdex-effect") == Some("unchanged");
+    Ok(Written { id, created: response.status() == reqwest::StatusCode::CREATED, unchanged, warnings })
 }
 
 async fn text(response: Response) -> Result<String> {

@@ -128,6 +128,45 @@ impl FromStr for LogFormat {
     }
 }
 
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// Also what is about to.
+    Warn,
+    /// Also what starts and stops, and the number of requests a minute.
+    Info,
+    /// Also each request.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    /// Its name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+            LogLevel::Trace => "trace",
+        }
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let all = [LogLevel::Error, LogLevel::Warn, LogLevel::Info, LogLevel::Debug, LogLevel::Trace];
+        let known = all.into_iter().find(|level| level.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of `error`, `warn`, `info`, `debug`, `trace`"))
+    }
+}
+
 /// Where the MQTT endpoint is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MqttListener {

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
-    calling: Calling,
+    pub(super) calling: Calling,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     stream: bool,
     #[command(flatten)]
-    calling: Calling,
+    pub(super) calling: Calling,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Calling {
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
     /// Network, address or host of agents that may be called although it isn't public, such as 127.0.0.1:9000; can be
     /// repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]

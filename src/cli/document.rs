@@ -48,17 +48,20 @@ pub(super) enum ReadError {
 impl FileDocument {
     /// Reads one document from a file, or from standard input where the path is `-`.
     pub(super) fn read(path: &Path) -> Result<FileDocument, ReadError> {
-        let mut bytes = Vec::new();
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         if is_standard_input(path) {
-            take(io::stdin().lock(), &mut bytes)
-        } else {
-            fs::File::open(path).and_then(|file| take(file, &mut bytes))
+            return FileDocument::read_from(io::stdin().lock(), ending);
         }
-        .map_err(ReadError::File)?;
+        FileDocument::read_from(fs::File::open(path).map_err(ReadError::File)?, ending)
+    }
+
+    /// Reads one document to the end of `source`, whose name ends like this.
+    pub(super) fn read_from(source: impl Read, ending: &str) -> Result<FileDocument, ReadError> {
+        let mut bytes = Vec::new();
+        take(source, &mut bytes).map_err(ReadError::File)?;
         if bytes.len() > MAX_SOURCE_BYTES {
             return Err(Error::DocumentTooLarge { maximum: MAX_SOURCE_BYTES }.into());
         }
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let is_yaml = match ending {
             "yaml" | "yml" => true,
             _ => !ENDINGS.contains(&ending) && !starts_like_json(&bytes),

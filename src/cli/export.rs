@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

@@ -12,24 +12,22 @@ use super::{
     output::indented,
     remote::{self, Remote},
 };
+use crate::client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id
+    /// Its id, or its title if no other agent has it
     id: String,
     /// Print it as it came, on one line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let client = arguments.remote.client()?;
-    let found = remote::block_on(async { client.find_by_id(&arguments.id).await.map_err(remote::explain) })?;
-    let Some(thing) = found else {
-        bail!("there is no agent {:?} at {}\n  `agentdex list` shows what there is", arguments.id, client.url());
-    };
+    let thing = remote::block_on(find(&client, &arguments.id))?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", thing.trim_end())?;
@@ -37,4 +35,26 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", indented(&thing))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The description of the agent with this id, else of the one with this title.
+async fn find(client: &RegistryClient, name: &str) -> anyhow::Result<String> {
+    if let Some(thing) = client.find_by_id(name).await.map_err(remote::explain)? {
+        return Ok(thing);
+    }
+    let query = format!("title:\"{}\"", name.replace('"', " "));
+    let parameters = [("q", query.as_str()), ("mode", "lexical"), ("limit", "100"), ("consistent", "true")];
+    let answer = client.search(&parameters).await.map_err(remote::explain)?;
+    let is_called = |title: &Option<String>| title.as_deref().is_some_and(|title| title.eq_ignore_ascii_case(name));
+    let ids: Vec<&str> = answer.hits.iter().filter(|hit| is_called(&hit.title)).map(|hit| hit.id.as_str()).collect();
+    match ids.as_slice() {
+        [] => {}
+        [id] => {
+            if let Some(thing) = client.find_by_id(id).await.map_err(remote::explain)? {
+                return Ok(thing);
+            }
+        }
+        ids => bail!("{} agents are called {name:?}; give the id of one:\n  {}", ids.len(), ids.join("\n  ")),
+    }
+    bail!("there is no agent {name:?} at {}\n  `agentdex list` shows what there is", client.url())
 }

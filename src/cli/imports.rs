@@ -8,10 +8,11 @@ use std::{
 use clap::Args;
 
 use super::{
+    moments,
     output::{self, INDENT, Style, fit, visible},
     remote::{self, Remote},
 };
-use crate::{Timestamp, client::TrackedSource};
+use crate::client::TrackedSource;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -22,7 +23,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -47,49 +48,20 @@ fn print(out: &mut impl Write, imports: &[TrackedSource], is_filtered: bool) -> 
         };
         return writeln!(out, "{answer}");
     }
-    let (style, now) = (Style::stdout(), Timestamp::now());
+    let style = Style::stdout();
     for import in imports {
-        // Ids and URLs are to be copied: they are never cut or wrapped by us.
+        let status =
+            if import.status == "stale" { style.yellow("stale") } else { visible(&import.status).into_owned() };
         writeln!(out, "{}", style.bold(&import.id))?;
-        writeln!(out, "{INDENT}{}", style.dim(&import.source))?;
-        let status = match import.status.as_str() {
-            "stale" => style.red("stale"),
-            other => visible(other).into_owned(),
-        };
-        let (last, next) = (distance(now, import.last_fetch), distance(now, import.next_try));
-        writeln!(out, "{INDENT}{status}, polled {last}, next {next}")?;
+        writeln!(out, "{INDENT}{}", visible(&import.source))?;
+        let [last, next] = [import.last_fetch, import.next_try].map(moments::shown);
+        writeln!(out, "{INDENT}{status}, last fetch {last}, next {next}")?;
         if let Some(error) = &import.last_error {
-            let failures = format!("{} failed in a row: ", import.failures);
-            writeln!(out, "{INDENT}{failures}{}", fit(error, INDENT.len() + failures.len()))?;
+            let failures =
+                if import.failures == 1 { "1 failure".into() } else { format!("{} failures", import.failures) };
+            let after = INDENT.len() + failures.len() + 2;
+            writeln!(out, "{INDENT}{}: {}", style.red(&failures), fit(error, after))?;
         }
     }
-    writeln!(out, "{} {}", imports.len(), if imports.len() == 1 { "import" } else { "imports" })
-}
-
-/// How far a moment is away, in the largest unit of which it is at least two.
-fn distance(now: Timestamp, moment: Timestamp) -> String {
-    let seconds = (moment.0 - now.0) / 1000;
-    let amount = match seconds.unsigned_abs() {
-        amount @ 0..120 => format!("{amount} s"),
-        amount @ 120..7200 => format!("{} min", amount / 60),
-        amount @ 7200..172_800 => format!("{} h", amount / 3600),
-        amount => format!("{} d", amount / 86_400),
-    };
-    match seconds {
-        0 => "now".to_owned(),
-        1.. => format!("in {amount}"),
-        _ => format!("{amount} ago"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_shown_by_their_distance() {
-        let at = |seconds: i64| distance(Timestamp(1_795_000_000_000), Timestamp(1_795_000_000_000 + seconds * 1000));
-        let texts = [0, -1, 119, 120, -7199, 7200, 172_799, -172_800].map(at);
-        assert_eq!(texts, ["now", "1 s ago", "in 119 s", "in 2 min", "119 min ago", "in 2 h", "in 47 h", "2 d ago"]);
-    }
+    writeln!(out, "{} {}", imports.len(), if imports.len() == 1 { "source" } else { "sources" })
 }

@@ -25,11 +25,11 @@ pub(super) struct Arguments {
     /// Number of agents to skip
     #[arg(long, value_name = "COUNT")]
     offset: Option<usize>,
-    /// Print the whole descriptions as a JSON array
+    /// Print the whole descriptions, one a line; `agentdex register -` takes them again
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -37,8 +37,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let [limit, offset] = [arguments.limit, arguments.offset].map(|count| count.map(|count| count.to_string()));
     // `format` of a list is its shape; what a description was converted from has another name there.
     let renamed = |(name, value)| (if name == "format" { "source_format" } else { name }, value);
-    let mut parameters: Vec<_> = arguments.filters.parameters().into_iter().map(renamed).collect();
-    let is_filtered = !parameters.is_empty();
+    let filters: Vec<_> = arguments.filters.parameters().into_iter().map(renamed).collect();
+    let is_filtered = !filters.is_empty();
+    let mut parameters = filters.clone();
     parameters.extend(limit.as_deref().map(|limit| ("limit", limit)));
     parameters.extend(offset.as_deref().map(|offset| ("offset", offset)));
     remote::block_on(async {
@@ -51,11 +52,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             };
             return print(&mut out, &summaries, total, is_filtered);
         }
+        parameters.push(("format", "ndjson"));
         let mut pieces = client.list(&parameters).await.map_err(remote::explain)?;
         while let Some(piece) = pieces.next().await {
             out.write_all(&piece.map_err(remote::explain)?)?;
         }
-        Ok(writeln!(out)?)
+        Ok(())
     })?;
     Ok(ExitCode::SUCCESS)
 }

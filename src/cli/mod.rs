@@ -9,12 +9,15 @@ mod document;
 mod examples;
 mod export;
 mod get;
+mod history;
 mod imports;
 mod list;
 mod mapping;
+mod moments;
 mod mqtt;
 mod openapi;
 mod output;
+mod patch;
 mod refresh;
 mod register;
 mod remote;
@@ -22,6 +25,7 @@ mod remove;
 mod sacp;
 mod search;
 mod serve;
+mod status;
 mod stop;
 mod td;
 mod together;
@@ -36,10 +40,15 @@ use std::{
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use self::remote::Remote;
+
 /// An agent discovery registry: agents register what they can do, clients find them and subscribe to changes.
 #[derive(Debug, Parser)]
 #[command(name = "agentdex", version, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
+    /// Where the registry is, for all commands that talk to one
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -68,8 +77,17 @@ enum Command {
     Chat(chat::Arguments),
     /// Invoke an action of an agent.
     Call(call::Arguments),
+    /// Change a part of a description.
+    Patch(patch::Arguments),
     /// Remove agents.
+    #[command(visible_alias = "delete")]
     Remove(remove::Arguments),
+    /// List what changed about an agent, as far as the log still has it.
+    History(history::OfAgent),
+    /// List what changed about all agents.
+    Changes(history::OfAll),
+    /// Print whether the registry is ready, and what it holds.
+    Status(status::Arguments),
     /// List the URLs that agents were imported from and that are polled.
     Imports(imports::Arguments),
     /// Poll the sources of agents now.
@@ -77,6 +95,7 @@ enum Command {
     /// Stop tracking the sources of agents; the agents stay.
     Untrack(untrack::Arguments),
     /// Print what changes, as it changes.
+    #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
     /// Maintain the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
@@ -88,9 +107,49 @@ enum Command {
     Completions(completions::Arguments),
 }
 
+impl Command {
+    /// Where the registry is that the command talks to; none where it talks to none.
+    fn remote(&mut self) -> Option<&mut Remote> {
+        Some(match self {
+            Command::Register(arguments) => &mut arguments.remote,
+            Command::Export(arguments) => &mut arguments.remote,
+            Command::Get(arguments) => &mut arguments.remote,
+            Command::List(arguments) => &mut arguments.remote,
+            Command::Search(arguments) => &mut arguments.remote,
+            Command::Ask(arguments) => &mut arguments.calling.remote,
+            Command::Chat(arguments) => &mut arguments.calling.remote,
+            Command::Call(arguments) => &mut arguments.calling.remote,
+            Command::Patch(arguments) => &mut arguments.remote,
+            Command::Remove(arguments) => &mut arguments.remote,
+            Command::History(arguments) => &mut arguments.remote,
+            Command::Changes(arguments) => &mut arguments.remote,
+            Command::Status(arguments) => &mut arguments.remote,
+            Command::Imports(arguments) => &mut arguments.remote,
+            Command::Refresh(arguments) => &mut arguments.remote,
+            Command::Untrack(arguments) => &mut arguments.remote,
+            Command::Watch(arguments) => &mut arguments.remote,
+            Command::Sacp(arguments) => return arguments.remote(),
+            Command::Serve(_)
+            | Command::Validate(_)
+            | Command::Td(_)
+            | Command::Mqtt(_)
+            | Command::Openapi
+            | Command::Completions(_) => return None,
+        })
+    }
+}
+
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let Cli { url, mut command } = Cli::parse();
+    if let Some(url) = url {
+        let Some(remote) = command.remote() else {
+            return report(&anyhow::anyhow!("--url is for commands that talk to a registry, and this one doesn't"));
+        };
+        // What stands behind the command is nearer to it.
+        remote.url.get_or_insert(url);
+    }
+    let outcome = match command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Register(arguments) => register::run(&arguments),
@@ -102,7 +161,11 @@ pub fn run() -> ExitCode {
         Command::Ask(arguments) => ask::run(&arguments),
         Command::Chat(arguments) => chat::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
+        Command::Patch(arguments) => patch::run(&arguments),
         Command::Remove(arguments) => remove::run(&arguments),
+        Command::History(arguments) => arguments.run(),
+        Command::Changes(arguments) => arguments.run(),
+        Command::Status(arguments) => status::run(&arguments),
         Command::Imports(arguments) => imports::run(&arguments),
         Command::Refresh(arguments) => refresh::run(&arguments),
         Command::Untrack(arguments) => untrack::run(&arguments),

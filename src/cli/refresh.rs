@@ -13,7 +13,7 @@ pub(super) struct Arguments {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

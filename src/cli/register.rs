@@ -5,6 +5,9 @@
 
 mod answer;
 mod keep_alive;
+mod lines;
+mod stable_id;
+mod tally;
 
 use std::{
     fmt,
@@ -18,7 +21,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use self::answer::Answer;
+use self::{answer::Answer, lines::Content, tally::Tally};
 use super::{
     document::{self, FileDocument},
     mapping::{Mapping, help_of_format},
@@ -41,7 +44,7 @@ const MANY: usize = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
+    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, NDJSON files (.ndjson, .jsonl), or - for standard input
     #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// URL of an agent, or of its card or capability file, that the registry fetches and polls from
@@ -57,11 +60,18 @@ pub(super) struct Arguments {
     /// Stay, and renew the agents at half their time to live until interrupted
     #[arg(long)]
     keep_alive: bool,
+    /// Give descriptions without an id a new one. Else it follows from the name of this computer and the path of the
+    /// file, so that the same file replaces its agent; what comes from standard input always gets a new one
+    #[arg(long)]
+    new_id: bool,
     /// Print one JSON object a file or URL
     #[arg(long)]
     json: bool,
+    /// Print errors and warnings alone
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
     #[command(flatten)]
     mapping: Mapping,
 }
@@ -69,6 +79,8 @@ pub(super) struct Arguments {
 /// Where a description is.
 enum Place {
     File(PathBuf),
+    /// A line of a file.
+    Line(PathBuf, usize),
     /// At a URL, for the registry to fetch.
     Agent(String),
 }
@@ -77,6 +89,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::File(path) => path.display().fmt(f),
+            Place::Line(path, number) => write!(f, "{}:{number}", path.display()),
             Place::Agent(url) => f.write_str(url),
         }
     }
@@ -120,11 +133,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
     remote::block_on(async {
-        let (registered, failed) = registration.register_all(&places).await?;
-        if arguments.keep_alive && !registered.is_empty() {
-            registration.keep_alive(&registered).await?;
+        let done = registration.register_all(&places).await?;
+        if arguments.keep_alive && !done.registered.is_empty() {
+            registration.keep_alive(&done.registered).await?;
         }
-        Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if done.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     })
 }
 
@@ -148,6 +161,16 @@ fn not_urls(files: &[PathBuf]) -> anyhow::Result<&[PathBuf]> {
     }
 }
 
+/// What became of all descriptions.
+#[derive(Default)]
+struct Done {
+    tally: Tally,
+    /// What is to be renewed; empty unless that is asked for.
+    registered: Vec<Registered>,
+    /// Whether the registry could not be reached.
+    is_unreachable: bool,
+}
+
 /// The registry can't be reached: no other description could be registered.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -161,63 +184,92 @@ fn refusal(error: client::Error) -> anyhow::Error {
 }
 
 impl Registration<'_> {
-    /// Registers one description after the other.
-    async fn register_all(&self, places: &[Place]) -> anyhow::Result<(Vec<Registered>, usize)> {
-        let as_json = self.arguments.json;
+    /// Registers one description after the other, until the registry can't be reached.
+    async fn register_all(&self, places: &[Place]) -> anyhow::Result<Done> {
         let bar = progress_bar(places.len());
-        let mut registered = Vec::new();
-        let (mut created, mut failed) = (0, 0);
+        let mut done = Done::default();
+        let mut tried = 0;
         for place in places {
-            let outcome = self.register(place).await;
-            bar.suspend(|| print(as_json, place, &outcome))?;
-            bar.inc(1);
-            match outcome {
-                Ok((agent, answer)) => {
-                    created += usize::from(answer.is_new());
-                    registered.push(agent);
-                }
-                Err(error) => {
-                    failed += 1;
-                    if error.downcast_ref::<Unreachable>().is_some() {
-                        break;
+            match place {
+                Place::File(path) => match lines::read(path) {
+                    Content::One(document) => {
+                        let outcome = self.register_document(path, document, true).await;
+                        bar.suspend(|| self.take(&mut done, place, outcome))?;
                     }
+                    Content::Lines(lines) => {
+                        for (number, document) in lines {
+                            let outcome = self.register_document(path, document, false).await;
+                            let place = Place::Line(path.clone(), number);
+                            bar.suspend(|| self.take(&mut done, &place, outcome))?;
+                            if done.is_unreachable {
+                                break;
+                            }
+                        }
+                    }
+                },
+                Place::Line(..) => {}
+                Place::Agent(url) => {
+                    let outcome = self.register_agent(url).await;
+                    bar.suspend(|| self.take(&mut done, place, outcome))?;
                 }
+            }
+            bar.inc(1);
+            tried += 1;
+            if done.is_unreachable {
+                break;
             }
         }
         bar.finish_and_clear();
-        if !as_json && places.len() > 1 {
-            let (replaced, left) = (registered.len() - created, places.len() - registered.len() - failed);
-            let left = if left > 0 { format!(", {left} not tried") } else { String::new() };
-            writeln!(io::stdout(), "{created} created, {replaced} replaced or renewed, {failed} failed{left}")?;
+        if !self.arguments.json && !self.arguments.quiet && (places.len() > 1 || done.tally.documents > 1) {
+            done.tally.print(places.len() - tried)?;
         }
-        Ok((registered, failed))
+        Ok(done)
     }
 
-    async fn register(&self, place: &Place) -> anyhow::Result<(Registered, Answer)> {
-        match place {
-            Place::File(path) => self.register_file(path).await,
-            Place::Agent(url) => self.register_agent(url).await,
+    /// Prints the result for one description, and counts it.
+    fn take(&self, done: &mut Done, place: &Place, outcome: anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
+        print(self.arguments, place, &outcome)?;
+        done.tally.add(&place.to_string(), outcome.as_ref().map(|(_, answer)| answer));
+        match outcome {
+            Ok((agent, _)) if self.arguments.keep_alive => done.registered.push(agent),
+            Ok(_) => {}
+            Err(error) => done.is_unreachable = error.downcast_ref::<Unreachable>().is_some(),
         }
+        Ok(())
     }
 
-    async fn register_file(&self, path: &Path) -> anyhow::Result<(Registered, Answer)> {
-        let document = FileDocument::read(path)?;
+    async fn register_document(
+        &self,
+        path: &Path,
+        document: Result<FileDocument, document::ReadError>,
+        is_alone: bool,
+    ) -> anyhow::Result<(Registered, Answer)> {
+        let document = document?;
         let format = document.format(self.arguments.format)?;
         self.arguments.mapping.options(format)?;
         if format.import().is_none() {
-            return self.register_thing(&document.thing_description()?).await;
+            let id = match is_alone && !self.arguments.new_id {
+                true => stable_id::of_file(path),
+                false => None,
+            };
+            return self.register_thing(&document.thing_description()?, id).await;
         }
         let document = document.into_source(format)?;
         let imported = self.import(&document).await.map_err(refusal)?;
         Ok((Registered::Import { ids: imported.ids.clone(), document }, Answer::Imported(imported)))
     }
 
-    async fn register_thing(&self, read: &td::Document) -> anyhow::Result<(Registered, Answer)> {
-        let id = read.value().get("id").and_then(Value::as_str).map(str::to_owned);
-        let document = match self.arguments.ttl {
+    /// Registers a description; without an id it gets `id`, or one of the registry's.
+    async fn register_thing(&self, read: &td::Document, id: Option<String>) -> anyhow::Result<(Registered, Answer)> {
+        let own_id = read.value().get("id").and_then(Value::as_str).map(str::to_owned);
+        let mut document = match self.arguments.ttl {
             Some(ttl) => td::merge_patch::apply(read.text(), &format!("{{\"registration\":{{\"ttl\":{ttl}}}}}"))?,
             None => read.text().to_owned(),
         };
+        if let (None, Some(id)) = (&own_id, &id) {
+            document = td::merge_patch::apply(&document, &serde_json::json!({"id": id}).to_string())?;
+        }
+        let id = own_id.or(id);
         let written = match id {
             Some(id) => self.client.put(&id, document.as_str()).await,
             None => self.client.create(document.as_str()).await,
@@ -260,15 +312,15 @@ impl Registration<'_> {
 }
 
 /// Prints the result for one description: successes to standard output, errors and warnings to standard error.
-fn print(as_json: bool, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
+fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
     let name = place.to_string();
-    if as_json {
+    if arguments.json {
         let mut line = match outcome {
             Ok((_, answer)) => answer.to_json(),
             Err(error) => serde_json::json!({"error": causes(error)}),
         };
         let kind = match place {
-            Place::File(_) => "file",
+            Place::File(_) | Place::Line(..) => "file",
             Place::Agent(_) => "url",
         };
         line[kind] = name.into();
@@ -276,7 +328,9 @@ fn print(as_json: bool, place: &Place, outcome: &anyhow::Result<(Registered, Ans
     }
     match outcome {
         Ok((_, answer)) => {
-            writeln!(io::stdout(), "{}", answer.to_text(&name))?;
+            if !arguments.quiet {
+                writeln!(io::stdout(), "{}", answer.to_text(&name))?;
+            }
             warn(&name, answer.warnings())
         }
         Err(error) => writeln!(io::stderr(), "{} {}: {}", red_on_stderr("error:"), visible(&name), causes(error)),
@@ -287,6 +341,6 @@ fn progress_bar(places: usize) -> ProgressBar {
     if places < MANY || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {per_sec} {eta} left");
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}, {per_sec}, {eta} left");
     ProgressBar::new(places as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -1,6 +1,7 @@
 //! Commands that talk to a running registry: where it is, and what to say when it isn't there.
 
 use std::{
+    env,
     future::Future,
     io::{self, Write},
     process::ExitCode,
@@ -14,14 +15,19 @@ use crate::client::{self, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Remote {
-    /// Where the registry is
-    #[arg(long, env = "AGENTDEX_URL", default_value = "http://127.0.0.1:8080", value_name = "URL")]
-    pub url: String,
+    /// Where the registry is: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
 }
+
+/// Where a registry is looked for that nobody named.
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 impl Remote {
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
-        Ok(RegistryClient::new(&self.url)?)
+        let from_environment = || env::var("AGENTDEX_URL").ok().filter(|url| !url.is_empty());
+        let url = self.url.clone().or_else(from_environment);
+        Ok(RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?)
     }
 
     /// Does something with one agent after the other, and says of each what became of it. What fails with

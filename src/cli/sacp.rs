@@ -56,6 +56,14 @@ struct Action {
     remote: Remote,
 }
 
+impl Arguments {
+    pub(super) fn remote(&mut self) -> Option<&mut Remote> {
+        match &mut self.command {
+            Command::Prompt { action, .. } | Command::Check { action, .. } => Some(&mut action.remote),
+        }
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         Command::Prompt { id, action } => {

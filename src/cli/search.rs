@@ -22,7 +22,8 @@ const SHOWN_CAPABILITIES: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Words, "phrases", +must, field:value, prefix*; after `--` also -not
+    /// Words, "phrases", +must, field:value, prefix*; after `--` also -not. Fields are title, description, id, language
+    /// and those of --facets
     #[arg(value_name = "WORD")]
     words: Vec<String>,
     /// Let the meaning alone count, not the words
@@ -53,14 +54,14 @@ pub(super) struct Arguments {
     sparql: Option<String>,
     #[command(flatten)]
     by_data: ByData,
-    /// Wait until everything written so far can be found
+    /// Don't wait until everything written so far can be found
     #[arg(long)]
-    consistent: bool,
+    no_wait: bool,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 /// The filters of `/search` and `/things`; each can be repeated: one of the values must hold.
@@ -134,7 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(query) = &arguments.sparql {
-        return sparql::run(&client, query, arguments.consistent, arguments.json);
+        return sparql::run(&client, query, !arguments.no_wait, arguments.json);
     }
     if arguments.by_data.is_asked() {
         let Arguments { words, limit, offset, json, .. } = arguments;
@@ -153,10 +154,19 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !facets.is_empty() {
         parameters.push(("facets", &facets));
     }
-    if arguments.consistent {
-        parameters.push(("consistent", "true"));
-    }
-    let answer = remote::block_on(async { client.search(&parameters).await.map_err(remote::explain) })?;
+    let answer = remote::block_on(async {
+        if !arguments.no_wait {
+            parameters.push(("consistent", "true"));
+            match client.search(&parameters).await {
+                Err(error) if error.problem().is_some_and(|problem| problem.code == "consistency-timeout") => {
+                    writeln!(io::stderr(), "note: the index is far behind; what was just registered may be missing")?;
+                    parameters.pop();
+                }
+                answer => return answer.map_err(remote::explain),
+            }
+        }
+        client.search(&parameters).await.map_err(remote::explain)
+    })?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", answer.text.trim_end())?;
@@ -169,6 +179,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 /// Without words there are no scores.
 fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores: bool) -> anyhow::Result<()> {
     let style = Style::stdout();
+    for hint in &answer.hints {
+        writeln!(out, "Hint: {}", output::visible(hint))?;
+    }
     if !answer.suggestions.is_empty() {
         writeln!(out, "Did you mean: {}?", output::visible(&answer.suggestions.join(", ")))?;
     }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    config::{DEFAULT_MQTT_LISTEN, EmbeddingModel, Layer, LogFormat, MqttListener, Settings, Validation},
+    config::{DEFAULT_MQTT_LISTEN, EmbeddingModel, Layer, LogFormat, LogLevel, MqttListener, Settings, Validation},
     fetch::{self, AllowList, Fetcher},
     http, mqtt,
     registry::{self, FollowerState, tracked_sources::Tracking},
@@ -112,9 +112,12 @@ pub(super) struct Arguments {
     /// How long a client may read nothing of a response [default: 60]
     #[arg(long, value_name = "SECONDS")]
     write_timeout: Option<u64>,
-    /// How log lines look on standard error; RUST_LOG says which [default: text]
+    /// How log lines look on standard error [default: text]
     #[arg(long, value_name = "text|json")]
     log_format: Option<LogFormat>,
+    /// How much is logged: error, warn, info, debug (each request) or trace [default: what RUST_LOG says, else info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<LogLevel>,
     /// URL that clients reach the REST API by, if it isn't the address above
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
@@ -201,6 +204,7 @@ impl Arguments {
             body_timeout: self.body_timeout,
             write_timeout: self.write_timeout,
             log_format: self.log_format,
+            log_level: self.log_level,
             public_url: self.public_url,
             allow_fetch: Some(self.allow_fetch).filter(|entries| !entries.is_empty()),
             fetch_proxy: self.fetch_proxy,
@@ -225,7 +229,7 @@ impl Arguments {
 pub(super) fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
     let file = arguments.config.take();
     let settings = Settings::load(arguments.into_layer(), file.as_deref(), &|name| std::env::var(name).ok())?;
-    logging::start(settings.log_format);
+    logging::start(settings.log_format, settings.log_level);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
     runtime.block_on(serve(settings))?;
     Ok(ExitCode::SUCCESS)
@@ -303,7 +307,9 @@ fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http:
 
 fn listen(address: &str) -> anyhow::Result<TcpListener> {
     if !address.contains(':') {
-        bail!("--listen {address}: not an ADDRESS:PORT; for example 127.0.0.1:8080");
+        bail!(
+            "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN or `listen` in agentdex.toml); for example 127.0.0.1:8080"
+        );
     }
     let hint = "choose another address with --listen; port 0 takes a free one";
     let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
@@ -327,6 +333,10 @@ fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Op
     let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
     let endpoint = match &settings.mqtt {
         MqttListener::Off => return Ok(None),
+        MqttListener::At(address) if !address.contains(':') => bail!(
+            "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN or `mqtt_listen` in \
+             agentdex.toml); for example 127.0.0.1:1884"
+        ),
         MqttListener::At(address) => mqtt::Endpoint::bind(address, registry.clone(), options)
             .with_context(|| format!("no MQTT on {address} ({hint})"))?,
         MqttListener::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {

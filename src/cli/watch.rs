@@ -1,6 +1,7 @@
 //! `agentdex watch`: prints what changes, as it changes.
 
 use std::{
+    collections::HashMap,
     io::{self, Write},
     process::ExitCode,
 };
@@ -9,11 +10,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
+    moments,
     output::{Style, red_on_stderr, visible},
     remote::{self, Remote},
 };
 use crate::{
-    client::{Event, EventFilter},
+    client::{Event, EventFilter, RegistryClient},
     registry::MatchKind,
 };
 
@@ -36,7 +38,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    pub(super) remote: Remote,
 }
 
 fn kind(name: &str) -> Result<MatchKind, String> {
@@ -53,11 +55,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let mut events = client.events(filter, arguments.since.clone());
         // What never answered is more likely a wrong address than a registry that restarts.
         events.connect().await.map_err(remote::explain)?;
+        let mut titles = Titles::default();
+        let mut interrupted = false;
         loop {
-            match events.next().await {
-                Ok(event) => print(&event, arguments.json)?,
+            let event = match events.connect().await {
+                Ok(()) => {
+                    if std::mem::take(&mut interrupted) {
+                        writeln!(io::stderr(), "connected again; nothing was missed")?;
+                    }
+                    events.next().await
+                }
+                Err(error) => Err(error),
+            };
+            match event {
+                Ok(event) if arguments.json => print_json(&event)?,
+                Ok(event) => titles.print(&client, &event).await?,
                 Err(error) if error.is_transient() => {
-                    writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
+                    if !std::mem::replace(&mut interrupted, true) {
+                        writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
+                    }
                 }
                 Err(error) => return Err(remote::explain(error)),
             }
@@ -65,24 +81,77 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn print(event: &Event, as_json: bool) -> anyhow::Result<()> {
-    let data: Value = serde_json::from_str(&event.data).unwrap_or_else(|_| event.data.as_str().into());
+fn data(event: &Event) -> Value {
+    serde_json::from_str(&event.data).unwrap_or_else(|_| event.data.as_str().into())
+}
+
+fn print_json(event: &Event) -> anyhow::Result<()> {
+    let mut line = json!({"event": event.id, "type": event.kind, "data": data(event)});
+    if let Some(at) = event.at {
+        line["time"] = at.to_string().into();
+    }
+    if let Some(reason) = &event.reason {
+        line["reason"] = reason.as_str().into();
+    }
     let mut out = io::stdout().lock();
-    if as_json {
-        writeln!(out, "{}", json!({"event": event.id, "type": event.kind, "data": data}))?;
-    } else {
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+/// What agents are called: an event has the title only where that changed.
+#[derive(Default)]
+struct Titles(HashMap<String, String>);
+
+/// The most titles that are remembered.
+const MAX_TITLES: usize = 10_000;
+
+impl Titles {
+    async fn print(&mut self, client: &RegistryClient, event: &Event) -> anyhow::Result<()> {
         let style = Style::stdout();
-        let text = |member: &str| data.get(member).and_then(Value::as_str).unwrap_or_default();
+        let data = data(event);
+        let text = |member: &str| data.get(member).and_then(Value::as_str);
+        let id = text("id").unwrap_or_default();
         let kind = match event.kind.as_str() {
             "thing_created" => style.green("created"),
             "thing_updated" => style.yellow("updated"),
             "thing_deleted" => style.red("deleted"),
             "thing_matched" => style.green("matched"),
             "thing_unmatched" => style.red("unmatched"),
-            other => other.to_owned(),
+            other => visible(other).into_owned(),
         };
-        writeln!(out, "{kind} {} {} {}", style.bold(text("id")), visible(text("title")), style.dim(&event.id))?;
+        let title = match text("title") {
+            Some(title) => Some(title.to_owned()),
+            None => self.find(client, id, event.kind == "thing_deleted").await,
+        };
+        let time = event.at.map(moments::shown_as_time).unwrap_or_default();
+        let reason = event.reason.as_deref().map(|reason| format!(" ({})", visible(reason))).unwrap_or_default();
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "{}{kind}{reason} {} {} {}",
+            style.dim(&time),
+            style.bold(id),
+            visible(title.as_deref().unwrap_or_default()),
+            style.dim(&event.id)
+        )?;
+        out.flush()?;
+        if self.0.len() < MAX_TITLES
+            && let Some(title) = title
+        {
+            self.0.insert(id.to_owned(), title);
+        }
+        Ok(())
     }
-    out.flush()?;
-    Ok(())
+
+    /// The title that an agent had, or has; an error here is none of the events'.
+    async fn find(&mut self, client: &RegistryClient, id: &str, is_gone: bool) -> Option<String> {
+        if let Some(title) = self.0.remove(id) {
+            return Some(title);
+        }
+        if is_gone || id.is_empty() {
+            return None;
+        }
+        let thing: Value = serde_json::from_str(&client.find_by_id(id).await.ok()??).ok()?;
+        thing.get("title").and_then(Value::as_str).map(str::to_owned)
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     Error, RegistryClient, Result,
     sse::{Block, Parser},
 };
-use crate::registry::MatchKind;
+use crate::{Timestamp, registry::MatchKind};
 
 /// The first pause before a reconnection; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -38,6 +38,10 @@ pub struct Event {
     pub kind: String,
     /// JSON with at least the `id` of the Thing.
     pub data: String,
+    /// When the change was committed.
+    pub at: Option<Timestamp>,
+    /// Why a Thing is gone: `removed`, `expired` or `source-gone`.
+    pub reason: Option<String>,
 }
 
 /// Events as they happen; made by [`RegistryClient::events`].
@@ -79,9 +83,10 @@ impl Events {
                 self.connect().await?;
                 continue;
             };
-            if let Some(Block { id, kind, data }) = connection.parser.next() {
+            if let Some(Block { id, kind, data, time, reason }) = connection.parser.next() {
                 self.pause = FIRST_PAUSE;
-                return Ok(Event { id, kind, data });
+                let at = time.as_deref().and_then(Timestamp::parse_rfc3339);
+                return Ok(Event { id, kind, data, at, reason });
             }
             match connection.body.next().await {
                 Some(Ok(bytes)) => connection.parser.push(&bytes),

@@ -11,6 +11,10 @@ pub(crate) struct Block {
     pub(crate) kind: String,
     /// Its data.
     pub(crate) data: String,
+    /// When it happened, which a registry says in a field of its own.
+    pub(crate) time: Option<String>,
+    /// Why it happened, likewise.
+    pub(crate) reason: Option<String>,
 }
 
 /// Reads an event stream (HTML Living Standard, section 9.2.6) in pieces.
@@ -77,6 +81,8 @@ impl Parser {
         match field {
             "event" => self.event.kind = value.into(),
             "id" => self.last_id = value.into(),
+            "time" => self.event.time = Some(value.into()),
+            "reason" => self.event.reason = Some(value.into()),
             "data" => {
                 if std::mem::replace(&mut self.has_data, true) {
                     self.event.data.push('\n');
@@ -99,7 +105,7 @@ mod tests {
     }
 
     fn event(id: &str, kind: &str, data: &str) -> Block {
-        Block { id: id.into(), kind: kind.into(), data: data.into() }
+        Block { id: id.into(), kind: kind.into(), data: data.into(), ..Block::default() }
     }
 
     #[test]

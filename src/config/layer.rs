@@ -4,7 +4,7 @@ use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{EmbeddingModel, LogFormat, Validation};
+use super::{EmbeddingModel, LogFormat, LogLevel, Validation};
 use crate::{Error, Result};
 
 /// Declares the settings: a key, what it holds, and how a variable is read as that.
@@ -84,6 +84,8 @@ layer! {
     write_timeout: u64 = number,
     /// How log lines look.
     log_format: LogFormat = parse,
+    /// How much is logged.
+    log_level: LogLevel = parse,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
     public_url: String = parse,
     /// Networks, addresses and hosts that may be fetched from although they aren't public.

@@ -10,7 +10,7 @@ use std::{
 use super::{
     DEFAULT_BODY_TIMEOUT, DEFAULT_DATA, DEFAULT_FETCH_TIMEOUT, DEFAULT_FILE, DEFAULT_HEAD_TIMEOUT, DEFAULT_LISTEN,
     DEFAULT_MQTT_PREFIX, DEFAULT_MQTT_SESSION_EXPIRY, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER,
-    DEFAULT_WRITE_TIMEOUT, EmbeddingModel, Layer, LogFormat, MqttListener, Validation,
+    DEFAULT_WRITE_TIMEOUT, EmbeddingModel, Layer, LogFormat, LogLevel, MqttListener, Validation,
 };
 use crate::{Error, Result};
 
@@ -73,6 +73,10 @@ pub struct Settings {
     pub write_timeout: u64,
     /// How log lines look.
     pub log_format: LogFormat,
+    /// How much is logged; none: what `RUST_LOG` says, else [`LogLevel::Info`].
+    pub log_level: Option<LogLevel>,
+    /// The file that was read.
+    pub file: Option<PathBuf>,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
     pub public_url: Option<String>,
     /// Networks, addresses and hosts that may be fetched from although they aren't public.
@@ -119,14 +123,16 @@ impl Settings {
         let from_variable = || variable("AGENTDEX_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
         let named = file.map(Path::to_owned).or_else(from_variable);
         let path = named.clone().unwrap_or_else(|| DEFAULT_FILE.into());
-        let written = if named.is_some() || path.exists() {
+        let is_read = named.is_some() || path.exists();
+        let written = if is_read {
             let text = fs::read_to_string(&path)
                 .map_err(|source| Error::Io { doing: format!("reading {}", path.display()), source })?;
             Layer::from_toml(&text, &path.display().to_string())?
         } else {
             Layer::default()
         };
-        Settings::from_layer(flags.or(Layer::from_variables(variable)?).or(written))
+        let settings = Settings::from_layer(flags.or(Layer::from_variables(variable)?).or(written))?;
+        Ok(Settings { file: is_read.then_some(path), ..settings })
     }
 
     /// Fills in the defaults.
@@ -192,6 +198,8 @@ impl Settings {
             store_content: layer.store_content.unwrap_or(false),
             max_trail_bytes: between("max_trail_bytes", layer.max_trail_bytes, MIN_TRAIL_BYTES..=u64::MAX)?,
             trail_retention: between("trail_retention", layer.trail_retention, 1..=MAX_REFRESH_INTERVAL)?,
+            log_level: layer.log_level,
+            file: None,
             ocsf_file: layer.ocsf_file,
             otlp_url: layer.otlp_url,
             stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),

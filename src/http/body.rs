@@ -28,6 +28,8 @@ use super::{context::Context, limits::Limits, problem::Problem};
 
 /// What a Thing Description comes in.
 pub(super) const DESCRIPTIONS: [&str; 3] = ["application/td+json", "application/ld+json", "application/json"];
+/// What became of a write.
+pub(super) const EFFECT: HeaderName = HeaderName::from_static("agentdex-effect");
 /// Counts what was fixed or is unusual in a description.
 pub(super) const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
 /// What a merge patch comes in.

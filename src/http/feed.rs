@@ -22,13 +22,14 @@ impl Rendition for Bytes {
 }
 
 /// The event of a change as it goes over the wire. The data of a deletion is the id alone (WoT Discovery,
-/// section 7.3.2.2); its reason is in a field of its own, which clients that don't know it ignore.
+/// section 7.3.2.2); its reason, and when a change was committed, are in fields of their own, which clients that
+/// don't know them ignore.
 pub(super) fn encoded(change: &Change, diff: bool) -> Bytes {
     let slot = if diff { &DIFF } else { &PLAIN };
     let encode = || {
         let reason = change.reason.map(|reason| format!("reason: {reason}\n")).unwrap_or_default();
         let event = encode(change.position(), change.kind.as_str(), &change.event_data(diff));
-        Bytes::from(reason + &event)
+        Bytes::from(format!("{reason}time: {}\n{event}", change.at))
     };
     Bytes::clone(&change.rendition(slot, encode))
 }
@@ -65,7 +66,7 @@ mod tests {
             capabilities_after: Vec::new(),
             renditions: Renditions::default(),
         };
-        let expected = "reason: expired\nid: 0000000000000007-1\nevent: thing_deleted\ndata: {\"id\":\"urn:a\"}\n\n";
+        let expected = "reason: expired\ntime: 1970-01-01T00:00:00.000Z\nid: 0000000000000007-1\nevent: thing_deleted\ndata: {\"id\":\"urn:a\"}\n\n";
         assert_eq!(encoded(&change, true), expected);
     }
 

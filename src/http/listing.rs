@@ -27,6 +27,8 @@ pub(super) enum Form {
     Array,
     /// A `ThingCollection` of WoT Discovery.
     Collection,
+    /// A JSON object a line, as a batch takes them.
+    Lines,
 }
 
 /// What is shown of each Thing.
@@ -42,8 +44,10 @@ pub(super) enum View {
 impl Form {
     /// What comes before and after the Things.
     pub(super) fn frame(self, total: usize, this: &str, next: Option<&str>) -> (String, &'static str) {
-        if matches!(self, Form::Array) {
-            return ("[".to_owned(), "]");
+        match self {
+            Form::Array => return ("[".to_owned(), "]"),
+            Form::Lines => return (String::new(), ""),
+            Form::Collection => {}
         }
         let mut head = format!(
             r#"{{"@context":"https://www.w3.org/2022/wot/discovery","@type":"ThingCollection","total":{total},"@id":{}"#,
@@ -60,6 +64,7 @@ impl Form {
 /// A list that is being sent.
 pub(super) struct Listing<I> {
     things: I,
+    form: Form,
     view: View,
     head: String,
     tail: &'static str,
@@ -67,8 +72,8 @@ pub(super) struct Listing<I> {
 }
 
 impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
-    pub(super) fn new(things: I, view: View, (head, tail): (String, &'static str)) -> Listing<I> {
-        Listing { things, view, head, tail, is_first: true }
+    pub(super) fn new(things: I, form: Form, view: View, (head, tail): (String, &'static str)) -> Listing<I> {
+        Listing { things, form, view, head, tail, is_first: true }
     }
 
     /// The chunks of the body. Each is read on a thread that may block, once it is asked for: a slow
@@ -87,12 +92,15 @@ impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
                 chunk.push_str(self.tail);
                 return Ok((chunk.into(), None));
             };
-            if !std::mem::take(&mut self.is_first) {
-                chunk.push(',');
-            }
-            match self.view {
-                View::Full => chunk.push_str(&thing?.enriched()),
-                View::Summary => chunk.push_str(&summary(&thing?).to_string()),
+            let is_first = std::mem::take(&mut self.is_first);
+            let shown = match self.view {
+                View::Full => thing?.enriched(),
+                View::Summary => summary(&thing?).to_string(),
+            };
+            match self.form {
+                // A line break in JSON is never part of a string.
+                Form::Lines => chunk.extend(shown.split(['\n', '\r']).chain(["\n"])),
+                Form::Array | Form::Collection => chunk.extend([if is_first { "" } else { "," }, &shown]),
             }
         }
         Ok((chunk.into(), Some(self)))
@@ -102,7 +110,8 @@ impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
 /// What a person needs to choose.
 fn summary(thing: &Thing) -> Value {
     let document: Value = serde_json::from_str(thing.text()).unwrap_or_default();
-    let mut summary = json!({"id": thing.id(), "title": document.get("title")});
+    let translation = || document.get("titles")?.as_object()?.values().next();
+    let mut summary = json!({"id": thing.id(), "title": document.get("title").or_else(translation)});
     if let Some(description) = document.get("description") {
         summary["description"] = description.clone();
     }

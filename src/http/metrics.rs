@@ -79,6 +79,17 @@ impl Metrics {
         Counted::new(&self.long_polls)
     }
 
+    /// How many requests were answered, how many of them refused (4xx), and how many failed (5xx).
+    pub(super) fn requests(&self) -> [u64; 3] {
+        let routes = self.routes();
+        let counters = routes.iter().flat_map(|route| &route.requests);
+        counters.fold([0; 3], |[all, refused, failed], classes| {
+            let [_, _, _, client, server] = classes.each_ref().map(|counter| counter.load(Relaxed));
+            let of_method: u64 = classes.iter().map(|counter| counter.load(Relaxed)).sum();
+            [all + of_method, refused + client, failed + server]
+        })
+    }
+
     /// Writes everything that is counted here, in the text format of Prometheus.
     pub(super) fn write(&self, text: &mut String) {
         let open = |counter: &AtomicI64| u64::try_from(counter.load(Relaxed)).unwrap_or_default();

@@ -282,6 +282,7 @@ fn cors(origins: &[String]) -> Cors {
         "location",
         "last-event-id",
         "agentdex-seq",
+        "agentdex-effect",
         "agentdex-warnings",
         "preference-applied",
         "x-request-id",

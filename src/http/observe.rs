@@ -156,8 +156,7 @@ impl Exchange {
         })
     }
 
-    /// Counts and logs it: what failed inside as an error, writes and refusals as information, the rest for
-    /// debugging.
+    /// Counts and logs it: what failed inside as an error, the rest for debugging.
     fn end(&self, is_complete: bool, internal: Option<&crate::Error>) {
         let elapsed = self.started.elapsed();
         let (request, status) = (&self.request, self.status);
@@ -173,11 +172,9 @@ impl Exchange {
                 )
             };
         }
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         match internal {
             Some(error) => line!(tracing::Level::ERROR, error = error as &dyn std::error::Error),
-            None if is_read && !status.is_client_error() => line!(tracing::Level::DEBUG),
-            None => line!(tracing::Level::INFO),
+            None => line!(tracing::Level::DEBUG),
         }
     }
 }

@@ -26,6 +26,8 @@ struct Page {
     hits: Vec<LinkedHit>,
     facets: std::collections::BTreeMap<FacetField, Vec<FacetCount>>,
     suggestions: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
     fuzzy: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<Confidence>,
@@ -90,6 +92,7 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
         hits: response.hits.into_iter().map(link).collect(),
         facets: response.facets,
         suggestions: response.suggestions,
+        hints: response.hints,
         fuzzy: response.fuzzy,
         confidence: response.confidence,
         seq,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
     blocking::blocking,
-    body::{self, WARNINGS},
+    body::{self, EFFECT, WARNINGS},
     conditions::{Conditions, Verdict},
     context::Context,
     formats::explain,
@@ -102,9 +102,9 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     ),
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 204, description = "Replaced", headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 204, description = "Replaced", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
@@ -146,8 +146,8 @@ pub(super) async fn put(
     ),
     request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
     responses(
-        (status = 204, description = "Changed", headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
+        (status = 204, description = "Changed", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
         super::schemas::BodyRefusals,
@@ -185,7 +185,7 @@ pub(super) async fn patch(
         ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
     ),
     responses(
-        (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
+        (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
         (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
@@ -237,9 +237,21 @@ pub(super) fn answer(
     written: &Written,
     dry_run: bool,
 ) -> Result<HttpResponse, Problem> {
-    let warnings = (WARNINGS, written.warnings.len());
+    let mut response = respond_to_write(context, request, written, dry_run)?;
+    let headers = response.headers_mut();
+    headers.insert(WARNINGS, written.warnings.len().into());
+    headers.insert(EFFECT, HeaderValue::from_static(effect_name(written.effect)));
+    Ok(response)
+}
+
+fn respond_to_write(
+    context: &Context,
+    request: &HttpRequest,
+    written: &Written,
+    dry_run: bool,
+) -> Result<HttpResponse, Problem> {
     if dry_run {
-        return Ok(HttpResponse::Ok().insert_header(warnings).json(foreseen(written)));
+        return Ok(HttpResponse::Ok().json(foreseen(written)));
     }
     let prefers_representation = || body::prefers(request, "return=representation");
     let etag = (ETAG, format!("\"{}\"", written.seq));
@@ -248,40 +260,40 @@ pub(super) fn answer(
             let path = format!("/things{}", path_below(request));
             let location = thing_path(base_path(request, &context.options, &path), &written.id);
             let answer = json!({"id": written.id, "warnings": written.warnings});
-            let headers = (warnings, etag, (LOCATION, location));
-            let mut response = HttpResponse::Created();
-            response.insert_header(headers.0).insert_header(headers.1).insert_header(headers.2);
-            Ok(response.json(answer))
+            Ok(HttpResponse::Created().insert_header(etag).insert_header((LOCATION, location)).json(answer))
         }
         Effect::Removed if prefers_representation() => {
             let mut done = foreseen(written);
             done["dryRun"] = false.into();
-            Ok(HttpResponse::Ok().insert_header(warnings).insert_header(PREFERENCE_APPLIED).json(done))
+            Ok(HttpResponse::Ok().insert_header(PREFERENCE_APPLIED).json(done))
         }
-        Effect::Removed => Ok(HttpResponse::NoContent().insert_header(warnings).finish()),
+        Effect::Removed => Ok(HttpResponse::NoContent().finish()),
         Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
             if prefers_representation()
                 && let Some(thing) = context.registry.find_by_id(&written.id)?
             {
                 let mut response = HttpResponse::Ok();
-                response.insert_header(warnings).insert_header(PREFERENCE_APPLIED);
+                response.insert_header(PREFERENCE_APPLIED);
                 return Ok(representation(request, &mut response, tag(&thing), &thing));
             }
-            Ok(HttpResponse::NoContent().insert_header(warnings).insert_header(etag).finish())
+            Ok(HttpResponse::NoContent().insert_header(etag).finish())
         }
     }
 }
 
 /// What a dry run would have done.
 pub(super) fn foreseen(written: &Written) -> serde_json::Value {
-    let effect = match written.effect {
+    json!({"dryRun": true, "id": written.id, "effect": effect_name(written.effect), "warnings": written.warnings})
+}
+
+fn effect_name(effect: Effect) -> &'static str {
+    match effect {
         Effect::Created => "created",
         Effect::Updated => "updated",
         Effect::OriginalUpdated => "original-updated",
         Effect::Unchanged => "unchanged",
         Effect::Removed => "removed",
-    };
-    json!({"dryRun": true, "id": written.id, "effect": effect, "warnings": written.warnings})
+    }
 }
 
 /// The enriched TD with its entity tag.

@@ -17,7 +17,7 @@ use super::{
     context::Context,
     formats::explain,
     listing::{Empty, Form, Listing, View},
-    negotiation::negotiate,
+    negotiation::{accepts, negotiate},
     page_token,
     parameters::Parameters,
     problem::Problem,
@@ -33,6 +33,7 @@ pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 const KNOWN: [&str; 10] =
     ["limit", "offset", "after", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
+const NDJSON: &str = "application/x-ndjson";
 
 /// `POST /things`
 #[utoipa::path(
@@ -46,7 +47,7 @@ const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
     ),
     request_body(content((super::schemas::AnonymousThingDescription = "application/td+json"), (super::schemas::AnonymousThingDescription = "application/ld+json"), (super::schemas::AnonymousThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
         (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
@@ -77,7 +78,7 @@ pub(super) async fn create(
         ("limit" = Option<u64>, Query, description = "Maximum number of Things; over 1,000 is served as 1,000; without it everything is sent"),
         ("after" = Option<String>, Query, description = "Page token of a `next` link; it stays valid when Things are added or removed"),
         ("offset" = Option<u64>, Query, description = "Number of Things to skip, 10,000 at most; `next` links go on without limit"),
-        ("format" = Option<String>, Query, description = "`array` or `collection`"),
+        ("format" = Option<String>, Query, description = "`array`, `collection`, or `ndjson`: one a line, as `/things/batch` takes them"),
         ("view" = Option<String>, Query, description = "`full` or `summary`: id, title, description, capabilities"),
         ("sort_by" = Option<String>, Query, description = "`id`, or with a `limit`: `title`, `created`, `modified`"),
         ("sort_order" = Option<String>, Query, description = "`asc` or `desc`"),
@@ -87,7 +88,7 @@ pub(super) async fn create(
         ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
     ),
     responses(
-        (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
+        (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json"), (super::schemas::ThingDescription = "application/x-ndjson")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
     )
@@ -95,8 +96,9 @@ pub(super) async fn create(
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let selection = Selection::of(&parameters, &context.registry)?;
-    let forms = [("array", Form::Array), ("collection", Form::Collection)];
-    let form = parameters.choice("format", &forms)?.unwrap_or_default();
+    let forms = [("array", Form::Array), ("collection", Form::Collection), ("ndjson", Form::Lines)];
+    let by_header = if accepts(&request, NDJSON) { Form::Lines } else { Form::default() };
+    let form = parameters.choice("format", &forms)?.unwrap_or(by_header);
     let view = parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default();
     let path = format!("{}/things", base_path(&request, &context.options, "/things"));
     let registry = context.registry.clone();
@@ -133,7 +135,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     if let Some(next) = &next {
         response.append_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
-    response.content_type(negotiate(&request, &KINDS));
+    response.content_type(if matches!(form, Form::Lines) { NDJSON } else { negotiate(&request, &KINDS) });
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
@@ -142,7 +144,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         None => page_url(&path, &parameters, offset, limit),
     };
     let frame = form.frame(found.total, &this, next.as_deref());
-    Ok(response.streaming(Listing::new(found.things, view, frame).into_stream()))
+    Ok(response.streaming(Listing::new(found.things, form, view, frame).into_stream()))
 }
 
 /// The URL of a page with everything else that was asked for.

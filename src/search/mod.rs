@@ -281,6 +281,9 @@ pub struct Response {
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
     /// Words that the index has and that were perhaps meant; only where nothing matched exactly.
     pub suggestions: Vec<String>,
+    /// What in the query is perhaps not what was meant, such as a field that there isn't.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
     /// Whether nothing matched exactly and the hits match words that are spelled alike.
     pub fuzzy: bool,
     /// Says so where the hits are perhaps not what was asked for. Only where meaning counts.

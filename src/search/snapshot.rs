@@ -243,7 +243,8 @@ impl Search<'_> {
             Ok((field, counts.map_err(index_error("counting facets"))?))
         };
         let facets = self.request.facets.iter().map(count).collect::<Result<_>>()?;
-        Ok(Response { total: matches.total, hits, facets, suggestions, fuzzy, confidence: None })
+        let hints = query::hints(self.request.query.as_deref().unwrap_or_default());
+        Ok(Response { total: matches.total, hits, facets, suggestions, hints, fuzzy, confidence: None })
     }
 
     fn stored(&self, address: DocAddress) -> Result<Vec<u8>> {

@@ -50,7 +50,7 @@ fn write_encoder(directory: &Path) {
 
 /// The best hit by meaning, with its cosine.
 fn nearest(server: &ServerProcess, query: &str) -> (String, f64) {
-    let found = run(&["search", query, "--semantic", "--consistent", "--json", "--url", server.url()]);
+    let found = run(&["search", query, "--semantic", "--json", "--url", server.url()]);
     assert!(found.status.success(), "{}", stderr(&found));
     let hit = &json_lines(&found)[0]["hits"][0];
     (hit["id"].as_str().unwrap_or_default().to_owned(), hit["cosine"].as_f64().unwrap_or_default())

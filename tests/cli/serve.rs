@@ -4,7 +4,7 @@ use std::{fs, net::TcpListener};
 
 use serde_json::Value;
 
-use super::{run, stderr, stdout};
+use super::{json_lines, run, stderr, stdout};
 use crate::{
     process::{ServerProcess, agentdex},
     support::{Call, eventually},
@@ -16,9 +16,9 @@ fn examples_are_there_and_a_restart_adds_nothing() {
     let last_event = || {
         let server = ServerProcess::start(data.path(), &["--examples"]);
         let list = run(&["list", "--json", "--url", server.url()]);
-        let things: Vec<Value> = serde_json::from_str(&stdout(&list)).unwrap();
+        let things = json_lines(&list);
         assert!(things.len() >= 6, "{} examples", things.len());
-        let search = run(&["search", "weather", "forecast", "--consistent", "--json", "--url", server.url()]);
+        let search = run(&["search", "weather", "forecast", "--json", "--url", server.url()]);
         let answer: Value = serde_json::from_str(&stdout(&search)).unwrap();
         assert_eq!(answer["hits"][0]["id"], "urn:example:agents:weather");
         assert_eq!(server.stop().code(), Some(0));

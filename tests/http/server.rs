@@ -102,7 +102,7 @@ fn compressed_bodies_are_read() {
 #[test]
 fn log_lines_carry_request_and_trace_ids() {
     let data = tempfile::tempdir().unwrap();
-    let server = ServerProcess::start(data.path(), &["--log-format", "json"]);
+    let server = ServerProcess::start(data.path(), &["--log-format", "json", "--log-level", "debug"]);
     let body = agent("urn:example:a", "A");
     let mut socket = TcpStream::connect(server.url().trim_start_matches("http://")).unwrap();
     let head = format!(

@@ -13,10 +13,16 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn is_new(&self) -> bool {
+    /// How many agents were created, replaced, left as they were.
+    pub(super) fn counts(&self) -> [usize; 3] {
         match self {
-            Answer::Written(written) => written.created,
-            Answer::Imported(imported) => !imported.created.is_empty(),
+            Answer::Written(Written { created: true, .. }) => [1, 0, 0],
+            Answer::Written(Written { unchanged: true, .. }) => [0, 0, 1],
+            Answer::Written(_) => [0, 1, 0],
+            Answer::Imported(Imported { ids, created, updated, original_updated, .. }) => {
+                let replaced = updated.len() + original_updated.len();
+                [created.len(), replaced, ids.len().saturating_sub(created.len() + replaced)]
+            }
         }
     }
 
@@ -30,8 +36,8 @@ impl Answer {
 
     pub(super) fn to_json(&self) -> Value {
         match self {
-            Answer::Written(Written { id, created, warnings }) => {
-                json!({"id": id, "created": created, "warnings": warnings})
+            Answer::Written(Written { id, created, unchanged, warnings }) => {
+                json!({"id": id, "created": created, "unchanged": unchanged, "warnings": warnings})
             }
             Answer::Imported(Imported { ids, created, updated, original_updated, removed, warnings }) => json!({
                 "ids": ids, "created": created, "updated": updated, "originalUpdated": original_updated,
@@ -43,8 +49,12 @@ impl Answer {
     /// A line an agent. `file` is what the description is in.
     pub(super) fn to_text(&self, file: &str) -> String {
         match self {
-            Answer::Written(Written { id, created, warnings }) => {
-                let verb = if *created { "created" } else { "replaced" };
+            Answer::Written(Written { id, created, unchanged, warnings }) => {
+                let verb = match (created, unchanged) {
+                    (true, _) => "created",
+                    (_, true) => "unchanged",
+                    _ => "replaced",
+                };
                 format!("{verb} {id}{}", hint(file, *warnings))
             }
             Answer::Imported(Imported { ids, created, updated, original_updated, removed, .. }) => {

@@ -7,26 +7,38 @@ use std::{
 
 use crate::config::Settings;
 
-/// One line a bound address, in a form that programs can rely on; then what to try.
+/// What runs with which data; one line a bound address, in a form that programs can rely on; then what to try where
+/// examples are registered, since it is about them.
 pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> io::Result<()> {
-    let mut lines = vec![format!("HTTP on http://{http}")];
+    let version = env!("CARGO_PKG_VERSION");
+    let file = settings.file.as_ref().map(|file| format!(", settings from {}", file.display())).unwrap_or_default();
+    let data = std::path::absolute(&settings.data).unwrap_or_else(|_| settings.data.clone());
+    let mut lines =
+        vec![format!("agentdex {version}, data in {}{file}", data.display()), format!("HTTP on http://{http}")];
     lines.extend(mqtt.map(|address| format!("MQTT on mqtt://{address}")));
+    lines.push(String::new());
+    if settings.examples {
+        lines.extend(examples(settings, http, mqtt));
+    }
+    let result = writeln!(io::stdout(), "{}", lines.join("\n"));
+    // A server whose standard output nobody reads goes on all the same.
+    result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+fn examples(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> Vec<String> {
     let base = format!("http://{}", reachable(http));
-    lines.extend([
-        String::new(),
+    let mut lines = vec![
         "Try".to_owned(),
         format!("  curl '{base}/search?q=weather+forecast'"),
         format!("  curl '{base}/things?view=summary'"),
         format!("  curl -N {base}/events"),
-    ]);
+    ];
     if let Some(address) = mqtt.map(reachable) {
         let (host, port, prefix) = (address.ip(), address.port(), &settings.mqtt_prefix);
         lines.push(format!("  mosquitto_sub -h {host} -p {port} -v -t '{prefix}/#'"));
     }
-    lines.extend([format!("  {base}/docs in a browser"), String::new()]);
-    let result = writeln!(io::stdout(), "{}", lines.join("\n"));
-    // A server whose standard output nobody reads goes on all the same.
-    result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+    lines.extend([format!("  {base} in a browser"), String::new()]);
+    lines
 }
 
 /// An address that a client on this machine can connect to.

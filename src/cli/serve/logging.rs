@@ -4,13 +4,18 @@ use std::io::{self, IsTerminal};
 
 use tracing_subscriber::{EnvFilter, fmt};
 
-use crate::config::LogFormat;
+use crate::config::{LogFormat, LogLevel};
 
-/// What is logged where `RUST_LOG` says nothing.
-const DEFAULT_FILTER: &str = "info,actix_server=warn,tantivy=warn,rustls=warn";
+/// What libraries log at most, unless `RUST_LOG` asks for more.
+const LIBRARIES: &str = "actix_server=warn,tantivy=warn,rustls=warn";
 
-pub(super) fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
+/// Logs as much as `level` says, else as `RUST_LOG` does.
+pub(super) fn start(format: LogFormat, level: Option<LogLevel>) {
+    let of_level = |level: LogLevel| EnvFilter::new(format!("{},{LIBRARIES}", level.as_str()));
+    let filter = match level {
+        Some(level) => of_level(level),
+        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| of_level(LogLevel::Info)),
+    };
     let lines = fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {
         LogFormat::Json => lines.json().flatten_event(true).init(),

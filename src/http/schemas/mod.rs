@@ -245,6 +245,8 @@ pub(super) struct SearchResult {
     facets: (),
     /// Words of the index that are spelled like those of the query.
     suggestions: Vec<String>,
+    /// What in the query is perhaps not what was meant, such as a field that there isn't; absent if nothing is.
+    hints: Option<Vec<String>>,
     /// Whether nothing matched exactly and the hits match words that are spelled alike.
     fuzzy: bool,
     /// `low` where no hit is much like the request and the best has few of its words.

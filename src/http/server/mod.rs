@@ -10,13 +10,15 @@ mod listener;
 mod worker;
 
 use std::{
+    convert::Infallible,
     future::Future,
     io,
     net::{SocketAddr, TcpListener, ToSocketAddrs},
     thread::available_parallelism,
+    time::Duration,
 };
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::MissedTickBehavior};
 
 use self::{listener::Listener, worker::Worker};
 use super::{Options, context::Context};
@@ -88,7 +90,8 @@ impl Server {
         let count = self.options.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)).max(1);
         let (stopping, stopped) = watch::channel(false);
         let context = Context::shared(&self.registry, self.options);
-        let worker = Worker { context: context.into_inner(), stopped: stopped.clone(), threads: count };
+        let context = context.into_inner();
+        let worker = Worker { context: context.clone(), stopped: stopped.clone(), threads: count };
         let (mut workers, mut ends) = (Vec::new(), Vec::new());
         for number in 0..count {
             let (connections, end) = worker.clone().start(number).map_err(failed)?;
@@ -100,6 +103,7 @@ impl Server {
         let failure = tokio::select! {
             ended = &mut accepting => Some(ended),
             () = shutdown => None,
+            never = log_requests(&context) => match never {},
         };
         stop.stop();
         stopping.send_replace(true);
@@ -112,5 +116,21 @@ impl Server {
             let _ = end.await;
         }
         accepted.unwrap_or_else(|_| Err(io::Error::other("the listener panicked"))).map_err(failed)
+    }
+}
+
+/// Logs once a minute how many requests were answered, if there were any.
+async fn log_requests(context: &Context) -> Infallible {
+    let mut minute = tokio::time::interval(Duration::from_secs(60));
+    minute.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut before = context.metrics.requests();
+    loop {
+        minute.tick().await;
+        let now = context.metrics.requests();
+        let [requests, refused, failed] = std::array::from_fn(|i| now[i].saturating_sub(before[i]));
+        if requests > 0 {
+            tracing::info!(target: "agentdex::access", requests, refused, failed, "requests of the last minute");
+        }
+        before = now;
     }
 }

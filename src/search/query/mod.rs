@@ -18,6 +18,7 @@
 mod compile;
 mod exact;
 mod excluded;
+mod hints;
 mod parse;
 mod sentences;
 #[cfg(feature = "semantic")]
@@ -26,6 +27,7 @@ mod words;
 
 pub(super) use compile::{Compiled, compile};
 pub(super) use exact::{ExactTerm, lower_case};
+pub(super) use hints::hints;
 pub(super) use parse::parse;
 #[cfg(feature = "semantic")]
 pub(super) use wording::Wording;

@@ -70,20 +70,31 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// The fields that no filter has the name of.
+pub(super) const FIELDS: [&str; 4] = ["title", "description", "id", "language"];
+
+/// Whether a field has this name.
+pub(super) fn is_field(name: &str) -> bool {
+    target(name).is_some()
+}
+
 /// The known field that a text begins with, if a value follows its colon.
 fn field(text: &str) -> Option<(Target, &str)> {
     let (name, after) = text.split_once(':')?;
     if !after.starts_with(|next: char| !next.is_whitespace()) || after == "\"" {
         return None;
     }
-    let target = match name {
+    Some((target(name)?, after))
+}
+
+fn target(name: &str) -> Option<Target> {
+    Some(match name {
         "title" => Target::Title,
         "description" => Target::Description,
         "id" => Target::Id,
         "language" | "lang" => Target::Exact(ExactField::Language),
         name => Target::Exact(ExactField::Facet(FacetField::from_name(name)?)),
-    };
-    Some((target, after))
+    })
 }
 
 fn pattern(word: &str) -> Pattern {

@@ -1,0 +1,109 @@
+//! `agentdex history`: what changed about an agent, and `agentdex changes`: what changed about all of them.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::{
+    moments,
+    output::{INDENT, Style, fit, visible},
+    remote::{self, Remote},
+};
+use crate::{Change, ChangeKind, Seq};
+
+/// How many changes are asked for at once.
+const PAGE: usize = 100;
+
+/// `agentdex history`
+#[derive(Debug, Args)]
+pub(super) struct OfAgent {
+    /// Its id
+    id: String,
+    /// Print one JSON object a change
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) remote: Remote,
+}
+
+/// `agentdex changes`
+#[derive(Debug, Args)]
+pub(super) struct OfAll {
+    /// Start after this position instead of with the oldest change that the log has
+    #[arg(long, value_name = "POSITION", default_value_t = 0)]
+    since: u64,
+    /// How many changes; without it all of them
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Print one JSON object a change
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) remote: Remote,
+}
+
+impl OfAgent {
+    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
+        let client = self.remote.client()?;
+        let mut out = io::stdout().lock();
+        remote::block_on(async {
+            let (mut since, mut shown) = (Seq::ZERO, 0);
+            loop {
+                let changes = client.history(&self.id, since, PAGE).await.map_err(remote::explain)?;
+                let Some(last) = changes.last() else { break };
+                since = last.seq;
+                shown += changes.len();
+                changes.iter().try_for_each(|change| print(&mut out, change, false, self.json))?;
+            }
+            if shown == 0 && !self.json {
+                writeln!(out, "The log has no change of {} (any more).", visible(&self.id))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+impl OfAll {
+    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
+        let client = self.remote.client()?;
+        let mut out = io::stdout().lock();
+        remote::block_on(async {
+            let (mut since, mut left) = (Seq(self.since), self.limit.unwrap_or(usize::MAX));
+            while left > 0 {
+                let page = client.changes(since, left.min(PAGE), Duration::ZERO).await.map_err(remote::explain)?;
+                if page.truncated {
+                    writeln!(io::stderr(), "note: the log begins with {}; what was before is gone", page.oldest)?;
+                }
+                let Some(last) = page.changes.last() else { break };
+                since = last.seq;
+                left = left.saturating_sub(page.changes.len());
+                page.changes.iter().try_for_each(|change| print(&mut out, change, true, self.json))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+fn print(out: &mut impl Write, change: &Change, with_id: bool, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        writeln!(out, "{}", serde_json::to_string(change)?)?;
+        return Ok(());
+    }
+    let style = Style::stdout();
+    let kind = match change.kind {
+        ChangeKind::Created => style.green("created"),
+        ChangeKind::Updated => style.yellow("updated"),
+        ChangeKind::Deleted => style.red("deleted"),
+    };
+    let id = if with_id { format!(" {}", style.bold(&change.id)) } else { String::new() };
+    let reason = change.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    writeln!(out, "{:>6}  {kind}{reason}{id} {}", change.seq, style.dim(&moments::shown(change.at)))?;
+    if let Some(patch) = &change.patch {
+        writeln!(out, "{INDENT}{}", fit(patch.get(), INDENT.len()))?;
+    }
+    Ok(())
+}

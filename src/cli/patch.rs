@@ -1,0 +1,42 @@
+//! `agentdex patch`: changes a part of a description.
+
+use std::{
+    io::{self, Read, Write},
+    process::ExitCode,
+};
+
+use clap::Args;
+
+use super::{
+    output::visible,
+    remote::{self, Remote},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Its id
+    id: String,
+    /// What changes, as a JSON merge patch (RFC 7396) such as '{"title": "New", "support": null}'; - reads standard input
+    #[arg(value_name = "PATCH")]
+    patch: String,
+    #[command(flatten)]
+    pub(super) remote: Remote,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let mut patch = arguments.patch.clone();
+    if patch == "-" {
+        patch.clear();
+        io::stdin().lock().read_to_string(&mut patch)?;
+    }
+    let client = arguments.remote.client()?;
+    let written = remote::block_on(async { client.patch(&arguments.id, patch).await.map_err(remote::explain) })?;
+    let verb = if written.unchanged { "unchanged" } else { "changed" };
+    let warnings = match written.warnings {
+        0 => String::new(),
+        1 => " (1 warning)".into(),
+        count => format!(" ({count} warnings)"),
+    };
+    writeln!(io::stdout(), "{verb} {}{warnings}", visible(&written.id))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,83 @@
+//! Many documents in one input, a JSON object a line, as `agentdex list --json` prints them.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+
+use crate::{
+    cli::document::{self, FileDocument},
+    convert::MAX_SOURCE_BYTES,
+};
+
+/// The lines of a file or of standard input, one at a time.
+pub(super) struct Lines {
+    input: Box<dyn BufRead>,
+    number: usize,
+}
+
+/// What an input has.
+pub(super) enum Content {
+    One(Result<FileDocument, document::ReadError>),
+    Lines(Lines),
+}
+
+/// Reads a file, or as much of it as says whether it has one document or many.
+pub(super) fn read(path: &Path) -> Content {
+    if !document::is_standard_input(path) {
+        let is_lines = path.extension().is_some_and(|ending| ending == "ndjson" || ending == "jsonl");
+        return match File::open(path) {
+            Ok(file) if is_lines => Content::Lines(Lines { input: Box::new(BufReader::new(file)), number: 0 }),
+            _ => Content::One(FileDocument::read(path)),
+        };
+    }
+    let mut input = BufReader::new(io::stdin());
+    match starts_with_lines(&mut input) {
+        Ok((true, first)) => Content::Lines(Lines { input: Box::new(io::Cursor::new(first).chain(input)), number: 0 }),
+        Ok((false, first)) => Content::One(FileDocument::read_from(io::Cursor::new(first).chain(input), "")),
+        Err(error) => Content::One(Err(document::ReadError::File(error))),
+    }
+}
+
+/// Whether the first line is a JSON object of its own and something follows, and what was read to see it.
+fn starts_with_lines(input: &mut impl BufRead) -> io::Result<(bool, Vec<u8>)> {
+    let mut first = Vec::new();
+    input.take(MAX_SOURCE_BYTES as u64 + 1).read_until(b'\n', &mut first)?;
+    let is_object =
+        first.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(&first).is_ok();
+    Ok((is_object && !input.fill_buf()?.is_empty(), first))
+}
+
+impl Iterator for Lines {
+    /// The number of a line and what is on it.
+    type Item = (usize, Result<FileDocument, document::ReadError>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let mut line = Vec::new();
+            self.number += 1;
+            match self.input.by_ref().take(MAX_SOURCE_BYTES as u64 + 1).read_until(b'\n', &mut line) {
+                Ok(0) => return None,
+                Ok(_) if line.trim_ascii().is_empty() => {}
+                Ok(_) => return Some((self.number, FileDocument::read_from(line.as_slice(), "json"))),
+                Err(error) => return Some((self.number, Err(document::ReadError::File(error)))),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_document_over_several_lines_is_told_from_several_documents() {
+        let is_lines = |text: &str| starts_with_lines(&mut text.as_bytes()).unwrap().0;
+        assert!(is_lines("{\"a\": 1}\n{\"a\": 2}\n"));
+        assert!(!is_lines("{\"a\": 1}\n"));
+        assert!(!is_lines("{\"a\": 1}"));
+        assert!(!is_lines("{\n\"a\": 1}\n"));
+        assert!(!is_lines("a: 1\nb: 2\n"));
+    }
+}

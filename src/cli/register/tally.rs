@@ -1,0 +1,57 @@
+//! What became of many descriptions.
+
+use std::io::{self, Write};
+
+use super::answer::Answer;
+use crate::cli::output::{causes, red_on_stderr, visible};
+
+/// The most failures that are repeated at the end.
+const REPEATED: usize = 20;
+
+/// The sum of all answers.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// How many documents were read.
+    pub documents: usize,
+    /// How many of them could not be registered.
+    pub failed: usize,
+    created: usize,
+    replaced: usize,
+    unchanged: usize,
+    failures: Vec<String>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, place: &str, outcome: Result<&Answer, &anyhow::Error>) {
+        self.documents += 1;
+        match outcome {
+            Ok(answer) => {
+                let [created, replaced, unchanged] = answer.counts();
+                self.created += created;
+                self.replaced += replaced;
+                self.unchanged += unchanged;
+            }
+            Err(error) => {
+                self.failed += 1;
+                if self.failures.len() < REPEATED {
+                    self.failures.push(format!("{}: {}", visible(place), causes(error)));
+                }
+            }
+        }
+    }
+
+    /// The last line, and under it once more what failed, which may have scrolled away.
+    pub(super) fn print(&self, not_tried: usize) -> io::Result<()> {
+        let Tally { created, replaced, unchanged, failed, .. } = self;
+        let left = if not_tried > 0 { format!(", {not_tried} not tried") } else { String::new() };
+        writeln!(io::stdout(), "{created} created, {replaced} replaced, {unchanged} unchanged, {failed} failed{left}")?;
+        if self.documents > self.failed && self.failed > 0 {
+            writeln!(io::stderr(), "{}", red_on_stderr("failed:"))?;
+            self.failures.iter().try_for_each(|failure| writeln!(io::stderr(), "  {failure}"))?;
+            if let Some(more @ 1..) = self.failed.checked_sub(self.failures.len()) {
+                writeln!(io::stderr(), "  and {more} more")?;
+            }
+        }
+        Ok(())
+    }
+}
