@@ -98,7 +98,7 @@ fn directory_in_use_is_refused() {
 fn settings_come_from_file_and_variables() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("settings.toml");
-    fs::write(&file, "validation = \"lenient\"\nmax_ttl = 60\nlog_format = \"json\"").unwrap();
+    fs::write(&file, "validation = \"lenient\"\nmax_ttl = 60\nlog_format = \"json\"\nlog_level = \"debug\"").unwrap();
     let file = file.to_str().unwrap();
     let data = directory.path().join("data");
     let server = ServerProcess::start(&data, &["--config", file, "--validation", "strict"]);
