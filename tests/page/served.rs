@@ -62,7 +62,7 @@ fn files_are_stored_for_good_and_the_document_is_revalidated() {
     let again = registry.call("GET", "/").header("accept", BROWSER).header("if-none-match", &page.header("etag"));
     assert!(again.send().expect(304).body.is_empty());
 
-    let files = files(&page.text());
+    let files = files(page.text());
     assert!(files.len() > 4, "{files:?}");
     for path in &files {
         let file = registry.get(path).expect(200);
@@ -84,7 +84,7 @@ fn files_are_stored_for_good_and_the_document_is_revalidated() {
 fn what_is_not_modified_has_no_body() {
     let registry = TestRegistry::start();
     let page = browse(&registry, "/").expect(200);
-    let style = files(&page.text()).into_iter().find(|path| path.ends_with("style.css")).unwrap();
+    let style = files(page.text()).into_iter().find(|path| path.ends_with("style.css")).unwrap();
     let tag = registry.get(&style).header("etag");
     for (path, tag) in [("/", page.header("etag")), (style.as_str(), tag)] {
         let mut stream = TcpStream::connect(registry.address()).unwrap();
@@ -113,7 +113,7 @@ fn sources() -> Vec<(String, String)> {
 fn every_file_of_the_folder_is_served() {
     let registry = TestRegistry::start();
     let page = browse(&registry, "/").expect(200);
-    let folder = files(&page.text())[0].rsplit_once('/').unwrap().0.to_owned();
+    let folder = files(page.text())[0].rsplit_once('/').unwrap().0.to_owned();
     for (name, text) in sources().into_iter().filter(|(name, _)| name != "index.html") {
         assert_eq!(registry.get(&format!("{folder}/{name}")).expect(200).text(), text, "{name}");
     }
