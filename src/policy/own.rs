@@ -66,7 +66,7 @@ pub(super) struct CompiledRule {
 pub(super) enum Test {
     Expression(Expression),
     #[cfg(feature = "rego")]
-    Rego(Module),
+    Rego(Box<Module>),
 }
 
 impl Test {
@@ -74,7 +74,7 @@ impl Test {
         match (&rule.denies, &rule.rego, &rule.rego_file) {
             (Some(denies), None, None) => Expression::compile(denies, SCOPE).map(Test::Expression),
             #[cfg(feature = "rego")]
-            (None, Some(text), None) => Module::compile(&rule.name, text).map(Test::Rego),
+            (None, Some(text), None) => Module::compile(&rule.name, text).map(|module| Test::Rego(Box::new(module))),
             #[cfg(not(feature = "rego"))]
             (None, Some(_), None) => {
                 Err("this program was built without Rego; build it with the feature `rego`, or write `denies`".into())
