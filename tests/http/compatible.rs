@@ -184,6 +184,11 @@ fn bad_queries_are_refused_with_what_is_wrong() {
         ("{}".to_owned(), "invalid-query", "give `have`, the schema of the data that there is"),
         (json!({"have": 5}).to_string(), "invalid-query", "`have` must be a data schema"),
         (
+            json!({"have": {"properties": {"a": {"type": "array", "items": {"type": "strng"}}}}}).to_string(),
+            "invalid-query",
+            "`have` has the type \"strng\" at /properties/a/items/type",
+        ),
+        (
             json!({"have": {}, "limits": 5}).to_string(),
             "invalid-query",
             "unknown field `limits`, expected one of `have`",

@@ -57,11 +57,21 @@ impl Iterator for Lines {
         loop {
             let mut line = Vec::new();
             self.number += 1;
-            match self.input.by_ref().take(MAX_SOURCE_BYTES as u64 + 1).read_until(b'\n', &mut line) {
-                Ok(0) => return None,
+            let read = self.input.by_ref().take(MAX_SOURCE_BYTES as u64 + 1).read_until(b'\n', &mut line);
+            // The rest of a line that is too long is no line of its own.
+            let read = match line.len() > MAX_SOURCE_BYTES && !line.ends_with(b"\n") {
+                true => self.input.skip_until(b'\n'),
+                false => read,
+            };
+            match read {
+                Ok(_) if line.is_empty() => return None,
                 Ok(_) if line.trim_ascii().is_empty() => {}
                 Ok(_) => return Some((self.number, FileDocument::read_from(line.as_slice(), "json"))),
-                Err(error) => return Some((self.number, Err(document::ReadError::File(error)))),
+                Err(error) => {
+                    // What can't be read once can't be read further.
+                    self.input = Box::new(io::empty());
+                    return Some((self.number, Err(document::ReadError::File(error))));
+                }
             }
         }
     }
@@ -79,5 +89,26 @@ mod tests {
         assert!(!is_lines("{\"a\": 1}"));
         assert!(!is_lines("{\n\"a\": 1}\n"));
         assert!(!is_lines("a: 1\nb: 2\n"));
+    }
+
+    #[test]
+    fn line_that_is_too_long_is_one_failure() {
+        let long = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_SOURCE_BYTES));
+        let text = format!("{{}}\n\n{long}\n{{}}");
+        let lines = Lines { input: Box::new(io::Cursor::new(text)), number: 0 };
+        let outcomes: Vec<(usize, bool)> = lines.map(|(number, document)| (number, document.is_ok())).collect();
+        assert_eq!(outcomes, [(1, true), (3, false), (4, true)]);
+    }
+
+    #[test]
+    fn input_that_breaks_ends() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("broken"))
+            }
+        }
+        let lines = Lines { input: Box::new(BufReader::new(Broken)), number: 0 };
+        assert_eq!(lines.map(|(_, document)| document.is_err()).collect::<Vec<_>>(), [true]);
     }
 }

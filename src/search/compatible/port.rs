@@ -97,7 +97,15 @@ impl Data {
         let ports = reader.ports(schema, "");
         match reader.exceeded {
             Some((what, maximum)) => Err(Error::LimitExceeded { what, maximum: maximum as u64 }),
-            None => Ok(Data { ports: ports.into() }),
+            // Within those limits the walk is short.
+            None => match unknown_type(schema, String::new()) {
+                Some((pointer, name)) => {
+                    let types = TYPES.join(", ");
+                    let message = format!("`{what}` has the type {name} at {pointer}/type; types are {types}");
+                    Err(Error::InvalidQuery { message })
+                }
+                None => Ok(Data { ports: ports.into() }),
+            },
         }
     }
 
@@ -109,6 +117,28 @@ impl Data {
     pub fn has_names(&self) -> bool {
         self.ports.iter().any(|port| !port.is_unnamed())
     }
+}
+
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
+
+/// The first type that there isn't, and where.
+fn unknown_type(schema: &Value, pointer: String) -> Option<(String, Value)> {
+    let is_known = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+    let unknown = match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().find(|name| !is_known(name)),
+        name => name.filter(|name| !is_known(name)),
+    };
+    if let Some(name) = unknown {
+        return Some((pointer, name.clone()));
+    }
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let mut members = members.map(|(name, member)| (format!("{pointer}/properties/{name}"), member));
+    let items = schema.get("items").map(|items| (format!("{pointer}/items"), items));
+    members.find_map(|(pointer, member)| unknown_type(member, pointer)).or_else(|| {
+        let (pointer, items) = items?;
+        unknown_type(items, pointer)
+    })
 }
 
 /// Reads schemas, within limits for all of them together.
