@@ -28,8 +28,10 @@ pub(super) fn encoded(change: &Change, diff: bool) -> Bytes {
     let slot = if diff { &DIFF } else { &PLAIN };
     let encode = || {
         let reason = change.reason.map(|reason| format!("reason: {reason}\n")).unwrap_or_default();
-        let event = encode(change.position(), change.kind.as_str(), &change.event_data(diff));
-        Bytes::from(format!("{reason}time: {}\n{event}", change.at))
+        let mut event = encode(change.position(), change.kind.as_str(), &change.event_data(diff));
+        // Before the empty line that ends it.
+        event.insert_str(event.len() - 1, &format!("time: {}\n", change.at));
+        Bytes::from(reason + &event)
     };
     Bytes::clone(&change.rendition(slot, encode))
 }
@@ -66,7 +68,7 @@ mod tests {
             capabilities_after: Vec::new(),
             renditions: Renditions::default(),
         };
-        let expected = "reason: expired\ntime: 1970-01-01T00:00:00.000Z\nid: 0000000000000007-1\nevent: thing_deleted\ndata: {\"id\":\"urn:a\"}\n\n";
+        let expected = "reason: expired\nid: 0000000000000007-1\nevent: thing_deleted\ndata: {\"id\":\"urn:a\"}\ntime: 1970-01-01T00:00:00.000Z\n\n";
         assert_eq!(encoded(&change, true), expected);
     }
 
