@@ -38,7 +38,7 @@ struct Style {
 /// A variable in an expression.
 struct Variable<'t> {
     name: &'t str,
-    /// Of its text, only so many characters.
+    /// The maximum number of characters of its text.
     length: Option<usize>,
     /// Whether each element of a list, or member of an object, is written for itself.
     explodes: bool,
