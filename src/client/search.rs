@@ -72,7 +72,8 @@ impl RegistryClient {
     /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters, `facets`.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn search(&self, parameters: &[(&str, &str)]) -> Result<SearchAnswer> {
         let text = text(self.send(self.request(Method::GET, "search", parameters)).await?).await?;
         let answer: SearchAnswer = read(&text, "a search answer")?;
@@ -83,7 +84,7 @@ impl RegistryClient {
     /// `text/csv`, `text/turtle`…
     ///
     /// # Errors
-    /// [`Error::Refused`] also where SPARQL is not switched on, and those of every request.
+    /// [`Error::Refused`](super::Error::Refused) also where SPARQL is not switched on, and those of every request.
     pub async fn query_sparql(&self, query: &str, accept: &str, consistent: bool) -> Result<String> {
         let consistent = if consistent { "true" } else { "false" };
         let request = self.request(Method::POST, "search/sparql", &[("consistent", consistent)]);
@@ -94,7 +95,8 @@ impl RegistryClient {
     /// What a JSONPath finds in the list of all descriptions; see [`crate::search::jsonpath`].
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn search_by_path(&self, path: &str) -> Result<Vec<Box<serde_json::value::RawValue>>> {
         let request = self.request(Method::GET, "search/jsonpath", &[("query", path)]);
         read(&text(self.send(request).await?).await?, "what a JSONPath finds")
@@ -103,7 +105,8 @@ impl RegistryClient {
     /// Finds capabilities by the data that goes in and comes out: the answer of `POST /search/compatible`.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn search_compatible(&self, query: &CompatibleQuery) -> Result<serde_json::Value> {
         let request = self.request(Method::POST, "search/compatible", &[]).json(query);
         read(&text(self.send(request).await?).await?, "compatible capabilities")
@@ -112,7 +115,8 @@ impl RegistryClient {
     /// Finds chains of capabilities: the answer of `POST /search/compose`.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn compose(&self, query: &ComposeQuery) -> Result<serde_json::Value> {
         let request = self.request(Method::POST, "search/compose", &[]).json(query);
         read(&text(self.send(request).await?).await?, "chains of capabilities")
@@ -121,7 +125,8 @@ impl RegistryClient {
     /// Saves a query under a name, in place of the one that had it.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn save_query(&self, name: &str, query: &QueryParameters) -> Result<NamedQuery> {
         let request = self.request(Method::PUT, &query_path(name), &[]).json(query);
         read(&text(self.send(request).await?).await?, "a saved query")
@@ -130,7 +135,8 @@ impl RegistryClient {
     /// The saved queries, by name.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn saved_queries(&self) -> Result<Vec<NamedQuery>> {
         read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "the saved queries")
     }
@@ -138,7 +144,8 @@ impl RegistryClient {
     /// Removes a saved query.
     ///
     /// # Errors
-    /// [`Error::Refused`] where there is none, [`Error::Unreachable`].
+    /// [`Error::Refused`](super::Error::Refused) where there is none,
+    /// [`Error::Unreachable`](super::Error::Unreachable).
     pub async fn remove_query(&self, name: &str) -> Result<()> {
         self.send(self.request(Method::DELETE, &query_path(name), &[])).await.map(drop)
     }
