@@ -8,7 +8,7 @@ use super::{
     a2a,
     description::{Description, Given, Standing, given_members, shown},
     file::Policy,
-    own::OwnFacts,
+    own::{Consequence, OwnFacts},
     rule::{Mode, Modes, Rule},
     session::Session,
     step::{Action, Citation, Origin, Step},
@@ -21,53 +21,59 @@ pub const EXPRESSION_BUDGET: Duration = Duration::from_millis(20);
 /// The most findings of one rule.
 const MOST_FINDINGS: usize = 20;
 
-/// What is masked in a step.
+/// What is changed in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mask {
-    /// Credentials.
+pub struct Edit {
+    /// Credentials are masked.
     pub secrets: bool,
-    /// Personal data.
+    /// Personal data are masked.
     pub personal_data: bool,
+    /// The response in SACP that it carries becomes a failure.
+    pub fail_response: bool,
 }
 
-/// A step with something masked.
+/// A step that was changed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Masked {
+pub struct Edited {
     /// The step.
     pub step: Value,
     /// Where secrets were, as JSON Pointers.
     pub secrets: Vec<String>,
     /// Where personal data were.
     pub personal_data: Vec<String>,
+    /// Whether its response became a failure.
+    pub has_failed_response: bool,
 }
 
-/// Decides of a step by what is known of its agent and its session. `mask` makes the step with something masked, if
-/// there is something.
+/// Decides of a step by what is known of its agent and its session. `edit` makes the step with something changed, if
+/// there is something to change.
 pub fn decide(
     step: &Step<'_>,
     description: Option<&Description>,
     session: Option<&Session>,
     policy: &Policy,
-    mask: &dyn Fn(Mask) -> Option<Masked>,
+    edit: &dyn Fn(Edit) -> Option<Edited>,
 ) -> Verdict {
     let unknown = Who { id: step.origin.as_ref().map_or("", |origin| origin.agent), ..Who::default() };
     let (who, modes) = match description {
         Some(known) => (Who { id: &known.id, tags: &known.tags, vendor: known.vendor.as_deref() }, known.modes),
         None => (unknown, policy.modes_for(&unknown)),
     };
-    let mut judge = Judge { modes, findings: Vec::new() };
+    let mut judge = Judge { modes, findings: Vec::new(), failing: Vec::new() };
     if let Some(origin) = &step.origin {
         judge.agent(origin, description);
     }
     judge.action(step, description, session);
     judge.own_rules(step, description, session, policy, &who);
-    let masked = judge.mask(mask);
-    judge.verdict(masked)
+    let edited = judge.edit(edit);
+    judge.verdict(edited)
 }
 
 struct Judge {
     modes: Modes,
     findings: Vec<Finding>,
+    /// Enforced own rules that make the response of the step a failure, and found something.
+    failing: Vec<String>,
 }
 
 impl Judge {
@@ -220,42 +226,62 @@ impl Judge {
         let facts = OwnFacts::new(step, description, session, EXPRESSION_BUDGET);
         for compiled in rules {
             let rule = &compiled.rule;
+            let before = self.findings.len();
             let found = compiled.find(&facts).into_iter().take(MOST_FINDINGS);
             let finding = |message| Finding { rule: rule.name.clone().into(), mode: rule.mode, message };
             self.findings.extend(found.map(finding));
+            let is_enforced = rule.mode == Mode::Enforce && self.findings.len() > before;
+            if is_enforced && rule.then == Consequence::FailResponse {
+                self.failing.push(rule.name.clone());
+            }
         }
     }
 
-    fn mask(&mut self, mask: &dyn Fn(Mask) -> Option<Masked>) -> Option<Value> {
+    /// The step without what must not be shown, and with a failure for a response that must not succeed; none where
+    /// it stays as it is.
+    fn edit(&mut self, edit: &dyn Fn(Edit) -> Option<Edited>) -> Option<Value> {
         let is_on = |rule| self.modes.of(rule) != Mode::Off;
-        let wanted = Mask { secrets: is_on(Rule::MaskSecrets), personal_data: is_on(Rule::MaskPersonalData) };
-        if !wanted.secrets && !wanted.personal_data {
+        let wanted = Edit {
+            secrets: is_on(Rule::MaskSecrets),
+            personal_data: is_on(Rule::MaskPersonalData),
+            fail_response: !self.failing.is_empty(),
+        };
+        if wanted == Edit::NOTHING {
             return None;
         }
-        let masked = mask(wanted)?;
+        let edited = edit(wanted)?;
         let found =
             |what: &str, places: &[String]| places.iter().map(|place| format!("{place}: {what}")).collect::<Vec<_>>();
-        self.find(Rule::MaskSecrets, found("there is a secret", &masked.secrets));
-        self.find(Rule::MaskPersonalData, found("there are personal data", &masked.personal_data));
+        self.find(Rule::MaskSecrets, found("there is a secret", &edited.secrets));
+        self.find(Rule::MaskPersonalData, found("there are personal data", &edited.personal_data));
+        if !edited.has_failed_response {
+            // A step without a response can only be denied.
+            self.failing.clear();
+        }
         let is_enforced = |rule| self.modes.of(rule) == Mode::Enforce;
-        let enforced = Mask {
-            secrets: is_enforced(Rule::MaskSecrets) && !masked.secrets.is_empty(),
-            personal_data: is_enforced(Rule::MaskPersonalData) && !masked.personal_data.is_empty(),
+        let enforced = Edit {
+            secrets: is_enforced(Rule::MaskSecrets) && !edited.secrets.is_empty(),
+            personal_data: is_enforced(Rule::MaskPersonalData) && !edited.personal_data.is_empty(),
+            fail_response: edited.has_failed_response,
         };
         match enforced {
-            Mask { secrets: false, personal_data: false } => None,
+            Edit::NOTHING => None,
             // What is only warned of stays.
-            enforced if enforced != wanted => mask(enforced).map(|masked| masked.step),
-            _ => Some(masked.step),
+            enforced if enforced != wanted => edit(enforced).map(|edited| edited.step),
+            _ => Some(edited.step),
         }
     }
 
     fn verdict(mut self, modified: Option<Value>) -> Verdict {
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.mode));
-        let is_mask = |finding: &Finding| {
+        if modified.is_none() {
+            self.failing.clear();
+        }
+        let modifies = |finding: &Finding| {
             [Rule::MaskSecrets, Rule::MaskPersonalData].iter().any(|rule| rule.name() == finding.rule)
+                || self.failing.iter().any(|name| *name == finding.rule)
         };
-        let is_denied = self.findings.iter().any(|finding| finding.mode == Mode::Enforce && !is_mask(finding));
+        let is_denied = self.findings.iter().any(|finding| finding.mode == Mode::Enforce && !modifies(finding));
         let decision = match &modified {
             _ if is_denied => Decision::Deny,
             Some(_) => Decision::Modify,
@@ -264,6 +290,11 @@ impl Judge {
         let modified = modified.filter(|_| decision == Decision::Modify);
         Verdict { decision, findings: self.findings, modified }
     }
+}
+
+impl Edit {
+    /// Nothing is changed.
+    const NOTHING: Edit = Edit { secrets: false, personal_data: false, fail_response: false };
 }
 
 /// What is wrong with the form of a message of MCP.

@@ -30,6 +30,11 @@ pub const MAX_EXPRESSIONS: usize = 100;
 /// message = "refunds over 100 need a person"
 ///
 /// [[expression]]
+/// name = "promise"
+/// denies = 'step.response.message.contains("guarantee")'
+/// then = "fail-response"
+///
+/// [[expression]]
 /// name = "office-hours"
 /// rego_file = "office-hours.rego"
 /// ```
@@ -113,6 +118,15 @@ impl Policy {
             own_rules.push(CompiledRule { rule, test });
         }
         Ok(Policy { modes, exceptions: file.exceptions, own_rules })
+    }
+
+    /// Whether own rules may read the response in SACP that a step of this method carries ([`Step::response`]), which
+    /// costs a reading of it.
+    ///
+    /// [`Step::response`]: super::Step::response
+    pub fn reads_response_of(&self, method: &str) -> bool {
+        let may_read = |rule: &CompiledRule| rule.is_about(method) && rule.may_read_response();
+        self.own_rules.iter().any(may_read)
     }
 
     /// How strict the rules are with an agent.

@@ -15,7 +15,8 @@
 //!
 //! Own rules are [`Expression`](crate::expression::Expression)s in CEL, or with the feature `rego` modules in Rego, over
 //! `step`, `agent` and `session`. All of a policy's share one [`EXPRESSION_BUDGET`]; what can't be decided, because the time
-//! is over or a value isn't what a rule takes it for, is not allowed.
+//! is over or a value isn't what a rule takes it for, is not allowed. `step.response` is the response in SACP that a step
+//! carries; a rule with `then = "fail-response"` makes it a failure instead of denying the step (SACP, section 9.1).
 
 mod a2a;
 mod decide;
@@ -31,10 +32,10 @@ mod verdict;
 mod who;
 
 pub use self::{
-    decide::{EXPRESSION_BUDGET, Mask, Masked, decide},
+    decide::{EXPRESSION_BUDGET, Edit, Edited, decide},
     description::{Arguments, Description, Given, Standing, Tool, Tools},
     file::{Exception, MAX_EXPRESSIONS, Policy, PolicyError, PolicyFile},
-    own::OwnRule,
+    own::{Consequence, OwnRule},
     rule::{Mode, Modes, Rule},
     session::{MAX_OPEN_CALLS, Session},
     step::{Action, Citation, Origin, Step},

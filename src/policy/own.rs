@@ -21,6 +21,18 @@ const SCOPE: Scope = Scope {
     example: "step.tool == \"refund\" and step.inputs.amount > 100",
 };
 
+/// What becomes of a step that an enforced rule finds fault with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consequence {
+    /// It is denied.
+    #[default]
+    Deny,
+    /// The response in SACP that it carries becomes a failure before the next agent receives it (SACP, section 9.1). A
+    /// step that carries none is denied.
+    FailResponse,
+}
+
 /// A rule of the policy's author: an expression in CEL, or a module in Rego.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +49,9 @@ pub struct OwnRule {
     /// How strict it is.
     #[serde(default = "enforce")]
     pub mode: Mode,
+    /// What becomes of a step that it finds fault with.
+    #[serde(default)]
+    pub then: Consequence,
     /// What people read of it.
     pub message: Option<String>,
     /// The methods that it is about; none: all.
@@ -88,12 +103,21 @@ impl Test {
 }
 
 impl CompiledRule {
+    /// Whether it is about steps of this method.
+    pub(super) fn is_about(&self, method: &str) -> bool {
+        let is_of_method = self.rule.methods.is_empty() || self.rule.methods.iter().any(|known| known == method);
+        self.rule.mode != Mode::Off && is_of_method
+    }
+
     /// Whether it is about a step of this method and agent.
     pub(super) fn concerns(&self, method: &str, agent: &Who<'_>) -> bool {
-        let is_of_method = self.rule.methods.is_empty() || self.rule.methods.iter().any(|known| known == method);
-        self.rule.mode != Mode::Off
-            && is_of_method
+        self.is_about(method)
             && agent.fits(self.rule.agent.as_deref(), self.rule.tag.as_deref(), self.rule.vendor.as_deref())
+    }
+
+    /// Whether it may read the response that a step carries.
+    pub(super) fn may_read_response(&self) -> bool {
+        [&self.rule.denies, &self.rule.rego].into_iter().flatten().any(|text| text.contains("response"))
     }
 
     /// What is wrong with a step.

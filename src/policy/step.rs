@@ -15,6 +15,8 @@ pub struct Step<'s> {
     pub reasoning: Option<&'s str>,
     /// What it is.
     pub action: Action<'s>,
+    /// The response in SACP that it carries, where a policy [reads](super::Policy::reads_response_of) it.
+    pub response: Option<Value>,
 }
 
 /// Whose a step is, as it says itself.
@@ -112,6 +114,9 @@ impl Step<'_> {
         }
         if let Some(reasoning) = self.reasoning {
             facts["reasoning"] = reasoning.into();
+        }
+        if let Some(response) = &self.response {
+            facts["response"] = response.clone();
         }
         match &self.action {
             Action::Trigger { event, text } => {

@@ -77,7 +77,7 @@ impl Verdict {
             Decision::Allow if self.findings.is_empty() => "nothing is wrong with the step".to_owned(),
             Decision::Allow => format!("allowed, with {} remarks", self.findings.len()),
             Decision::Deny => first.to_owned(),
-            Decision::Modify => format!("what must not be shown is masked: {first}"),
+            Decision::Modify => format!("take the step in its modified form: {first}"),
         }
     }
 }

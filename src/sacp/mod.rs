@@ -10,7 +10,7 @@
 //! | 4.2 data mapping | [`Template`] | `tests/sacp/template.rs` |
 //! | 6 example flow | [`Chain`] | `tests/sacp/chain.rs` |
 //! | 7 parsing failures | [`read`] | `tests/sacp/reading.rs` |
-//! | 9.1 guardrails | [`Response::withhold_message`], [`Response::force_failure`] | `tests/sacp/response.rs` |
+//! | 9.1 guardrails | [`Response::withhold_message`], [`Response::force_failure`]; rules of the guardian with `then = "fail-response"` | `tests/sacp/response.rs`, `aos::guardian::a_guardrail_makes_a_response_a_failure_before_the_next_agent_receives_it` |
 //! | 11 schema enforcement | [`DataContract`] | `tests/sacp/response.rs` |
 //!
 //! What the document says that MUST hold, and the test that shows it (in `tests/sacp`):

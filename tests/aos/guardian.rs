@@ -344,6 +344,44 @@ fn responses_in_sacp_are_shown_in_the_trail() {
     assert_eq!(sacp.next_step_hint.as_deref(), Some("rest"));
 }
 
+#[test]
+fn a_guardrail_makes_a_response_a_failure_before_the_next_agent_receives_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let policy = policy(json!({"expression": [{
+        "name": "no-promises", "message": "nothing is guaranteed", "then": "fail-response",
+        "denies": "step.text.contains('guarantee') or step.response.message.contains('guarantee')",
+    }], "rules": {"mask-secrets": "enforce"}}));
+    let registry = open(&directory, guardian::Options { policy, ..guardian::Options::default() });
+    register(&registry);
+    let response = |message: &str| json!({"thought": "t", "status": "success", "data": {"n": 1}, "message": message});
+    let said = |content: Value| {
+        let mut params = json!({"context": context(), "message": message("agent", "-")});
+        params["message"]["content"][0] = content;
+        request(1, "steps/message", &params)
+    };
+    let fenced = format!("Here:\n```json\n{}\n```", response("I guarantee it."));
+    let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
+    for (content, place) in [
+        (json!({"kind": "text", "text": fenced}), "/params/message/content/0/text"),
+        (json!({"kind": "text", "text": response(&format!("I guarantee {key}")).to_string()}), "/params/message/content/0/text"),
+        (json!({"kind": "data", "data": response("I guarantee it.")}), "/params/message/content/0/data"),
+    ] {
+        let decided = result(&registry, &said(content));
+        assert_eq!(decided["decision"], "modify", "{decided}");
+        assert!(decided["reasonCode"].as_array().unwrap().contains(&json!("no-promises")), "{decided}");
+        let part = decided["modifiedRequest"].pointer(place).unwrap();
+        let part = part.as_str().map_or_else(|| part.clone(), |text| serde_json::from_str(text).unwrap());
+        assert_eq!((&part["status"], &part["data"]), (&json!("failure"), &json!({"n": 1})), "{part}");
+        assert!(!part.to_string().contains(&key), "{part}");
+    }
+    let last = registry.guardian().decisions(None, None, None, 2, 1).unwrap().remove(0);
+    assert_eq!(last.sacp.unwrap().status, "failure");
+    // Without a promise it stays a success; without a response there is nothing to change.
+    assert_eq!(decision(&registry, &said(json!({"kind": "data", "data": response("Perhaps.")}))), "allow");
+    let denied = result(&registry, &said(json!({"kind": "text", "text": "I guarantee it."})));
+    assert_eq!((&denied["decision"], &denied["message"]), (&json!("deny"), &json!("nothing is guaranteed")));
+}
+
 fn result_of(registry: &Registry, method: &str, params: &Value) {
     result(registry, &request(1, method, params));
 }

@@ -4,7 +4,7 @@
 mod rego;
 
 use agentdex::policy::{
-    Action, Arguments, Citation, Decision, Description, Given, Mask, Masked, Mode, Modes, Origin, Policy, PolicyFile,
+    Action, Arguments, Citation, Decision, Description, Edit, Edited, Given, Mode, Modes, Origin, Policy, PolicyFile,
     Rule, Session, Standing, Step, Tool, Tools, Verdict, Who, decide,
 };
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ fn origin() -> Origin<'static> {
 }
 
 fn step(method: &'static str, action: Action<'static>) -> Step<'static> {
-    Step { method, origin: Some(origin()), reasoning: None, action }
+    Step { method, origin: Some(origin()), reasoning: None, action, response: None }
 }
 
 fn object(value: Value) -> &'static Map<String, Value> {
@@ -70,14 +70,19 @@ fn result(execution: &'static str) -> Step<'static> {
     step("steps/toolCallResult", Action::ToolResult { execution, is_error: false, text: String::new() })
 }
 
-fn nothing_to_mask(_: Mask) -> Option<Masked> {
+fn nothing_to_edit(_: Edit) -> Option<Edited> {
     None
 }
 
-fn masked(mask: Mask) -> Option<Masked> {
+fn edited(edit: Edit) -> Option<Edited> {
     let places = |is_on: bool| if is_on { vec!["/params/message".to_owned()] } else { Vec::new() };
-    let step = json!({"secrets": mask.secrets, "personalData": mask.personal_data});
-    Some(Masked { step, secrets: places(mask.secrets), personal_data: places(mask.personal_data) })
+    let step = json!({"secrets": edit.secrets, "personalData": edit.personal_data, "failed": edit.fail_response});
+    Some(Edited {
+        step,
+        secrets: places(edit.secrets),
+        personal_data: places(edit.personal_data),
+        has_failed_response: edit.fail_response,
+    })
 }
 
 /// What is decided where one rule has this mode, and all others are off.
@@ -94,8 +99,8 @@ fn judged(rule: Rule, mode: Mode, step: &Step<'_>, known: Option<Description>, s
     let policy = Policy::compile(file).unwrap();
     let known = known.map(|known| Description { modes: policy.modes_for(&Who::default()), ..known });
     let is_mask = [Rule::MaskSecrets, Rule::MaskPersonalData].contains(&rule);
-    let mask: &dyn Fn(Mask) -> Option<Masked> = if is_mask { &masked } else { &nothing_to_mask };
-    decide(step, known.as_ref(), Some(session), &policy, mask)
+    let edit: &dyn Fn(Edit) -> Option<Edited> = if is_mask { &edited } else { &nothing_to_edit };
+    decide(step, known.as_ref(), Some(session), &policy, edit)
 }
 
 fn word(mode: Mode) -> &'static str {
@@ -235,7 +240,7 @@ fn what_is_declared_is_allowed_without_remarks() {
         step("steps/memoryStore", Action::Memory { texts: vec!["a"] }),
     ];
     for step in steps {
-        let verdict = decide(&step, Some(&description()), None, &Policy::default(), &nothing_to_mask);
+        let verdict = decide(&step, Some(&description()), None, &Policy::default(), &nothing_to_edit);
         assert_eq!(
             (verdict.decision, verdict.findings.len()),
             (Decision::Allow, 0),
@@ -251,7 +256,7 @@ fn a_result_is_that_of_a_call_of_its_turn_once() {
     let known = description();
     let policy = Policy::default();
     let mut take = |step: &Step<'_>| {
-        let verdict = decide(step, Some(&known), Some(&session), &policy, &nothing_to_mask);
+        let verdict = decide(step, Some(&known), Some(&session), &policy, &nothing_to_edit);
         session.take_in(step, &verdict);
         verdict.decision
     };
@@ -275,13 +280,13 @@ fn messages_of_mcp_belong_to_requests_of_the_turn() {
     let answer = json!({"jsonrpc": "2.0", "id": "a", "result": {"tools": []}});
     for (message, expected) in [(&answer, Decision::Deny), (&request, Decision::Allow), (&answer, Decision::Allow)] {
         let step = mcp(message.clone());
-        let verdict = decide(&step, Some(&known), Some(&session), &policy, &nothing_to_mask);
+        let verdict = decide(&step, Some(&known), Some(&session), &policy, &nothing_to_edit);
         session.take_in(&step, &verdict);
         assert_eq!(verdict.decision, expected, "{message}");
     }
     // Without a session nobody knows.
     let step = mcp(answer);
-    assert_eq!(decide(&step, Some(&known), None, &policy, &nothing_to_mask).decision, Decision::Allow);
+    assert_eq!(decide(&step, Some(&known), None, &policy, &nothing_to_edit).decision, Decision::Allow);
 }
 
 #[test]
@@ -296,7 +301,7 @@ fn the_open_calls_of_a_session_are_bounded() {
     assert!(session.heap_bytes() < 8 * 1024, "{}", session.heap_bytes());
     let known = description();
     let is_known = |execution| {
-        decide(&result(execution), Some(&known), Some(&session), &Policy::default(), &nothing_to_mask).decision
+        decide(&result(execution), Some(&known), Some(&session), &Policy::default(), &nothing_to_edit).decision
     };
     assert_eq!((is_known("x999"), is_known("x0")), (Decision::Allow, Decision::Deny));
 }
@@ -306,11 +311,11 @@ fn only_what_is_enforced_is_masked() {
     let policy = |json: Value| Policy::compile(serde_json::from_value(json).unwrap()).unwrap();
     let policy = policy(json!({"rules": {"mask-secrets": "warn", "mask-personal-data": "enforce"}}));
     let known = Description { modes: policy.modes_for(&Who::default()), ..description() };
-    let verdict = decide(&message(Vec::new()), Some(&known), None, &policy, &masked);
-    assert_eq!(verdict.modified, Some(json!({"secrets": false, "personalData": true})));
+    let verdict = decide(&message(Vec::new()), Some(&known), None, &policy, &edited);
+    assert_eq!(verdict.modified, Some(json!({"secrets": false, "personalData": true, "failed": false})));
     assert_eq!(verdict.reason_codes(), ["mask-personal-data"]);
     // What is denied isn't modified.
-    let denied = decide(&call("refund", json!({})), Some(&known), None, &policy, &masked);
+    let denied = decide(&call("refund", json!({})), Some(&known), None, &policy, &edited);
     assert_eq!((denied.decision, denied.modified), (Decision::Deny, None));
 }
 
@@ -360,7 +365,7 @@ fn own_rules_are_expressions_over_step_agent_and_session() {
             Some(&description()),
             None,
             &policy,
-            &nothing_to_mask,
+            &nothing_to_edit,
         );
         assert_eq!(verdict.decision == Decision::Deny, is_denied, "{denies}: {:?}", verdict.findings);
         if is_denied {
@@ -379,8 +384,37 @@ fn own_rules_have_modes_methods_and_agents() {
         {"name": "other-tag", "denies": "true", "tag": "stable"},
         {"name": "other-vendor", "denies": "true", "vendor": "Acme"},
     ]));
-    let verdict = decide(&message(Vec::new()), Some(&description()), None, &policy, &nothing_to_mask);
+    let verdict = decide(&message(Vec::new()), Some(&description()), None, &policy, &nothing_to_edit);
     assert_eq!((verdict.decision, verdict.reason_codes()), (Decision::Allow, vec!["warns"]));
+}
+
+#[test]
+fn a_rule_may_fail_a_response_instead_of_denying_its_step() {
+    let promise = json!({"name": "promise", "denies": "step.response.status == 'success'", "then": "fail-response"});
+    let with_mode = |mode: &str| {
+        let mut rule = promise.clone();
+        rule["mode"] = mode.into();
+        with_expressions(json!([rule]))
+    };
+    let said = |status: &str| Step { response: Some(json!({"status": status})), ..message(Vec::new()) };
+    let decide = |policy: &Policy, step: &Step<'_>, edit: &dyn Fn(Edit) -> Option<Edited>| {
+        decide(step, Some(&description()), None, policy, edit)
+    };
+    let enforced = with_mode("enforce");
+    assert!(enforced.reads_response_of("steps/message"));
+    let failed = decide(&enforced, &said("success"), &edited);
+    assert_eq!((failed.decision, failed.reason_codes()), (Decision::Modify, vec!["promise"]));
+    assert_eq!(failed.modified.unwrap()["failed"], true);
+    // A step whose response can't be changed is denied.
+    assert_eq!(decide(&enforced, &said("success"), &nothing_to_edit).decision, Decision::Deny);
+    assert_eq!(decide(&enforced, &said("failure"), &edited).decision, Decision::Allow);
+    assert_eq!(decide(&with_mode("warn"), &said("success"), &edited).decision, Decision::Allow);
+    // Another rule denies it all the same.
+    let both = with_expressions(json!([promise, {"name": "no", "denies": "true"}]));
+    let denied = decide(&both, &said("success"), &edited);
+    assert_eq!((denied.decision, denied.modified), (Decision::Deny, None));
+    let silent = with_expressions(json!([{"name": "no", "denies": "step.text == 'x'"}]));
+    assert!(!silent.reads_response_of("steps/message"));
 }
 
 #[test]
@@ -391,11 +425,11 @@ fn what_takes_too_long_is_not_allowed() {
         {"name": "next", "denies": "false"},
     ]));
     let step = call("find_trains", json!({"to": "Bonn", "any": list}));
-    let verdict = decide(&step, Some(&description()), None, &policy, &nothing_to_mask);
+    let verdict = decide(&step, Some(&description()), None, &policy, &nothing_to_edit);
     assert_eq!((verdict.decision, verdict.reason_codes()), (Decision::Deny, vec!["slow", "next"]));
     assert!(verdict.findings.iter().all(|finding| finding.message.contains("took too long")), "{:?}", verdict.findings);
     let many = call("find_trains", json!({"to": "Bonn", "any": vec![0; agentdex::expression::MAX_VALUES]}));
-    let verdict = decide(&many, Some(&description()), None, &policy, &nothing_to_mask);
+    let verdict = decide(&many, Some(&description()), None, &policy, &nothing_to_edit);
     assert!(verdict.findings[0].message.contains("too many for expressions"), "{:?}", verdict.findings);
 }
 
@@ -468,8 +502,8 @@ fn messages_of_a2a_are_judged_by_their_method() {
     ];
     let cases = good.into_iter().map(|case| (case, true)).chain(bad.into_iter().map(|case| (case, false)));
     for ((method, message), is_good) in cases {
-        let step = Step { method, origin: None, reasoning: None, action: Action::A2a(object(message.clone())) };
-        let verdict = decide(&step, None, None, &Policy::default(), &nothing_to_mask);
+        let step = Step { method, origin: None, reasoning: None, action: Action::A2a(object(message.clone())), response: None };
+        let verdict = decide(&step, None, None, &Policy::default(), &nothing_to_edit);
         assert_eq!(verdict.decision == Decision::Allow, is_good, "{method} {message}: {:?}", verdict.findings);
     }
 }

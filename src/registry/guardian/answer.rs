@@ -7,11 +7,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-#[cfg(feature = "sacp")]
-use super::responses::response_in;
 use super::{
     Guardian,
     entry::Entry,
+    responses::{fact_of, response_in, with_failure},
     sessions::SessionKey,
     steps::{content, step_of},
 };
@@ -21,7 +20,7 @@ use crate::{
         self, Answer, Call, ErrorKind, MAX_BATCH, Masking, Moment, PingResult, PingStatus, Request, Response, RpcError,
         SuccessResult,
     },
-    policy::{self, Decision, Description, Mask, Masked, Origin, Step, Verdict},
+    policy::{self, Decision, Description, Edit, Edited, Origin, Step, Verdict},
     signature::digest,
     td,
 };
@@ -120,7 +119,7 @@ impl Guardian {
     }
 
     fn judge(&self, call: &Call, request: &Map<String, Value>, started: Instant) -> Result<SuccessResult> {
-        let Some(step) = step_of(call) else { return Ok(result(&allowed(), None, request)) };
+        let Some(mut step) = step_of(call) else { return Ok(result(&allowed(), None, request)) };
         let id = step.origin.as_ref().and_then(|origin| td::normalize_id(origin.agent).ok());
         let description = match id.as_deref() {
             Some(id) => match self.agents.cached(id) {
@@ -130,21 +129,20 @@ impl Guardian {
             None => None,
         };
         let known = description.as_deref();
-        let mask = |mask: Mask| {
-            let masking = Masking { secrets: mask.secrets, personal_data: mask.personal_data };
-            let masked = aos::mask(request, masking)?;
-            Some(Masked { step: masked.request, secrets: masked.secrets, personal_data: masked.personal_data })
-        };
         let now = Timestamp::now();
         let policy = &self.options.policy;
+        if policy.reads_response_of(step.method) {
+            step.response = fact_of(request);
+        }
+        let edit = |edit| edited(request, edit);
         let (verdict, would_be) = match &step.origin {
             Some(origin) => self.sessions.with(key(origin, known), now, |session| {
-                let verdict = policy::decide(&step, known, Some(session), policy, &mask);
+                let verdict = policy::decide(&step, known, Some(session), policy, &edit);
                 let (verdict, would_be) = self.tried(verdict);
                 session.take_in(&step, &verdict);
                 (verdict, would_be)
             }),
-            None => self.tried(policy::decide(&step, known, None, policy, &mask)),
+            None => self.tried(policy::decide(&step, known, None, policy, &edit)),
         };
         let result = result(&verdict, would_be, request);
         self.record(self.entry(&step, call, known, verdict, would_be, request, (now, started.elapsed())));
@@ -179,10 +177,7 @@ impl Guardian {
             aos::mask(shown, masking).map(|masked| masked.request)
         });
         let masked = masked.as_ref().map(|masked| masked.as_ref().and_then(Value::as_object).unwrap_or(shown));
-        #[cfg(feature = "sacp")]
         let sacp = response_in(masked.unwrap_or(shown), masked.is_some());
-        #[cfg(not(feature = "sacp"))]
-        let sacp = None;
         let origin = step.origin.as_ref();
         let tool = match call {
             Call::ToolCallRequest(params) => Some(params.tool_call_request.tool_id.clone()),
@@ -214,6 +209,26 @@ impl Guardian {
 
 fn allowed() -> Verdict {
     Verdict { decision: Decision::Allow, findings: Vec::new(), modified: None }
+}
+
+/// The request with what is to be changed; none where there is nothing to change.
+fn edited(request: &Map<String, Value>, edit: Edit) -> Option<Edited> {
+    let failed = if edit.fail_response { with_failure(request) } else { None };
+    let has_failed_response = failed.is_some();
+    let masking = Masking { secrets: edit.secrets, personal_data: edit.personal_data };
+    let masked = aos::mask(failed.as_ref().and_then(Value::as_object).unwrap_or(request), masking);
+    match (masked, failed) {
+        (Some(masked), _) => Some(Edited {
+            step: masked.request,
+            secrets: masked.secrets,
+            personal_data: masked.personal_data,
+            has_failed_response,
+        }),
+        (None, Some(step)) => {
+            Some(Edited { step, secrets: Vec::new(), personal_data: Vec::new(), has_failed_response })
+        }
+        (None, None) => None,
+    }
 }
 
 /// What AOS answers for a verdict.

@@ -1,14 +1,13 @@
 //! Responses in SACP that steps carry: in what an agent says, what a tool gave, and what another agent answers over A2A.
 
 use serde::{Deserialize, Serialize};
-#[cfg(feature = "sacp")]
 use serde_json::{Map, Value};
 
+use crate::{sacp, td::Violation};
+
 /// The longest text that is read for a response: decisions don't wait for more.
-#[cfg(feature = "sacp")]
 const LONGEST_TEXT: usize = 256 * 1024;
 /// The most of them that are read.
-#[cfg(feature = "sacp")]
 const MOST_TEXTS: usize = 16;
 
 /// A response in the Standard Agent Communication Protocol, as the trail shows it.
@@ -28,40 +27,88 @@ pub struct SacpResponse {
     pub thought: Option<String>,
 }
 
-/// The response that a request carries, if there is one.
-#[cfg(feature = "sacp")]
+/// A response in a request, and where it is.
+struct Found {
+    pointer: String,
+    response: sacp::Response,
+    violations: Vec<Violation>,
+}
+
+/// What the trail shows of the response that a request carries, if there is one.
 pub(super) fn response_in(request: &Map<String, Value>, with_thought: bool) -> Option<SacpResponse> {
-    let mut texts = Vec::new();
+    let Found { response, violations, .. } = find(request)?;
+    Some(SacpResponse {
+        status: response.status.as_str().to_owned(),
+        next_step_hint: response.next_step_hint.filter(|_| with_thought),
+        violations: violations.iter().map(|one| format!("{}: {}", one.pointer, one.message)).collect(),
+        thought: with_thought.then_some(response.thought),
+    })
+}
+
+/// The response that a request carries, as own rules read it.
+pub(super) fn fact_of(request: &Map<String, Value>) -> Option<Value> {
+    find(request).map(|found| found.response.to_value())
+}
+
+/// The request with the response that it carries made a failure (SACP, section 9.1); none where it carries none.
+pub(super) fn with_failure(request: &Map<String, Value>) -> Option<Value> {
+    let Found { pointer, mut response, .. } = find(request)?;
+    response.force_failure();
+    let mut request = Value::Object(request.clone());
+    let part = request.pointer_mut(&pointer)?;
+    let failure = response.to_value();
+    *part = if part.is_string() { failure.to_string().into() } else { failure };
+    Some(request)
+}
+
+fn find(request: &Map<String, Value>) -> Option<Found> {
+    let mut parts = Parts::default();
     let params = request.get("params");
     if let Some(message) = params.and_then(|params| params.get("message")) {
         if message.get("role").is_some_and(|role| role == "agent") {
-            collect_parts(message.get("content"), &mut texts);
+            parts.collect("/params/message/content", message.get("content"));
         }
     } else if let Some(result) = params.and_then(|params| params.get("result")) {
-        collect_parts(result.get("outputs"), &mut texts);
+        parts.collect("/params/result/outputs", result.get("outputs"));
     }
-    let payload = request.get("payload").or_else(|| params?.get("payload"));
-    if let Some(result) = payload.and_then(|payload| payload.get("result")) {
-        collect_parts(result.get("parts"), &mut texts);
-        collect_parts(result.pointer("/status/message/parts"), &mut texts);
-        for artifact in result.get("artifacts").and_then(Value::as_array).into_iter().flatten().take(MOST_TEXTS) {
-            collect_parts(artifact.get("parts"), &mut texts);
+    let nested = || Some(("/params/payload", params?.get("payload")?));
+    if let Some((pointer, payload)) = request.get("payload").map(|payload| ("/payload", payload)).or_else(nested)
+        && let Some(result) = payload.get("result")
+    {
+        parts.collect(&format!("{pointer}/result/parts"), result.get("parts"));
+        parts.collect(&format!("{pointer}/result/status/message/parts"), result.pointer("/status/message/parts"));
+        let artifacts = result.get("artifacts").and_then(Value::as_array).into_iter().flatten();
+        for (index, artifact) in artifacts.take(MOST_TEXTS).enumerate() {
+            parts.collect(&format!("{pointer}/result/artifacts/{index}/parts"), artifact.get("parts"));
         }
     }
-    texts.into_iter().take(MOST_TEXTS).find_map(|part| read(part, with_thought))
+    parts.0.into_iter().find_map(|(pointer, part)| {
+        let (response, violations) = read(part)?;
+        Some(Found { pointer, response, violations })
+    })
 }
 
-#[cfg(feature = "sacp")]
-fn collect_parts<'r>(parts: Option<&'r Value>, texts: &mut Vec<&'r Value>) {
-    let parts = parts.and_then(Value::as_array).into_iter().flatten();
-    texts.extend(parts.filter_map(|part| part.get("text").or_else(|| part.get("data"))).take(MOST_TEXTS));
+/// What may be a response, with its place.
+#[derive(Default)]
+struct Parts<'r>(Vec<(String, &'r Value)>);
+
+impl<'r> Parts<'r> {
+    fn collect(&mut self, pointer: &str, parts: Option<&'r Value>) {
+        let parts = parts.and_then(Value::as_array).into_iter().flatten().enumerate();
+        let content = |part: &'r Value| {
+            let of = |name: &'static str| Some((name, part.get(name)?));
+            of("text").or_else(|| of("data"))
+        };
+        let found = parts.filter_map(|(index, part)| {
+            let (name, value) = content(part)?;
+            Some((format!("{pointer}/{index}/{name}"), value))
+        });
+        self.0.extend(found.take(MOST_TEXTS.saturating_sub(self.0.len())));
+    }
 }
 
 /// A text, or data that is the response itself.
-#[cfg(feature = "sacp")]
-fn read(part: &Value, with_thought: bool) -> Option<SacpResponse> {
-    use crate::sacp;
-
+fn read(part: &Value) -> Option<(sacp::Response, Vec<Violation>)> {
     let (response, violations) = match part {
         Value::String(text) => {
             let may_be = text.len() <= LONGEST_TEXT && memchr::memmem::find(text.as_bytes(), b"status").is_some();
@@ -72,13 +119,6 @@ fn read(part: &Value, with_thought: bool) -> Option<SacpResponse> {
         _ => return None,
     };
     // Much else has a status; a response has at least two of its other three members, too.
-    if violations.iter().filter(|violation| violation.rule == "sacp/required").count() > 1 {
-        return None;
-    }
-    Some(SacpResponse {
-        status: response.status.as_str().to_owned(),
-        next_step_hint: response.next_step_hint.filter(|_| with_thought),
-        violations: violations.iter().map(|one| format!("{}: {}", one.pointer, one.message)).collect(),
-        thought: with_thought.then_some(response.thought),
-    })
+    let missing = violations.iter().filter(|violation| violation.rule == "sacp/required").count();
+    (missing <= 1).then_some((response, violations))
 }

@@ -42,7 +42,7 @@ pub(super) fn step_of(call: &Call) -> Option<Step<'_>> {
         Call::Mcp(params) => Action::Mcp(&params.message),
     };
     let origin = call.context().map(origin);
-    Some(Step { method: call.method().as_str(), origin, reasoning: call.reasoning(), action })
+    Some(Step { method: call.method().as_str(), origin, reasoning: call.reasoning(), action, response: None })
 }
 
 fn memory(params: &MemoryParams) -> Action<'_> {

@@ -15,7 +15,7 @@ deny contains {"msg": "not to Bonn"} if input.step.inputs.to == "Bonn"
 
 fn decided(expressions: Value, inputs: Value) -> Verdict {
     let policy = with_expressions(expressions);
-    decide(&call("find_trains", inputs), Some(&description()), None, &policy, &nothing_to_mask)
+    decide(&call("find_trains", inputs), Some(&description()), None, &policy, &nothing_to_edit)
 }
 
 fn refusal(module: &str) -> String {
