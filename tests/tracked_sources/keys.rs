@@ -106,7 +106,7 @@ fn domain_without_keys_is_not_asked_again_at_once() {
     }
     assert_eq!(domain.asked_for_keys(), 1);
     // Many others leave no place for it.
-    for number in 0..256 {
+    for number in 0..300 {
         let mut other = super::card("b", "x");
         other["url"] = format!("https://{HOST}:1/{number}").replace(":1/", &format!(":{}/", 20_000 + number)).into();
         signer.sign(&mut other, Form::Specification);
