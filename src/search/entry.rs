@@ -3,7 +3,10 @@
 //! All words go into one field. Titles and the names of capabilities go there several times: their
 //! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+};
 
 use tantivy::{TantivyDocument, schema::Field};
 
@@ -15,7 +18,7 @@ use super::{
     query::{ExactTerm, lower_case},
     schema::{ExactField, Fields},
     summary::Summary,
-    text::{Encoded, WordTokenizer, Words},
+    text::{Encoded, Language, WordTokenizer, Words},
     versions,
 };
 use crate::{
@@ -39,7 +42,7 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     let nothing = Object::default();
     let thing = node.as_object().unwrap_or(&nothing);
     let capabilities = capabilities(thing);
-    let mut writer = EntryWriter::new(fields, entry.terms);
+    let mut writer = EntryWriter::new(fields, entry.terms, default_language(thing));
     writer.add(fields.id, entry.id);
     writer.add_titles(thing);
     writer.add_affordances(thing);
@@ -57,6 +60,8 @@ struct EntryWriter<'a> {
     terms: &'a [SearchTerm],
     document: TantivyDocument,
     bytes: usize,
+    /// That of texts without a tag.
+    language: Option<Language>,
     prose: WordTokenizer,
     names: WordTokenizer,
     /// The words of the current text.
@@ -67,19 +72,22 @@ struct EntryWriter<'a> {
 }
 
 impl<'a> EntryWriter<'a> {
-    fn new(fields: &'a Fields, terms: &'a [SearchTerm]) -> EntryWriter<'a> {
-        EntryWriter {
+    fn new(fields: &'a Fields, terms: &'a [SearchTerm], language: Option<Language>) -> EntryWriter<'a> {
+        let mut writer = EntryWriter {
             fields,
             terms,
             document: TantivyDocument::default(),
             bytes: 0,
+            language,
             prose: WordTokenizer::prose(),
             names: WordTokenizer::names(),
             words: Words::default(),
             text: Encoded::default(),
             title: Encoded::default(),
             description: Encoded::default(),
-        }
+        };
+        writer.set_language(None);
+        writer
     }
 
     fn finish(mut self, summary: &[u8]) -> (TantivyDocument, usize) {
@@ -99,6 +107,13 @@ impl<'a> EntryWriter<'a> {
         self.bytes += text.len();
     }
 
+    /// Reads the next texts in the language of a tag; none: in that of texts without one.
+    fn set_language(&mut self, tag: Option<&str>) {
+        let language = tag.map_or(self.language, Language::of_tag);
+        self.prose.language = language;
+        self.names.language = language;
+    }
+
     fn add_name(&mut self, text: &str) {
         self.words.read(&mut self.prose, text);
         self.text.add(&self.words, NAME_WEIGHT);
@@ -110,15 +125,18 @@ impl<'a> EntryWriter<'a> {
     }
 
     fn add_titles(&mut self, thing: &Object<'_>) {
-        for title in translations(thing, "title", "titles") {
+        for (tag, title) in translations(thing, "title", "titles") {
+            self.set_language(tag);
             self.add_name(title);
             self.words.read(&mut self.names, title);
             self.title.add(&self.words, 1);
         }
-        for description in translations(thing, "description", "descriptions") {
+        for (tag, description) in translations(thing, "description", "descriptions") {
+            self.set_language(tag);
             self.add_prose(description);
             self.description.add(&self.words, 1);
         }
+        self.set_language(None);
     }
 
     fn add_affordances(&mut self, thing: &Object<'_>) {
@@ -131,12 +149,15 @@ impl<'a> EntryWriter<'a> {
                     self.add_prose(name)
                 }
                 let Some(affordance) = affordance.as_object() else { continue };
-                for title in translations(affordance, "title", "titles") {
+                for (tag, title) in translations(affordance, "title", "titles") {
+                    self.set_language(tag);
                     if is_capability { self.add_name(title) } else { self.add_prose(title) }
                 }
-                for description in translations(affordance, "description", "descriptions") {
+                for (tag, description) in translations(affordance, "description", "descriptions") {
+                    self.set_language(tag);
                     self.add_prose(description);
                 }
+                self.set_language(None);
                 self.add_schema_parts(affordance, 0);
             }
         }
@@ -174,7 +195,11 @@ impl<'a> EntryWriter<'a> {
                 ("title" | "description", Node::Text(text)) => self.add_prose(text),
                 ("titles" | "descriptions", _) => {
                     let one = schema.get(key.strip_suffix('s').unwrap_or(key)).and_then(Node::as_str);
-                    other_translations(schema, one, key).for_each(|text| self.add_prose(text));
+                    for (tag, text) in other_translations(schema, one, key) {
+                        self.set_language(tag);
+                        self.add_prose(text);
+                    }
+                    self.set_language(None);
                 }
                 _ if depth <= DEEPEST_SCHEMA => self.add_schema_part(key, part, depth),
                 _ => {}
@@ -241,7 +266,7 @@ impl<'a> EntryWriter<'a> {
         self.add_value(FacetField::Status, thing.get("agentdex:status").and_then(Node::as_str).unwrap_or("current"));
         let signature = thing.get("agentdex:signature").and_then(|signature| signature.get("status"));
         self.add_value(FacetField::Signature, signature.and_then(Node::as_str).unwrap_or_default());
-        for language in languages(thing) {
+        for language in languages(thing).into_iter().take(MOST_VALUES) {
             self.add_terms(ExactField::Language, language);
         }
         self.add_versions(thing, capabilities);
@@ -338,10 +363,15 @@ pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text and its translations.
-fn translations<'a>(owner: &'a Object<'a>, one: &str, many: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+/// A text and its translations, these with the tags of their languages. The text itself has one where it is one of them.
+fn translations<'a>(
+    owner: &'a Object<'a>,
+    one: &str,
+    many: &str,
+) -> impl Iterator<Item = (Option<&'a str>, &'a str)> + use<'a> {
     let one = owner.get(one).and_then(Node::as_str);
-    one.into_iter().chain(other_translations(owner, one, many))
+    let tag = tagged(owner, many).find(|(_, text)| Some(*text) == one).map(|(tag, _)| tag);
+    one.into_iter().map(move |one| (tag, one)).chain(other_translations(owner, one, many))
 }
 
 /// The translations of a text into other languages.
@@ -349,9 +379,13 @@ fn other_translations<'a>(
     owner: &'a Object<'a>,
     one: Option<&'a str>,
     many: &str,
-) -> impl Iterator<Item = &'a str> + use<'a> {
-    let many = owner.get(many).and_then(Node::as_object).into_iter().flat_map(Object::values);
-    many.filter_map(Node::as_str).filter(move |&text| Some(text) != one)
+) -> impl Iterator<Item = (Option<&'a str>, &'a str)> + use<'a> {
+    tagged(owner, many).filter(move |&(_, text)| Some(text) != one).map(|(tag, text)| (Some(tag), text))
+}
+
+fn tagged<'a>(owner: &'a Object<'a>, many: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    let many = owner.get(many).and_then(Node::as_object).into_iter().flat_map(Object::iter);
+    many.filter_map(|(tag, text)| Some((tag, text.as_str()?)))
 }
 
 /// A member that is a string or an array of strings.
@@ -448,11 +482,23 @@ fn local_name(name: &str) -> &str {
     name.rsplit([':', '/', '#']).next().unwrap_or(name)
 }
 
-/// The tags that texts are translated to, and the default language.
-fn languages<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
+/// The language of texts without a tag, if it isn't English.
+fn default_language(thing: &Object<'_>) -> Option<Language> {
+    default_tags(thing).next().and_then(Language::of_tag)
+}
+
+/// What contexts say of the language of texts without a tag.
+fn default_tags<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
     let contexts = thing.get("@context").into_iter().flat_map(Node::one_or_many);
-    let defaults = contexts.filter_map(|context| context.get("@language")).filter_map(Node::as_str);
-    let translated =
-        ["titles", "descriptions"].into_iter().filter_map(|key| thing.get(key)).filter_map(Node::as_object);
-    defaults.chain(translated.flat_map(Object::keys))
+    contexts.filter_map(|context| context.get("@language")).filter_map(Node::as_str)
+}
+
+/// The tags that texts are translated to, and the default language.
+fn languages<'a>(thing: &'a Object<'a>) -> BTreeSet<&'a str> {
+    let affordances = ["properties", "actions", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
+    let affordances = affordances.flat_map(Object::values).filter_map(Node::as_object);
+    let owners = [thing].into_iter().chain(affordances);
+    let translated = owners.flat_map(|owner| ["titles", "descriptions"].into_iter().filter_map(|key| owner.get(key)));
+    let tags = translated.filter_map(Node::as_object).flat_map(Object::keys);
+    default_tags(thing).chain(tags).collect()
 }

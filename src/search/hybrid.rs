@@ -230,15 +230,23 @@ impl Hybrid<'_> {
     }
 }
 
-/// How many of the terms a document has.
-pub(super) fn words_of(searcher: &Searcher, words: &[Term], address: DocAddress) -> tantivy::Result<usize> {
+/// How many of the words a document has, each as one of its terms.
+pub(super) fn words_of(searcher: &Searcher, words: &[Vec<Term>], address: DocAddress) -> tantivy::Result<usize> {
     let segment = searcher.segment_reader(address.segment_ord);
+    let has = |term: &Term| {
+        let postings = segment.inverted_index(term.field())?.read_postings(term, IndexRecordOption::Basic)?;
+        let Some(mut postings) = postings else { return Ok(false) };
+        let at = if postings.doc() < address.doc_id { postings.seek(address.doc_id) } else { postings.doc() };
+        tantivy::Result::Ok(at == address.doc_id)
+    };
     let mut found = 0;
     for word in words {
-        let postings = segment.inverted_index(word.field())?.read_postings(word, IndexRecordOption::Basic)?;
-        let Some(mut postings) = postings else { continue };
-        let at = if postings.doc() < address.doc_id { postings.seek(address.doc_id) } else { postings.doc() };
-        found += usize::from(at == address.doc_id);
+        for term in word {
+            if has(term)? {
+                found += 1;
+                break;
+            }
+        }
     }
     Ok(found)
 }

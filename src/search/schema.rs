@@ -22,7 +22,7 @@ use super::{FacetField, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

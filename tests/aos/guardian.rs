@@ -363,7 +363,10 @@ fn a_guardrail_makes_a_response_a_failure_before_the_next_agent_receives_it() {
     let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
     for (content, place) in [
         (json!({"kind": "text", "text": fenced}), "/params/message/content/0/text"),
-        (json!({"kind": "text", "text": response(&format!("I guarantee {key}")).to_string()}), "/params/message/content/0/text"),
+        (
+            json!({"kind": "text", "text": response(&format!("I guarantee {key}")).to_string()}),
+            "/params/message/content/0/text",
+        ),
         (json!({"kind": "data", "data": response("I guarantee it.")}), "/params/message/content/0/data"),
     ] {
         let decided = result(&registry, &said(content));

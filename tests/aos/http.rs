@@ -63,7 +63,8 @@ fn errors_have_the_codes_of_json_rpc() {
     assert_eq!(code(r#"{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {}}"#), (-32602, json!(7)));
     // What the server can't do is an error of its own.
     registry.registry().close();
-    let answer = ask(&registry, request(7, "ping", &json!({"timestamp": "2026-11-22T10:00:00Z"})).to_string()).expect(503);
+    let answer =
+        ask(&registry, request(7, "ping", &json!({"timestamp": "2026-11-22T10:00:00Z"})).to_string()).expect(503);
     assert!(is_response(&answer.json()), "{}", answer.text());
     assert_eq!(answer.json()["error"]["code"], -32603);
 }

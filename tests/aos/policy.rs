@@ -502,7 +502,13 @@ fn messages_of_a2a_are_judged_by_their_method() {
     ];
     let cases = good.into_iter().map(|case| (case, true)).chain(bad.into_iter().map(|case| (case, false)));
     for ((method, message), is_good) in cases {
-        let step = Step { method, origin: None, reasoning: None, action: Action::A2a(object(message.clone())), response: None };
+        let step = Step {
+            method,
+            origin: None,
+            reasoning: None,
+            action: Action::A2a(object(message.clone())),
+            response: None,
+        };
         let verdict = decide(&step, None, None, &Policy::default(), &nothing_to_edit);
         assert_eq!(verdict.decision == Decision::Allow, is_good, "{method} {message}: {:?}", verdict.findings);
     }

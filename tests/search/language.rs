@@ -186,3 +186,64 @@ proptest! {
         });
     }
 }
+
+/// A Thing whose texts are in a language.
+fn spoken(id: &str, language: &str, title: &str, description: &str) -> serde_json::Value {
+    let context = json!(["https://www.w3.org/2022/wot/td/v1.1", {"@language": language}]);
+    extended(thing(id, title, description), json!({"@context": context}))
+}
+
+#[test]
+fn texts_in_a_declared_language_are_found_in_other_forms_of_their_words() {
+    let index = TestIndex::with(&[
+        spoken("urn:de", "de", "Wetterdienst", "Liefert Vorhersagen für alle Städte und Inseln."),
+        spoken("urn:fr", "fr-CA", "Météo", "Donne les prévisions pour demain."),
+        thing("urn:en", "Weather agent", "Forecasts for cities."),
+        extended(
+            thing("urn:both", "Ferry times", "Departures of ferries."),
+            json!({"descriptions": {"en": "Departures of ferries.", "nb": "Avganger for ferger."}}),
+        ),
+        extended(
+            thing("urn:action", "Trains", "-"),
+            json!({"actions": {"find": {"descriptions": {"it": "Cerca i treni e gli orari."}}}}),
+        ),
+    ]);
+    for (query, found) in [
+        ("Vorhersage", &["urn:de"][..]),
+        ("vorhersagen", &["urn:de"]),
+        ("Dorf", &[]),
+        ("Städten", &["urn:de"]),
+        ("stadte", &["urn:de"]),
+        ("prévision", &["urn:fr"]),
+        ("PREVISIONS", &["urn:fr"]),
+        ("avgang", &["urn:both"]),
+        ("treno orario", &["urn:action"]),
+        ("departure", &["urn:both"]),
+        ("city forecast", &["urn:en"]),
+        ("+Vorhersage -Insel", &[]),
+        ("\"alle Städte\"", &["urn:de"]),
+    ] {
+        assert_eq!(index.found(query), found, "{query}");
+    }
+    assert_eq!(index.found("language:it"), ["urn:action"]);
+}
+
+#[test]
+fn what_a_request_in_another_language_is_about_counts_most() {
+    let mut things = vec![spoken("urn:hotel", "de", "Zimmer", "Bucht Hotels.")];
+    for n in 0..5 {
+        things.push(spoken(&format!("urn:{n}"), "de", "Auskunft", "Ich kann in der und die Auskunft mit dem für das"));
+    }
+    let index = TestIndex::with(&things);
+    let found = index.found("Ich möchte in der Stadt und für die Familie ein Hotel buchen");
+    assert_eq!(found.first().map(String::as_str), Some("urn:hotel"));
+    // A word counts once, however many of its forms a text has.
+    let same = TestIndex::with(&[
+        spoken("urn:de", "de", "Reise", "hotel"),
+        thing("urn:en", "Journey", "hotel"),
+        spoken("urn:fr", "fr", "Voyage", "x"),
+    ]);
+    let scores: Vec<f32> = same.query("hotel").hits.iter().map(|hit| hit.score).collect();
+    assert_eq!(scores.len(), 2);
+    assert!(scores[0] < scores[1] * 2.0, "{scores:?}");
+}

@@ -30,6 +30,10 @@ fn word() -> impl Strategy<Value = &'static str> {
             "bill",
             "forecasts",
             "Wetter",
+            "Wettern",
+            "und",
+            "prévisions",
+            "prévision",
             "天気",
             "天気予報",
             "a-b",
@@ -44,13 +48,23 @@ fn text() -> impl Strategy<Value = String> {
 
 fn description() -> impl Strategy<Value = Value> {
     let list = |of: &'static [&'static str]| prop::collection::vec(prop::sample::select(of), 0..2);
-    (text(), text(), list(&["beta", "Alpha"]), list(&["billing", "payBill"]), list(&["1.2.0", "2.0.0"])).prop_map(
-        |(title, description, tags, capabilities, versions)| {
+    let language = prop::sample::select(&[None, None, Some("de"), Some("fr-CA"), Some("en")][..]);
+    let other = (text(), prop::sample::select(&["de-AT", "fr"][..]));
+    let texts = (text(), text(), language, prop::option::of(other));
+    (texts, list(&["beta", "Alpha"]), list(&["billing", "payBill"]), list(&["1.2.0", "2.0.0"])).prop_map(
+        |((title, description, language, other), tags, capabilities, versions)| {
             let capabilities: Vec<Value> = capabilities
                 .iter()
                 .map(|name| json!({"lmos:id": name, "lmos:version": versions.first().unwrap_or(&"1.0.0")}))
                 .collect();
-            extended(thing("", &title, &description), json!({"tags": tags, "lmos:capabilities": capabilities}))
+            let mut members = json!({"tags": tags, "lmos:capabilities": capabilities});
+            if let Some(language) = language {
+                members["@context"] = json!(["https://www.w3.org/2022/wot/td/v1.1", {"@language": language}]);
+            }
+            if let Some((text, tag)) = other {
+                members["descriptions"] = json!({tag: text});
+            }
+            extended(thing("", &title, &description), members)
         },
     )
 }

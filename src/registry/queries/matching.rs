@@ -259,7 +259,7 @@ impl Matching {
     }
 
     /// The queries that a Thing matches after a change.
-    fn matching(&self, store: &Store, change: &Change) -> Result<Vec<QueryNo>> {
+    fn matching(&mut self, store: &Store, change: &Change) -> Result<Vec<QueryNo>> {
         let Some((text, format)) = described_by(store, change)? else { return Ok(Vec::new()) };
         let (id, terms) = (change.id.as_str(), Format::search_terms());
         let entry = Entry { id, text: &text, format: format.as_deref(), terms };

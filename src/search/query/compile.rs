@@ -17,6 +17,7 @@ use tantivy::{
 use super::{
     Clause, ExactTerm, Occur, Pattern, Spelling, Target,
     excluded::Excluded,
+    languages::Languages,
     sentences,
     words::{Part, Words, prefix_query, term_query, union, weigh_common_words},
 };
@@ -44,9 +45,9 @@ pub(in crate::search) struct Compiled {
     pub corrections: HashSet<String>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
-    /// The words that say something, as terms.
+    /// The words that say something, each as terms of which a document has one.
     #[cfg(feature = "semantic")]
-    pub words: Vec<Term>,
+    pub words: Vec<Vec<Term>>,
 }
 
 /// Compiles clauses and filters.
@@ -57,7 +58,8 @@ pub(in crate::search) fn compile(
     filters: &Filters,
     spelling: Spelling,
 ) -> Result<Compiled> {
-    let mut compiler = Compiler::new(searcher, fields, spelling);
+    let languages = Languages::of(searcher, fields, clauses).map_err(index_error("reading the languages"))?;
+    let mut compiler = Compiler::new(searcher, fields, Words::new(searcher, fields, spelling, languages));
     let starts = sentences::starts(clauses);
     for (at, clause) in clauses.iter().enumerate() {
         if starts.contains(&at) {
@@ -101,10 +103,10 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling) -> Compiler<'a> {
+    fn new(searcher: &'a Searcher, fields: &'a Fields, words: Words<'a>) -> Compiler<'a> {
         Compiler {
             fields,
-            words: Words::new(searcher, fields, spelling),
+            words,
             any: Vec::new(),
             sentences: Vec::new(),
             musts: Vec::new(),
@@ -206,7 +208,7 @@ impl<'a> Compiler<'a> {
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
         #[cfg(feature = "semantic")]
-        let words = self.any.iter().filter_map(Part::telling_term).cloned().collect();
+        let words = self.any.iter().filter_map(Part::telling_terms).map(<[Term]>::to_vec).collect();
         if self.says_nothing() && self.exact.is_empty() {
             return Compiled {
                 query: Box::new(EmptyQuery),
@@ -222,11 +224,7 @@ impl<'a> Compiler<'a> {
         weigh_common_words(&mut self.any);
         let is_scored = !self.any.is_empty() || !self.musts.is_empty();
         let is_restricted = !self.exact.is_empty() || !self.nots.is_empty();
-        if is_scored
-            && !is_restricted
-            && self.musts.is_empty()
-            && self.any.iter().all(|part| matches!(part, Part::Term { .. }))
-        {
+        if is_scored && !is_restricted && self.musts.is_empty() && self.any.iter().all(Part::is_term) {
             let query = scored(&self.any, &self.sentences);
             return Compiled {
                 query: query.unwrap_or_else(|| Box::new(EmptyQuery)),
@@ -281,7 +279,7 @@ fn exact_query(field: Field, value: &str) -> Box<dyn Query> {
 }
 
 fn union_of(parts: Vec<Part>) -> Option<Box<dyn Query>> {
-    union(parts.into_iter().map(Part::into_query).collect())
+    union(parts.iter().map(Part::to_query).collect())
 }
 
 /// Any of the parts. In a request of several sentences, which often names several needs, half of the score is
@@ -302,18 +300,17 @@ fn scored(parts: &[Part], sentences: &[usize]) -> Option<Box<dyn Query>> {
 /// Any of the parts, each term once.
 fn any_of(parts: &[Part]) -> Option<Box<dyn Query>> {
     let terms = distinct_terms(parts).into_iter().map(|(term, boost)| term_query(term, boost));
-    let others = parts.iter().filter_map(|part| match part {
-        Part::Other(query) => Some(query.box_clone()),
-        Part::Term { .. } => None,
-    });
-    union(terms.chain(others).collect())
+    let is_first = |at: usize, part: &Part| !parts.iter().take(at).any(|before| before.is_same_word(part));
+    let others = parts.iter().enumerate().filter(|&(at, part)| !part.is_term() && is_first(at, part));
+    union(terms.chain(others.map(|(_, part)| part.to_query())).collect())
 }
 
-/// Each term once, with the largest of its boosts.
+/// Each word that is one term, once, with the largest of its boosts.
 fn distinct_terms(parts: &[Part]) -> Vec<(Term, Score)> {
     let mut distinct: Vec<(Term, Score)> = Vec::with_capacity(parts.len());
     for part in parts {
-        let Part::Term { term, boost, .. } = part else { continue };
+        let Part::Word { terms, boost, .. } = part else { continue };
+        let [term] = terms.as_slice() else { continue };
         match distinct.iter_mut().find(|(other, _)| other == term) {
             Some((_, other)) => *other = other.max(*boost),
             None => distinct.push((term.clone(), *boost)),

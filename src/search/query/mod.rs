@@ -19,6 +19,7 @@ mod compile;
 mod exact;
 mod excluded;
 mod hints;
+mod languages;
 mod parse;
 mod sentences;
 #[cfg(feature = "semantic")]
@@ -28,6 +29,7 @@ mod words;
 pub(super) use compile::{Compiled, compile};
 pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use hints::hints;
+pub(super) use languages::languages_of;
 pub(super) use parse::parse;
 #[cfg(feature = "semantic")]
 pub(super) use wording::Wording;

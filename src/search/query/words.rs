@@ -4,12 +4,15 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use tantivy::{
     Score, Searcher, Term,
-    query::{BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, PhrasePrefixQuery, PhraseQuery, Query, TermQuery},
+    query::{
+        BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, PhrasePrefixQuery, PhraseQuery,
+        Query, TermQuery,
+    },
     schema::{Field, IndexRecordOption},
     tokenizer::TextAnalyzer,
 };
 
-use super::{Occur, Pattern};
+use super::{Occur, Pattern, languages::Languages};
 use crate::{
     Result,
     search::{failure::index_error, schema::Fields, snippet::Highlights, suggest, text},
@@ -56,31 +59,52 @@ pub(in crate::search) enum Spelling {
 
 /// A part of what is scored.
 pub(super) enum Part {
-    /// A term; a common word counts less than others.
-    Term { term: Term, boost: Score, is_common: bool },
+    /// A word, as terms of which the best counts: its form in English, and those in other languages of the index. A
+    /// common word counts less than others.
+    Word { terms: Vec<Term>, boost: Score, is_common: bool },
     /// Anything else.
     Other(Box<dyn Query>),
 }
 
 impl Part {
     fn term(field: Field, text: &str) -> Part {
-        Part::Term { term: Term::from_field_text(field, text), boost: 1.0, is_common: false }
+        Part::Word { terms: vec![Term::from_field_text(field, text)], boost: 1.0, is_common: false }
     }
 
-    /// The term, where it is a word that says something.
+    /// Whether it is one term.
+    pub fn is_term(&self) -> bool {
+        matches!(self, Part::Word { terms, .. } if terms.len() == 1)
+    }
+
+    /// Whether both are the same word.
+    pub fn is_same_word(&self, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Word { terms, .. }, Part::Word { terms: others, .. }) => terms == others,
+            _ => false,
+        }
+    }
+
+    /// The terms of which a document has one, where it is a word that says something.
     #[cfg(feature = "semantic")]
-    pub fn telling_term(&self) -> Option<&Term> {
+    pub fn telling_terms(&self) -> Option<&[Term]> {
         match self {
-            Part::Term { term, is_common: false, .. } => Some(term),
+            Part::Word { terms, is_common: false, .. } => Some(terms),
             _ => None,
         }
     }
 
     /// The part as a query of its own.
-    pub fn into_query(self) -> Box<dyn Query> {
+    pub fn to_query(&self) -> Box<dyn Query> {
         match self {
-            Part::Term { term, boost, .. } => term_query(term, boost),
-            Part::Other(query) => query,
+            Part::Word { terms, boost, .. } => match terms.as_slice() {
+                [term] => term_query(term.clone(), *boost),
+                // A document that has more than one of them doesn't count more for it.
+                terms => {
+                    let forms = terms.iter().map(|term| term_query(term.clone(), *boost));
+                    Box::new(DisjunctionMaxQuery::new(forms.collect()))
+                }
+            },
+            Part::Other(query) => query.box_clone(),
         }
     }
 }
@@ -109,11 +133,11 @@ pub(super) fn prefix_query(field: Field, prefix: &str) -> Box<dyn Query> {
 
 /// Lets words count less where there are others that say more.
 pub(super) fn weigh_common_words(parts: &mut [Part]) {
-    if parts.iter().all(|part| matches!(part, Part::Term { is_common: true, .. })) {
+    if parts.iter().all(|part| matches!(part, Part::Word { is_common: true, .. })) {
         return;
     }
     for part in parts {
-        if let Part::Term { boost, is_common: true, .. } = part {
+        if let Part::Word { boost, is_common: true, .. } = part {
             *boost *= COMMON_WORD_WEIGHT;
         }
     }
@@ -124,6 +148,7 @@ pub(super) struct Words<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
     spelling: Spelling,
+    languages: Languages,
     analyzer: TextAnalyzer,
     highlights: Highlights,
     /// Common words that were looked for: to be marked only where there are no others.
@@ -133,11 +158,12 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling) -> Words<'a> {
+    pub fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling, languages: Languages) -> Words<'a> {
         Words {
             searcher,
             fields,
             spelling,
+            languages,
             analyzer: text::prose(),
             highlights: Highlights::default(),
             common: HashSet::new(),
@@ -247,18 +273,23 @@ impl<'a> Words<'a> {
     /// A term, or those that are spelled alike.
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
         if self.spelling == Spelling::Exact || occur == Occur::Not {
-            let is_common = occur == Occur::Any && says_little(&token.text);
+            let is_common =
+                occur == Occur::Any && (says_little(&token.text) || self.languages.is_stop_word(&token.written));
             if is_common {
                 self.common.insert(token.text.clone());
             } else {
                 self.highlight(occur, std::slice::from_ref(token));
             }
-            return Ok(vec![Part::Term { term: Term::from_field_text(field, &token.text), boost: 1.0, is_common }]);
+            let mut terms = vec![Term::from_field_text(field, &token.text)];
+            if !token.is_whole {
+                terms.extend(self.languages.terms(field, &token.written));
+            }
+            return Ok(vec![Part::Word { terms, boost: 1.0, is_common }]);
         }
         let mut parts = Vec::new();
         for (text, distance) in self.alike(field, &token.text)? {
             let boost = 1.0 / (1.0 + Score::from(distance));
-            parts.push(Part::Term { term: Term::from_field_text(field, &text), boost, is_common: false });
+            parts.push(Part::Word { terms: vec![Term::from_field_text(field, &text)], boost, is_common: false });
             self.highlights.terms.insert(text);
         }
         Ok(parts)
@@ -285,6 +316,8 @@ impl<'a> Words<'a> {
 /// A word of the query as the index has it.
 struct Token {
     text: String,
+    /// As the query has it.
+    written: String,
     position: usize,
     is_whole: bool,
 }
@@ -292,7 +325,12 @@ struct Token {
 fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     analyzer.token_stream(text).process(&mut |token| {
-        tokens.push(Token { text: token.text.clone(), position: token.position, is_whole: token.position_length > 1 });
+        tokens.push(Token {
+            text: token.text.clone(),
+            written: text.get(token.offset_from..token.offset_to).unwrap_or_default().to_owned(),
+            position: token.position,
+            is_whole: token.position_length > 1,
+        });
     });
     tokens
 }

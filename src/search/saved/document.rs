@@ -12,7 +12,7 @@ use crate::{
         failure::index_error,
         query::{self, Spelling},
         schema::{self, Fields},
-        text,
+        text::{self, Language},
     },
 };
 
@@ -71,6 +71,14 @@ impl Document {
         let compiled = query::compile(&self.searcher, &self.fields, &query.clauses, &query.filters, Spelling::Exact)?;
         let count = self.searcher.search(compiled.query.as_ref(), &Count);
         Ok(count.map_err(index_error("comparing a description with a query"))? > 0)
+    }
+
+    /// The languages that its texts are declared to be in.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub(super) fn languages(&self) -> Result<Vec<Language>> {
+        query::languages_of(&self.searcher, &self.fields).map_err(index_error("reading the languages of a description"))
     }
 
     /// Passes on each of its terms, more than once if it is in several fields.

@@ -8,13 +8,15 @@ use std::{
 use tantivy::Term;
 
 use super::{Document, SavedQuery, trigger::Trigger};
-use crate::Result;
+use crate::{Result, search::text::Language};
 
 /// Queries by number.
 #[derive(Debug, Default)]
 pub struct QueryIndex {
     queries: HashMap<u32, Arc<SavedQuery>>,
     by_term: HashMap<Term, Vec<u32>>,
+    /// The languages that queries are also filed in: those of descriptions that came so far.
+    languages: BTreeSet<Language>,
     /// Those that are asked about every description.
     always: BTreeSet<u32>,
     /// How many of them need the vectors of descriptions.
@@ -28,8 +30,9 @@ impl QueryIndex {
         match &query.trigger {
             Trigger::Always => drop(self.always.insert(number)),
             Trigger::Terms { terms, .. } => {
-                for term in terms {
-                    self.by_term.entry(term.clone()).or_default().push(number);
+                let in_languages = self.languages.iter().flat_map(|language| query.trigger.terms_in(*language));
+                for term in terms.iter().cloned().chain(in_languages) {
+                    self.by_term.entry(term).or_default().push(number);
                 }
             }
         }
@@ -55,11 +58,25 @@ impl QueryIndex {
             self.by_meaning -= usize::from(query.is_by_meaning());
         }
         let Trigger::Terms { terms, .. } = &query.trigger else { return };
-        for term in terms {
-            if let Some(numbers) = self.by_term.get_mut(term) {
+        let in_languages = self.languages.iter().flat_map(|language| query.trigger.terms_in(*language));
+        for term in terms.iter().cloned().chain(in_languages) {
+            if let Some(numbers) = self.by_term.get_mut(&term) {
                 numbers.retain(|other| *other != number);
                 if numbers.is_empty() {
-                    self.by_term.remove(term);
+                    self.by_term.remove(&term);
+                }
+            }
+        }
+    }
+
+    /// Files the queries in the languages of a description that are new.
+    fn file_in(&mut self, languages: impl IntoIterator<Item = Language>) {
+        for language in languages {
+            if self.languages.insert(language) {
+                for (number, query) in &self.queries {
+                    for term in query.trigger.terms_in(language) {
+                        self.by_term.entry(term).or_default().push(*number);
+                    }
                 }
             }
         }
@@ -79,7 +96,8 @@ impl QueryIndex {
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    pub fn matching(&self, document: &Document) -> Result<(Vec<u32>, usize)> {
+    pub fn matching(&mut self, document: &Document) -> Result<(Vec<u32>, usize)> {
+        self.file_in(document.languages()?);
         let mut filed: BTreeSet<u32> = BTreeSet::new();
         document.for_each_term(|term| filed.extend(self.by_term.get(term).into_iter().flatten()))?;
         let (mut matching, mut asked) = (Vec::new(), 0);

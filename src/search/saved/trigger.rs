@@ -1,6 +1,6 @@
 //! What a description must have for a query to match it, as far as single terms tell.
 
-use tantivy::Term;
+use tantivy::{Term, schema::Field};
 
 use crate::{
     Result,
@@ -8,7 +8,7 @@ use crate::{
         FacetField, Filters,
         query::{Clause, ExactTerm, Occur, Pattern, Target},
         schema::{self, ExactField, Fields},
-        text,
+        text::{self, Language},
         versions::Ranged,
     },
 };
@@ -18,8 +18,9 @@ use crate::{
 pub(super) enum Trigger {
     /// Nothing that single terms tell.
     Always,
-    /// One of these terms; where that suffices, the query says no more.
-    Terms { terms: Vec<Term>, suffices: bool },
+    /// One of these terms, or of the forms of these words in the languages of the description; where that suffices, the
+    /// query says no more.
+    Terms { terms: Vec<Term>, words: Vec<(Field, String)>, suffices: bool },
 }
 
 impl Trigger {
@@ -32,13 +33,22 @@ impl Trigger {
             // Capabilities tell more apart than words, and these more than tags, types and vendors.
             (Some(words), filtered) if !filtered.as_ref().is_some_and(|filtered| filtered.is_capability) => {
                 let suffices = words.suffices && is_plain && filters.is_empty();
-                Trigger::Terms { terms: words.terms, suffices }
+                Trigger::Terms { terms: words.terms, words: words.written, suffices }
             }
             (_, Some(Filtered { terms, is_only, .. })) => {
-                Trigger::Terms { terms, suffices: is_only && clauses.is_empty() }
+                Trigger::Terms { terms, words: Vec::new(), suffices: is_only && clauses.is_empty() }
             }
             _ => Trigger::Always,
         })
+    }
+
+    /// The terms in a language.
+    pub fn terms_in(&self, language: Language) -> impl Iterator<Item = Term> + '_ {
+        let words = match self {
+            Trigger::Terms { words, .. } => words.as_slice(),
+            Trigger::Always => &[],
+        };
+        words.iter().filter_map(move |(field, word)| Some(Term::from_field_text(*field, &language.form_of(word)?)))
     }
 }
 
@@ -75,6 +85,8 @@ fn filtered(fields: &Fields, filters: &Filters) -> Result<Option<Filtered>> {
 /// Terms of which the words of a query need one.
 struct Words {
     terms: Vec<Term>,
+    /// Those that have forms in other languages, as the query has them.
+    written: Vec<(Field, String)>,
     /// Whether one of them is also enough.
     suffices: bool,
 }
@@ -86,7 +98,7 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
         Target::Description => Some(fields.description),
         Target::Id | Target::Exact(_) => None,
     };
-    let terms_of = |clause: &Clause| -> Option<(Vec<Term>, bool)> {
+    let terms_of = |clause: &Clause| -> Option<Words> {
         let field = field(clause.target)?;
         let (text, is_word) = match &clause.pattern {
             Pattern::Word(word) => (word, true),
@@ -97,33 +109,37 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
         if is_word && text.contains(':') {
             return None;
         }
-        let (mut parts, mut wholes) = (Vec::new(), Vec::new());
+        let (mut parts, mut wholes, mut written) = (Vec::new(), Vec::new(), Vec::new());
         text::prose().token_stream(text).process(&mut |token| match token.position_length > 1 {
             true if is_word => wholes.push(token.text.clone()),
             true => {}
-            false => parts.push(token.text.clone()),
+            false => {
+                parts.push(token.text.clone());
+                written.extend(text.get(token.offset_from..token.offset_to).map(|word| (field, word.to_owned())));
+            }
         });
         let is_any_of_them = parts.len() + wholes.len() == 1
             || is_word && clause.occur == Occur::Any && !text.contains(text::is_ideographic);
         // Of words side by side all must be there, so one will do: the longest is likely rare.
         if !is_any_of_them && let Some(longest) = parts.iter().max_by_key(|part| part.len()).cloned() {
             parts = vec![longest];
+            written.clear();
         }
         let terms: Vec<Term> = parts.iter().chain(&wholes).map(|text| Term::from_field_text(field, text)).collect();
-        (!terms.is_empty()).then_some((terms, is_any_of_them))
+        (!terms.is_empty()).then_some(Words { terms, written, suffices: is_any_of_them })
     };
     let of = |occur: Occur| clauses.iter().filter(move |clause| clause.occur == occur);
     let is_text = |clause: &&Clause| field(clause.target).is_some();
     // A word that must be there is enough to tell; a word that says nothing restricts nothing.
-    let musts = of(Occur::Must).filter(is_text).filter_map(terms_of).min_by_key(|(terms, _)| terms.len());
-    if let Some((terms, _)) = musts {
-        return Some(Words { terms, suffices: false });
+    let musts = of(Occur::Must).filter(is_text).filter_map(terms_of).min_by_key(|words| words.terms.len());
+    if let Some(words) = musts {
+        return Some(Words { suffices: false, ..words });
     }
     let has_exact = clauses.iter().any(|clause| field(clause.target).is_none() && clause.occur != Occur::Not);
     if of(Occur::Must).any(|clause| field(clause.target).is_some()) || has_exact {
         return None;
     }
-    let (mut terms, mut suffices) = (Vec::new(), true);
+    let mut words = Words { terms: Vec::new(), written: Vec::new(), suffices: true };
     for clause in of(Occur::Any) {
         let mut analyzed = Vec::new();
         if let Pattern::Word(text) | Pattern::Phrase(text) = &clause.pattern {
@@ -133,9 +149,10 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
                 continue;
             }
         }
-        let (of_clause, is_simple) = terms_of(clause)?;
-        suffices &= is_simple;
-        terms.extend(of_clause);
+        let of_clause = terms_of(clause)?;
+        words.suffices &= of_clause.suffices;
+        words.terms.extend(of_clause.terms);
+        words.written.extend(of_clause.written);
     }
-    (!terms.is_empty()).then_some(Words { terms, suffices })
+    (!words.terms.is_empty()).then_some(words)
 }

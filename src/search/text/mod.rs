@@ -3,9 +3,11 @@
 //! Words end where neither letter nor digit follows. Names are taken apart at `camelCase`, at
 //! `_` and `-`, and between letters and digits; beside its parts, the whole of such a name is a
 //! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet.
-//! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems.
+//! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems. A text in another
+//! language has the stems of that one too, each at the position of its word ([`Language`]).
 
 mod encoded;
+mod languages;
 mod split;
 mod stems;
 
@@ -14,6 +16,7 @@ use std::ops::Range;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 pub(super) use encoded::{Encoded, Words};
+pub(super) use languages::Language;
 use split::Names;
 pub(super) use split::is_ideographic;
 pub(super) use stems::normalized;
@@ -64,6 +67,8 @@ pub(super) fn prose_beginning_with(bytes: impl Iterator<Item = u8>) -> TextAnaly
 /// Makes words of text as the module says.
 #[derive(Clone, Default)]
 pub(super) struct WordTokenizer {
+    /// The language of the text, if that isn't English.
+    pub language: Option<Language>,
     keeps_stop_words: bool,
     /// By first byte, whether a word is wanted; none: all are.
     beginnings: Option<[bool; 256]>,
@@ -72,6 +77,8 @@ pub(super) struct WordTokenizer {
     parts: Vec<Range<usize>>,
     /// The current word, normalized.
     word: String,
+    /// Its form in the language of the text; empty: it has none.
+    form: String,
 }
 
 impl WordTokenizer {
@@ -92,7 +99,15 @@ impl Tokenizer for WordTokenizer {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
         self.parts.clear();
-        WordStream { text, names: Names::new(text), position: 0, next_part: 0, whole_is_next: false, tokenizer: self }
+        WordStream {
+            text,
+            names: Names::new(text),
+            position: 0,
+            next_part: 0,
+            whole_is_next: false,
+            form_is_next: false,
+            tokenizer: self,
+        }
     }
 }
 
@@ -104,11 +119,18 @@ pub(super) struct WordStream<'a> {
     next_part: usize,
     /// The first part of a name was the last word; now comes the whole.
     whole_is_next: bool,
+    /// The last word has a form in the language of the text; now comes that.
+    form_is_next: bool,
     tokenizer: &'a mut WordTokenizer,
 }
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
+        if std::mem::take(&mut self.form_is_next) {
+            let WordTokenizer { token, form, .. } = &mut *self.tokenizer;
+            std::mem::swap(&mut token.text, form);
+            return true;
+        }
         loop {
             if self.whole_is_next {
                 self.whole_is_next = false;
@@ -119,6 +141,7 @@ impl TokenStream for WordStream<'_> {
                 return false;
             }
             if self.finish_word() {
+                self.form_is_next = !self.tokenizer.form.is_empty();
                 return true;
             }
         }
@@ -140,10 +163,14 @@ impl WordStream<'_> {
     }
 
     fn read_part(&mut self) {
-        let WordTokenizer { token, parts, word, .. } = &mut *self.tokenizer;
+        let WordTokenizer { token, parts, word, form, language, .. } = &mut *self.tokenizer;
         let Some(part) = parts.get(self.next_part).cloned() else { return };
         let written = self.text.get(part.clone()).unwrap_or_default();
         word.clear();
+        form.clear();
+        if let Some(language) = language {
+            language.append_form(written, form);
+        }
         stems::normalize_into(written, word);
         token.offset_from = part.start;
         token.offset_to = part.end;
@@ -156,8 +183,9 @@ impl WordStream<'_> {
     }
 
     fn read_whole(&mut self) {
-        let WordTokenizer { token, parts, word, .. } = &mut *self.tokenizer;
+        let WordTokenizer { token, parts, word, form, .. } = &mut *self.tokenizer;
         word.clear();
+        form.clear();
         for part in parts.iter() {
             stems::normalize_into(self.text.get(part.clone()).unwrap_or_default(), word);
         }
@@ -242,6 +270,26 @@ mod tests {
             .token_stream(text)
             .process(&mut |token| words.push(token.text.clone()));
         assert_eq!(words, ["weather", "die", "wolv", "weather"]);
+    }
+
+    #[test]
+    fn words_of_another_language_have_its_stem_beside_them() {
+        let mut tokenizer = WordTokenizer { language: Language::of_tag("de"), ..WordTokenizer::prose() };
+        let mut words = Vec::new();
+        let mut stream = tokenizer.token_stream("Die Vorhersagen für getWetter");
+        stream.process(&mut |token| words.push((token.text.replace('\u{1}', "+"), token.position)));
+        let expected = [
+            ("die", 0),
+            ("vorhersagen", 1),
+            ("+devorhersag", 1),
+            ("fur", 2),
+            ("get", 3),
+            ("+deget", 3),
+            ("getwett", 3),
+            ("wetter", 4),
+            ("+dewett", 4),
+        ];
+        assert_eq!(words, expected.map(|(word, position)| (word.to_owned(), position)));
     }
 
     #[test]

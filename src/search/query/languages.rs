@@ -1,0 +1,90 @@
+//! The languages that words of a query may be in: those that descriptions in the index declare.
+
+use std::collections::HashMap;
+
+use tantivy::{Searcher, Term, schema::Field, tokenizer::TokenStream};
+
+use super::{Clause, Pattern};
+use crate::search::{
+    schema::{ExactField, Fields},
+    text::{self, Language},
+};
+
+/// Up to so many tags are read; of more, those of the known languages are looked up.
+const MOST_TAGS: usize = 64;
+/// How many stop words of a language a request has that is in this language.
+const FEWEST_STOP_WORDS: usize = 2;
+
+/// The languages of an index, as far as they matter to a query.
+pub(super) struct Languages {
+    present: Vec<Language>,
+    /// Those that the query seems to be in.
+    spoken: Vec<Language>,
+}
+
+impl Languages {
+    /// Those of an index, for a query.
+    pub fn of(searcher: &Searcher, fields: &Fields, clauses: &[Clause]) -> tantivy::Result<Languages> {
+        let present = languages_of(searcher, fields)?;
+        let spoken = if present.is_empty() { Vec::new() } else { spoken(&present, clauses) };
+        Ok(Languages { present, spoken })
+    }
+
+    /// The forms of a word in these languages, as terms of a field of words.
+    pub fn terms<'l>(&'l self, field: Field, written: &'l str) -> impl Iterator<Item = Term> + use<'l> {
+        let forms = self.present.iter().filter_map(move |language| language.form_of(written));
+        forms.map(move |form| Term::from_field_text(field, &form))
+    }
+
+    /// Whether a word is a stop word of the language that the query seems to be in.
+    pub fn is_stop_word(&self, written: &str) -> bool {
+        self.spoken.iter().any(|language| language.form_of(written).is_none())
+    }
+}
+
+/// The languages other than English that descriptions in an index declare.
+pub(in crate::search) fn languages_of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Vec<Language>> {
+    let mut present = Vec::new();
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(fields.exact(ExactField::Language))?;
+        let terms = index.terms();
+        if terms.num_terms() <= MOST_TAGS {
+            let mut tags = terms.stream()?;
+            while tags.advance() {
+                present.extend(std::str::from_utf8(tags.key()).ok().and_then(Language::of_tag));
+            }
+            continue;
+        }
+        for language in Language::all() {
+            for tag in language.tags() {
+                present.extend(terms.term_ord(tag)?.map(|_| language));
+            }
+        }
+    }
+    present.sort_unstable();
+    present.dedup();
+    Ok(present)
+}
+
+/// The languages of which a query has several stop words.
+fn spoken(present: &[Language], clauses: &[Clause]) -> Vec<Language> {
+    let mut analyzer = text::names();
+    let mut counts: HashMap<Language, usize> = HashMap::new();
+    for clause in clauses {
+        let Pattern::Word(word) = &clause.pattern else { continue };
+        let mut stream = analyzer.token_stream(word);
+        while stream.advance() {
+            let token = stream.token();
+            let written = word.get(token.offset_from..token.offset_to).unwrap_or_default();
+            for language in present.iter().filter(|language| language.form_of(written).is_none()) {
+                *counts.entry(*language).or_default() += 1;
+            }
+        }
+    }
+    let most = counts.values().copied().max().unwrap_or_default();
+    present
+        .iter()
+        .copied()
+        .filter(|language| counts.get(language) == Some(&most) && most >= FEWEST_STOP_WORDS)
+        .collect()
+}

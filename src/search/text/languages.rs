@@ -1,0 +1,132 @@
+//! Languages other than English: what a description declares to be in one of them is found by its stems too.
+//!
+//! Beside the English form of such a word, which finds it as it is written, stands its stem in that language, marked
+//! with the language: it never meets a word of another one. Stop words of a language have no such form.
+
+use std::cell::RefCell;
+
+use tantivy::tokenizer::{
+    self, AsciiFoldingFilter, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
+};
+
+/// The languages with stems by their primary tags (BCP 47).
+const LANGUAGES: [(&str, tokenizer::Language); 17] = [
+    ("ar", tokenizer::Language::Arabic),
+    ("da", tokenizer::Language::Danish),
+    ("de", tokenizer::Language::German),
+    ("el", tokenizer::Language::Greek),
+    ("es", tokenizer::Language::Spanish),
+    ("fi", tokenizer::Language::Finnish),
+    ("fr", tokenizer::Language::French),
+    ("hu", tokenizer::Language::Hungarian),
+    ("it", tokenizer::Language::Italian),
+    ("nl", tokenizer::Language::Dutch),
+    ("no", tokenizer::Language::Norwegian),
+    ("pt", tokenizer::Language::Portuguese),
+    ("ro", tokenizer::Language::Romanian),
+    ("ru", tokenizer::Language::Russian),
+    ("sv", tokenizer::Language::Swedish),
+    ("ta", tokenizer::Language::Tamil),
+    ("tr", tokenizer::Language::Turkish),
+];
+/// Begins the form of a word in a language; no word that is written has it.
+const MARK: char = '\u{1}';
+
+/// A language other than English that has stems here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::search) struct Language(usize);
+
+impl Language {
+    /// The language of a tag such as `de` or `pt-BR`; none for English, and where there are no stems.
+    pub fn of_tag(tag: &str) -> Option<Language> {
+        let primary = tag.split(['-', '_']).next()?;
+        // Norwegian is mostly tagged as one of its two written forms.
+        let primary = if ["nb", "nn"].iter().any(|form| form.eq_ignore_ascii_case(primary)) { "no" } else { primary };
+        LANGUAGES.iter().position(|(known, _)| known.eq_ignore_ascii_case(primary)).map(Language)
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Language> {
+        (0..LANGUAGES.len()).map(Language)
+    }
+
+    /// The tags that texts in it are declared with.
+    pub fn tags(self) -> impl Iterator<Item = &'static str> {
+        let forms: &[&str] = if self.tag() == "no" { &["nb", "nn"] } else { &[] };
+        [self.tag()].into_iter().chain(forms.iter().copied())
+    }
+
+    fn tag(self) -> &'static str {
+        LANGUAGES.get(self.0).map_or("", |(tag, _)| tag)
+    }
+
+    /// Appends the form that a word has in the index for texts in this language; nothing for a stop word.
+    pub fn append_form(self, written: &str, form: &mut String) {
+        with_analyzer(self, |analyzer| {
+            let mut stream = analyzer.token_stream(written);
+            if stream.advance() {
+                form.push(MARK);
+                form.push_str(self.tag());
+                form.push_str(&stream.token().text);
+            }
+        });
+    }
+
+    /// The form that a word has in the index for texts in this language; none for a stop word.
+    pub fn form_of(self, written: &str) -> Option<String> {
+        let mut form = String::new();
+        self.append_form(written, &mut form);
+        Some(form).filter(|form| !form.is_empty())
+    }
+}
+
+/// Each thread has the analyzers of the languages that it met.
+fn with_analyzer(language: Language, then: impl FnOnce(&mut TextAnalyzer)) {
+    thread_local!(static ANALYZERS: RefCell<[Option<TextAnalyzer>; LANGUAGES.len()]> = RefCell::default());
+    ANALYZERS.with_borrow_mut(|analyzers| {
+        let Some(((_, language), place)) = LANGUAGES.get(language.0).zip(analyzers.get_mut(language.0)) else { return };
+        then(place.get_or_insert_with(|| analyzer(*language)));
+    });
+}
+
+/// Accents tell endings apart, so that they go last.
+fn analyzer(language: tokenizer::Language) -> TextAnalyzer {
+    let lower_case = TextAnalyzer::builder(RawTokenizer::default()).filter(LowerCaser).dynamic();
+    let words = match StopWordFilter::new(language) {
+        Some(stop_words) => lower_case.filter_dynamic(stop_words),
+        None => lower_case,
+    };
+    words.filter_dynamic(Stemmer::new(language)).filter_dynamic(AsciiFoldingFilter).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(tag: &str, word: &str) -> Option<String> {
+        Language::of_tag(tag).unwrap().form_of(word).map(|form| form.replace(MARK, ""))
+    }
+
+    #[test]
+    fn inflected_words_have_one_form() {
+        for (tag, words) in [
+            ("de", &["Vorhersage", "Vorhersagen", "VORHERSAGEN"][..]),
+            ("de-AT", &["Bücher", "Büchern"]),
+            ("fr", &["prévision", "prévisions"]),
+            ("es", &["pronóstico", "pronósticos"]),
+            ("ru", &["погода", "погоду", "погоды"]),
+            ("nb", &["værvarsel", "værvarselet"]),
+        ] {
+            let forms: Vec<_> = words.iter().map(|word| form(tag, word)).collect();
+            assert!(forms[0].is_some() && forms.iter().all(|form| *form == forms[0]), "{words:?}: {forms:?}");
+        }
+    }
+
+    #[test]
+    fn stop_words_have_no_form_and_languages_are_kept_apart() {
+        assert_eq!((form("de", "und"), form("fr", "les")), (None, None));
+        assert_ne!(form("de", "hotel"), form("fr", "hotel"));
+        assert!(Language::of_tag("en").is_none() && Language::of_tag("tlh").is_none());
+        assert!(Language::all().all(|language| language.tags().all(|tag| Language::of_tag(tag) == Some(language))));
+    }
+}
