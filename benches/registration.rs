@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, search::Request};
+use agentdex::{Registry, search::Search};
 
 mod support;
 
@@ -97,7 +97,7 @@ fn memory(directory: &Path, things: usize) -> Outcome {
     println!("RssAnon after registering: {} MB", rss_anon(std::process::id())?);
     let started = Instant::now();
     for index in 0..1000 {
-        registry.search(&Request::words(format!("{} {}", word(index), word(index * 7 + 1))), false)?;
+        registry.search(Search::words(format!("{} {}", word(index), word(index * 7 + 1))))?;
     }
     println!("1000 searches of two words in {:.1?}", started.elapsed());
     println!("RssAnon after 1000 searches: {} MB (goal 500 MB)", rss_anon(std::process::id())?);

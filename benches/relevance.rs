@@ -13,7 +13,7 @@ use std::{collections::HashSet, env, fs, path::Path, path::PathBuf};
 use agentdex::{
     Registry,
     registry::Options,
-    search::{MAX_QUERY_BYTES, Mode, Request, semantic::Model},
+    search::{MAX_QUERY_BYTES, Mode, Search, semantic::Model},
 };
 use serde_json::{Map, Value, json};
 
@@ -129,7 +129,7 @@ impl Registered {
                 registry.put(&agent(&tool)?.to_string())?;
             }
         }
-        while registry.search(&Request::words("anything"), true).is_err_and(|error| is_late(&error)) {}
+        while registry.search(Search::words("anything").consistent()).is_err_and(|error| is_late(&error)) {}
         Ok(Registered { registry, _directory: directory })
     }
 
@@ -142,8 +142,8 @@ impl Registered {
                 let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default().to_owned();
                 let relevant = labelled["relevant"].as_array().into_iter().flatten();
                 let relevant = relevant.filter_map(Value::as_str).map(id).collect();
-                let request = Request { limit: DEPTH, mode, ..Request::words(query.clone()) };
-                let hits = self.registry.search_as_indexed(&request)?.response.hits;
+                let request = Search { limit: DEPTH, mode, ..Search::words(query.clone()) };
+                let hits = self.registry.search_as_indexed(&request)?.hits;
                 judged.push(Judged::new(query, relevant, hits.into_iter().map(|hit| hit.id).collect()));
             }
         }

@@ -15,7 +15,7 @@ use agentdex::{
     Epoch, Position, Seq,
     convert::Format,
     search::{
-        Entry, FacetField, Index, IndexWriter, Request,
+        Entry, FacetField, Index, IndexWriter, Search,
         measure::{Measured, document_bytes, parse},
     },
 };
@@ -168,11 +168,11 @@ fn search(index: &Index, vocabulary: &Vocabulary, random: &mut Random) {
         ("100 hits", vec![], 100),
         ("10 hits, facets vendor and tag", vec![FacetField::Vendor, FacetField::Tag], 10),
     ] {
-        let requests = (0..QUERIES).map(|_| Request {
+        let requests = (0..QUERIES).map(|_| Search {
             query: Some(words(vocabulary, random, 2)),
             limit,
             facets: facets.clone(),
-            ..Request::default()
+            ..Search::default()
         });
         let mut times: Vec<Duration> =
             requests.map(|request| time(|| index.search(&request, &[]).expect("an answer").total)).collect();
@@ -205,7 +205,7 @@ fn compare(index: &Index, name: &str, queries: &[String]) {
     let mut firsts = Vec::new();
     let mut medians: [Vec<Duration>; 4] = Default::default();
     for query in queries {
-        let request = Request { query: Some(query.clone()), limit: 10, ..Request::default() };
+        let request = Search { query: Some(query.clone()), limit: 10, ..Search::default() };
         let measured = Measured::new(index, request).expect("a query");
         measured.bare().expect("an answer");
         firsts.push(time(|| measured.ours_from_text().expect("an answer").0));

@@ -24,6 +24,12 @@ pub enum Error {
         /// What the parser expected.
         message: String,
     },
+    /// A value has no form in JSON.
+    #[error("the value can't be written as JSON: {source}")]
+    NotSerializable {
+        /// Why.
+        source: BoxError,
+    },
     /// The text is no YAML, or none that has a JSON form.
     #[error("malformed YAML at line {line}, column {column}: {message}")]
     MalformedYaml {
@@ -98,15 +104,15 @@ pub enum Error {
         reason: String,
     },
     /// A document that is to be created anonymously brings an id.
-    #[error(
-        "the document has the id {id:?}, but ids of anonymous Things are assigned by the registry; use PUT /things/{{id}}"
-    )]
+    #[error("the document has the id {id:?}, but was to be created without one; put it under its id instead")]
     UnexpectedId {
         /// The id in the document.
         id: String,
     },
     /// A document that needs an id has none.
-    #[error("the document has no `id`; add one that is an absolute URI, or create it anonymously with POST /things")]
+    #[error(
+        "the document has no `id`; add one that is an absolute URI, or let the registry assign one when it is created"
+    )]
     MissingId,
     /// The id of the document isn't the one it is addressed by.
     #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
@@ -196,11 +202,13 @@ pub enum Error {
         /// How long was waited.
         seconds: u64,
     },
-    /// Another process has the data directory open.
-    #[error("{} is in use by another agentdex; stop it or choose another data directory", path.display())]
+    /// The data directory is open already.
+    #[error("{} is in use by {}", path.display(), holder(*by_this_process))]
     StoreInUse {
         /// The data directory.
         path: PathBuf,
+        /// Whether it is this process that has it open.
+        by_this_process: bool,
     },
     /// The data directory was written by a version that this one doesn't know.
     #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
@@ -313,6 +321,15 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+}
+
+/// Who has a data directory open, and what to do.
+fn holder(by_this_process: bool) -> &'static str {
+    if by_this_process {
+        "this process: clone the Registry that is open, or close it first"
+    } else {
+        "another agentdex; stop it or choose another data directory"
+    }
 }
 
 /// What is wrong with a signature of this status, in words.

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use agentdex::{
     Registry, Seq,
     registry::{FollowerState, FollowerStatus, Write},
-    search::Request,
+    search::Search,
 };
 use tempfile::TempDir;
 
@@ -23,8 +23,8 @@ fn open(directory: &Path) -> Registry {
 }
 
 fn found(registry: &Registry, words: &str) -> Vec<String> {
-    let answer = registry.search(&Request::words(words), false).expect("search answers");
-    answer.response.hits.into_iter().map(|hit| hit.id).collect()
+    let answer = registry.search(Search::words(words)).expect("search answers");
+    answer.hits.into_iter().map(|hit| hit.id).collect()
 }
 
 /// The search index.
@@ -177,7 +177,7 @@ fn waiting_for_the_index_takes_no_thread() {
         seqs
     });
     assert_eq!(seqs.len(), 100);
-    assert_eq!(registry.search_as_indexed(&Request::words("weather")).unwrap().response.total, 101);
+    assert_eq!(registry.search_as_indexed(&Search::words("weather")).unwrap().total, 101);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use agentdex::{
     ChangeKind, Error, Registry, Seq,
     convert::{Conversion, ConvertedThing, Format, Source},
     registry::{Effect, IfExists, Import, Imported, Options, Write},
-    search::{Filters, Request},
+    search::{Filters, Search},
     store::Original,
     td::Document,
 };
@@ -238,6 +238,6 @@ fn expiry_is_that_of_a_put() {
 fn imported_things_are_found_by_their_words() {
     let imports = Imports::start();
     imports.effects(vec![converted("urn:a", "Thermometer", "unsearchable")]);
-    let found = |words| imports.registry.search(&Request::words(words), true).unwrap().response.hits.len();
+    let found = |words| imports.registry.search(Search::words(words).consistent()).unwrap().hits.len();
     assert_eq!((found("thermometer"), found("unsearchable")), (1, 0));
 }

@@ -13,6 +13,7 @@ mod followers;
 mod http;
 mod import;
 mod layers;
+mod library;
 mod lmos_capabilities;
 mod mcp_server;
 mod mqtt;

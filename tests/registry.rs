@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use agentdex::{
     ChangeKind, Error, Precondition, Registry, Seq,
     registry::{Effect, Options, Write},
-    search::Request,
+    search::Search,
 };
 use tempfile::TempDir;
 
@@ -28,8 +28,8 @@ fn open_with(directory: &Path, options: Options) -> Registry {
 }
 
 fn found(registry: &Registry, words: &str) -> Vec<String> {
-    let answer = registry.search(&Request::words(words), true).expect("search answers");
-    answer.response.hits.into_iter().map(|hit| hit.id).collect()
+    let answer = registry.search(Search::words(words).consistent()).expect("search answers");
+    answer.hits.into_iter().map(|hit| hit.id).collect()
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn an_expired_thing_is_gone_everywhere_and_its_deletion_is_logged() {
 
     assert!(registry.find_by_id("urn:goes").unwrap().is_none());
     assert_eq!(registry.list().map(|thing| thing.unwrap().id().to_owned()).collect::<Vec<_>>(), ["urn:stays"]);
-    let answer = registry.search(&Request::words("weather"), false).unwrap();
-    assert_eq!((answer.response.total, answer.response.hits[0].id.as_str()), (1, "urn:stays"));
+    let answer = registry.search(Search::words("weather")).unwrap();
+    assert_eq!((answer.total, answer.hits[0].id.as_str()), (1, "urn:stays"));
     assert_eq!(registry.len(), 1);
     eventually("the purge", || registry.last_seq() == Seq(3));
     let deletion = registry.changes(Seq(2), 1).unwrap().changes.remove(0);
@@ -251,8 +251,8 @@ fn a_deleted_search_index_is_rebuilt_at_the_next_start() {
 
     let registry = open(directory.path());
     eventually("the rebuild", || registry.status().not_ready().is_none());
-    let answer = registry.search(&Request::words("weather"), true).unwrap();
-    assert_eq!((answer.response.total, answer.seq), (49, Seq(51)));
+    let answer = registry.search(Search::words("weather").consistent()).unwrap();
+    assert_eq!((answer.total, answer.seq), (49, Seq(51)));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_very_long_name_is_shown_short() {
     let name = "weather ".repeat(50_000);
     let capabilities = format!(r#"{{"lmos:capabilities": [{{"name": "{name}"}}], "#);
     registry.register(&agent("urn:a", "Agent").replacen('{', &capabilities, 1)).unwrap();
-    let answer = registry.search(&Request::words("weather"), true).unwrap();
-    let hit = &answer.response.hits[0].capabilities[0];
+    let answer = registry.search(Search::words("weather").consistent()).unwrap();
+    let hit = &answer.hits[0].capabilities[0];
     assert!(hit.name.len() < 2048 && hit.snippet.len() < 4096, "{} {}", hit.name.len(), hit.snippet.len());
 }

@@ -12,7 +12,7 @@ use agentdex::{
     convert::Format,
     registry::QueryParameters,
     search::{
-        Entry, FacetField, Mode, Request,
+        Entry, FacetField, Mode, Search,
         saved::{Document, QueryIndex, SavedQuery},
     },
 };
@@ -47,7 +47,7 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         registry.put(thing).expect("a description");
     }
     registry.refresh().expect("an index");
-    registry.search(&Request { mode: Mode::Semantic, ..Request::words("weather") }, true).expect("vectors");
+    registry.search(Search::words("weather").mode(Mode::Semantic).consistent()).expect("vectors");
     registry
 });
 
@@ -68,8 +68,8 @@ fuzz_target!(|bytes: &[u8]| {
     let facets = FacetField::ALL.to_vec();
     for mode in Mode::ALL {
         let (query, filters, facets) = (query.q.clone(), query.filters.clone(), facets.clone());
-        match REGISTRY.search_as_indexed(&Request { query, mode, filters, facets, limit: 3, offset: 0 }) {
-            Ok(answer) => assert!(answer.response.hits.len() as u64 <= answer.response.total),
+        match REGISTRY.search_as_indexed(&Search { query, mode, filters, facets, limit: 3, ..Search::default() }) {
+            Ok(answer) => assert!(answer.hits.len() as u64 <= answer.total),
             Err(Error::InvalidQuery { .. } | Error::LimitExceeded { .. }) => {}
             Err(error) => panic!("{error}"),
         }

@@ -6,7 +6,7 @@ use super::{Error, Pending, Result};
 use crate::{
     Registry,
     client::RegistryClient,
-    search::{Filters, Request as SearchRequest},
+    search::{self, FilterField},
 };
 
 /// Finds descriptions of agents.
@@ -77,19 +77,20 @@ impl Directory for RegistryClient {
 
 impl Directory for Registry {
     fn search<'a>(&'a self, search: &'a Search) -> Pending<'a, Vec<Candidate>> {
-        let filters = Filters { capability: search.capability.clone().into_iter().collect(), ..Filters::default() };
-        let request =
-            SearchRequest { query: search.query.clone(), filters, limit: search.limit, ..SearchRequest::default() };
+        let mut asked = search::Search { query: search.query.clone(), ..search::Search::default() }.limit(search.limit);
+        if let Some(capability) = &search.capability {
+            asked = asked.filter(FilterField::Capability, capability);
+        }
         Box::pin(async move {
             let registry = self.clone();
-            let answer = blocking(move || registry.search(&request, false)).await?;
+            let answer = blocking(move || registry.search(asked)).await?;
             let candidate = |hit: crate::search::Hit| Candidate {
                 id: hit.id,
                 title: hit.title,
                 score: hit.score,
                 capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
             };
-            Ok(answer.response.hits.into_iter().map(candidate).collect())
+            Ok(answer.hits.into_iter().map(candidate).collect())
         })
     }
 

@@ -118,8 +118,8 @@ async fn write_group(registry: &Registry, group: Vec<Line>, dry_run: bool, turn:
 
 /// Creates or replaces what has an id, creates what has none.
 async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Written, Problem> {
-    match registry.write(Write::put(json.clone()).dry_run(dry_run)).await {
-        Err(Error::MissingId) => registry.write(Write::create(json.clone()).dry_run(dry_run)).await,
+    match registry.write(Write::put(&json[..]).dry_run(dry_run)).await {
+        Err(Error::MissingId) => registry.write(Write::create(&json[..]).dry_run(dry_run)).await,
         written => written,
     }
     .map_err(|error| explain(error, &json, Format::ThingDescription))

@@ -174,6 +174,11 @@ impl From<Error> for Problem {
             _ => match &error {
                 Error::WritesClosed { .. } => "the registry takes no writes until it is restarted".to_owned(),
                 Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
+                Error::UnexpectedId { id } => format!("the document has the id {id:?}; use PUT /things/{{id}}"),
+                Error::MissingId => {
+                    "the document has no `id`; add one that is an absolute URI, or let POST /things assign one"
+                        .to_owned()
+                }
                 Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
                 Error::PreconditionFailed { id, found: None, .. } => format!("there is no Thing {id:?}"),
                 error => error.to_string(),
@@ -223,6 +228,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::FetchTimedOut { .. } => (S::GATEWAY_TIMEOUT, "fetch-timed-out"),
         Error::FetchBusy { .. } => (S::SERVICE_UNAVAILABLE, "fetch-busy"),
         Error::InvalidSetting { .. }
+        | Error::NotSerializable { .. }
         | Error::StoreInUse { .. }
         | Error::UnsupportedStoreFormat { .. }
         | Error::Store { .. }

@@ -13,8 +13,7 @@ use super::{
 };
 use crate::{
     Seq,
-    registry::Answer,
-    search::{Confidence, DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Mode, Request},
+    search::{Answer, Confidence, DEFAULT_LIMIT, FacetCount, FacetField, Hit, MAX_LIMIT, Mode, Search},
 };
 
 /// Beside the filters.
@@ -74,29 +73,20 @@ pub(super) struct Link {
 )]
 pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
-    let consistent = parameters.flag("consistent")?;
     let asked = read(&parameters)?;
     let (limit, offset) = (asked.limit, asked.offset);
     let registry = context.registry.clone();
-    registry.ready_to_search_in(asked.mode, consistent).await?;
+    registry.ready_to_search_in(asked.mode, asked.consistent).await?;
     let search = move || registry.search_as_indexed(&asked);
-    let Answer { response, seq } = blocking(search).await?;
+    let Answer { total, hits, facets, suggestions, hints, fuzzy, confidence, seq } = blocking(search).await?;
 
     let base = base_path(&request, &context.options, "/search");
     let link = |hit: Hit| {
         let href = thing_path(base, &hit.id);
         LinkedHit { hit, links: [Link { rel: "describedby", href, type_: "application/td+json" }] }
     };
-    let page = Page {
-        total: response.total,
-        hits: response.hits.into_iter().map(link).collect(),
-        facets: response.facets,
-        suggestions: response.suggestions,
-        hints: response.hints,
-        fuzzy: response.fuzzy,
-        confidence: response.confidence,
-        seq,
-    };
+    let hits = hits.into_iter().map(link).collect();
+    let page = Page { total, hits, facets, suggestions, hints, fuzzy, confidence, seq };
     let mut answer = HttpResponse::Ok();
     answer.insert_header((SEQ, seq.0));
     let end = offset.saturating_add(limit);
@@ -107,17 +97,18 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     Ok(answer.json(page))
 }
 
-fn read(parameters: &Parameters) -> Result<Request, Problem> {
+fn read(parameters: &Parameters) -> Result<Search, Problem> {
     let limit =
         parameters.number("limit", 1)?.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
     let offset = parameters.number("offset", 0)?.unwrap_or_default();
-    Ok(Request {
+    Ok(Search {
         query: parameters.text("q").map(str::to_owned),
         mode: parameters.choice("mode", &Mode::ALL.map(|mode| (mode.name(), mode)))?.unwrap_or_default(),
         filters: parameters.filters("format")?,
         facets: facets(parameters)?,
         limit: limit.min(MAX_LIMIT),
         offset: usize::try_from(offset).unwrap_or(usize::MAX),
+        consistent: parameters.flag("consistent")?,
     })
 }
 

@@ -121,7 +121,7 @@ pub(super) async fn put(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > LARGE;
-    let mut write = Write::put_at(&id, json.clone()).dry_run(dry_run);
+    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run);
     if let Some(precondition) = conditions.precondition(&context.registry, &id)? {
         write = write.when(precondition);
     }
@@ -166,7 +166,7 @@ pub(super) async fn patch(
     // The result is validated, not the patch alone.
     let stored = context.registry.find_by_id(&id)?.map_or(0, |thing| thing.text().len());
     let large = patch.len() + stored > LARGE;
-    let write = Write::patch(&id, patch).dry_run(dry_run);
+    let write = Write::patch(&id, &patch[..]).dry_run(dry_run);
     let written = commit_to_present(&context.registry, &id, write, &conditions, large).await?;
     answer(&context, &request, &written, dry_run)
 }

@@ -62,7 +62,7 @@ pub(super) async fn create(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > thing::LARGE;
-    let written = thing::commit(&context.registry, Write::create(json.clone()).dry_run(dry_run), large).await;
+    let written = thing::commit(&context.registry, Write::create(&json[..]).dry_run(dry_run), large).await;
     let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
     thing::answer(&context, &request, &written, dry_run)
 }

@@ -27,6 +27,7 @@ use crate::{Result, store::Store, td::Strictness};
 pub struct Builder {
     directory: PathBuf,
     options: Options,
+    strict: bool,
     #[cfg(feature = "fetch")]
     tracking: Option<tracked_sources::Tracking>,
 }
@@ -36,12 +37,13 @@ impl Builder {
         Builder {
             directory: directory.into(),
             options: Options::default(),
+            strict: false,
             #[cfg(feature = "fetch")]
             tracking: None,
         }
     }
 
-    /// Replaces all options.
+    /// Replaces all options; [`Builder::strict`] stays, whichever of the two is called first.
     pub fn options(mut self, options: Options) -> Builder {
         self.options = options;
         self
@@ -49,7 +51,7 @@ impl Builder {
 
     /// Refuses documents that need a fix.
     pub fn strict(mut self) -> Builder {
-        self.options.strictness = Strictness::Strict;
+        self.strict = true;
         self
     }
 
@@ -65,7 +67,10 @@ impl Builder {
     ///
     /// # Errors
     /// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
-    pub fn open(self) -> Result<Registry> {
+    pub fn open(mut self) -> Result<Registry> {
+        if self.strict {
+            self.options.strictness = Strictness::Strict;
+        }
         let store = Store::open(&self.directory, self.options.store.clone())?;
         let mut followers = Followers::new();
         let search = Search::new(store.clone());
@@ -145,6 +150,24 @@ impl Builder {
 }
 
 impl Registry {
+    /// Opens the registry in `directory`, which is created where it is missing. [`Registry::builder`] opens it with
+    /// other options.
+    ///
+    /// ```
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-open-{}", std::process::id()));
+    /// let registry = agentdex::Registry::open(&directory)?;
+    /// assert!(registry.is_empty());
+    /// registry.close();
+    /// # std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Builder::open`].
+    pub fn open(directory: impl AsRef<Path>) -> Result<Registry> {
+        Registry::builder(directory).open()
+    }
+
     /// Starts to open the registry in `directory`, which is created where it is missing.
     pub fn builder(directory: impl AsRef<Path>) -> Builder {
         Builder::new(directory.as_ref())

@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     change::Seq,
     search::{
-        self, DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT,
+        DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, Search,
         compatible::{CompatibleHit, Data, Found, Relevance, Request, shapes},
     },
     td,
@@ -198,8 +198,7 @@ impl Registry {
     /// How relevant Things are for a query, from 0 to 1.
     pub(super) fn relevance(&self, query: Option<&str>) -> Result<Relevance> {
         let Some(query) = query.filter(|query| !query.trim().is_empty()) else { return Ok(Relevance::new()) };
-        let request = search::Request { limit: MAX_LIMIT, ..search::Request::words(query) };
-        let hits = self.search(&request, false)?.response.hits;
+        let hits = self.search(Search::words(query).limit(MAX_LIMIT))?.hits;
         let best = hits.iter().map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
         Ok(hits.into_iter().map(|hit| (hit.id, hit.score / best)).collect())
     }

@@ -30,6 +30,7 @@ mod searches;
 mod sparql;
 mod status;
 mod structure;
+mod subscription;
 mod thing;
 mod thread;
 #[cfg(feature = "fetch")]
@@ -52,8 +53,9 @@ pub use self::{
     measures::{Metric, MetricSource},
     options::Options,
     queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
-    searches::{Answer, Matching},
+    searches::Matching,
     status::Status,
+    subscription::{Event, Since, Subscription, SubscriptionStream},
     thing::{Thing, Things},
     write::{Effect, Write, Written},
 };
@@ -69,7 +71,7 @@ use crate::{
     Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
     store::{Changes, Original, Store},
-    td::{self, Document, Report},
+    td::{self, Document, Json, Report},
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.
@@ -77,22 +79,23 @@ use crate::{
 /// ```
 /// # fn main() -> agentdex::Result<()> {
 /// # let directory = std::env::temp_dir().join(format!("agentdex-doc-{}", std::process::id()));
-/// let registry = agentdex::Registry::builder(&directory).open()?;
-/// let written = registry.register(
-///     r#"{
-///         "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
-///         "@type": "lmos:Agent",
-///         "id": "urn:example:weather",
-///         "title": "Weather agent",
-///         "lmos:capabilities": [{"id": "forecast", "name": "Weather forecast"}]
-///     }"#,
-/// )?;
-/// assert_eq!(written.id, "urn:example:weather");
-/// assert!(registry.find_by_id("urn:example:weather")?.is_some());
+/// use agentdex::{Registry, search::Search, td::Description};
 ///
-/// let answer = registry.search(&agentdex::search::Request::words("forecast"), true)?;
-/// assert_eq!(answer.response.hits[0].id, "urn:example:weather");
-/// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
+/// let registry = Registry::open(&directory)?;
+/// registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+///
+/// let answer = registry.search(Search::words("forecast").consistent())?;
+/// assert_eq!(answer.hits[0].id, "urn:example:weather");
+///
+/// for event in registry.subscribe(agentdex::registry::Since::Oldest) {
+///     match event? {
+///         agentdex::registry::Event::Change(change) => assert_eq!(change.id, "urn:example:weather"),
+///         agentdex::registry::Event::Resync(_) => unreachable!("the log has everything"),
+///     }
+///     // Wakes whoever waits for changes; the directory is free again.
+///     registry.close();
+/// }
+/// # std::fs::remove_dir_all(directory).ok();
 /// # Ok(())
 /// # }
 /// ```
@@ -230,8 +233,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::MalformedJson`], [`Error::LimitExceeded`].
-    pub fn validate(&self, json: &[u8]) -> Result<Report> {
-        Ok(td::assess(Document::parse(json)?, self.options().strictness))
+    pub fn validate(&self, document: impl Into<Json>) -> Result<Report> {
+        Ok(td::assess(Document::parse(document.into().as_bytes())?, self.options().strictness))
     }
 
     /// How many have expired and aren't purged yet. Costs the same however many those are; where thousands
@@ -324,8 +327,9 @@ impl Registry {
         }
     }
 
-    /// Stops the followers, commits the search index and closes the store to writes. Later writes
-    /// fail with [`Error::ShuttingDown`]; also done when the last clone is dropped. Blocks.
+    /// Stops the followers, commits the search index and releases the directory, also where there are other clones.
+    /// Whoever waits for changes is woken: subscriptions end, event streams too. From then on writing and reading
+    /// fail with [`Error::ShuttingDown`]. Also done when the last clone is dropped. Blocks.
     pub fn close(&self) {
         #[cfg(feature = "fetch")]
         if let Some(tracker) = &self.0.tracker {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::{
     Registry,
     followers::{FollowerState, Visible, Waited},
@@ -11,7 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     change::Seq,
-    search::{self, Filters, Mode},
+    search::{self, Answer, Filters, Mode, Search},
 };
 
 /// How long a search with `consistent` waits for the index.
@@ -21,16 +19,6 @@ const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
 /// An index that lacks more changes than this won't have them soon: searches don't wait for it.
 const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
-
-/// A search answer and the log position that it shows.
-#[derive(Debug, Clone, Serialize)]
-pub struct Answer {
-    /// What was found.
-    #[serde(flatten)]
-    pub response: search::Response,
-    /// Every change up to this one is taken into account.
-    pub seq: Seq,
-}
 
 /// The Things that pass filters, and the log position that this shows.
 #[derive(Debug, Clone)]
@@ -44,25 +32,48 @@ pub struct Matching {
 }
 
 impl Registry {
-    /// Searches. Every write is found that was acknowledged longer than [`super::Options::refresh_interval`] ago,
-    /// or before the call where `consistent` is set. Blocks while the index takes them in: see
-    /// [`Registry::ready_to_search`].
+    /// Searches: for the words of a text, or for what a [`Search`] says. Every write is found that was acknowledged
+    /// longer than [`super::Options::refresh_interval`] ago, with [`Search::consistent`] every one before the call.
+    /// Blocks while the index takes them in: in asynchronous code use [`Registry::ready_to_search_in`] and then
+    /// [`Registry::search_as_indexed`] where blocking is allowed.
+    ///
+    /// ```
+    /// use agentdex::{
+    ///     Registry,
+    ///     search::{FilterField, Search},
+    ///     td::Description,
+    /// };
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-search-{}", std::process::id()));
+    /// # let registry = Registry::open(&directory)?;
+    /// let weather = Description::new("Weather agent").id("urn:example:weather").capability("forecast");
+    /// registry.put(weather.tag("beta"))?;
+    ///
+    /// let answer = registry.search(Search::words("forecasts").filter(FilterField::Tag, "beta").consistent())?;
+    /// assert_eq!(answer.hits[0].id, "urn:example:weather");
+    /// assert_eq!(registry.search("invoices")?.total, 0);
+    /// # registry.close(); std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidQuery`], [`Error::LimitExceeded`], [`Error::IndexRebuilding`],
     /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::Index`].
-    pub fn search(&self, request: &search::Request, consistent: bool) -> Result<Answer> {
-        pollster::block_on(self.ready_to_search_in(request.mode, consistent))?;
-        self.search_as_indexed(request)
+    pub fn search(&self, search: impl Into<Search>) -> Result<Answer> {
+        let search = search.into();
+        pollster::block_on(self.ready_to_search_in(search.mode, search.consistent))?;
+        self.search_as_indexed(&search)
     }
 
     /// Searches what is indexed, without waiting for what isn't. Blocks while it reads.
     ///
     /// # Errors
     /// As [`Registry::search`].
-    pub fn search_as_indexed(&self, request: &search::Request) -> Result<Answer> {
+    pub fn search_as_indexed(&self, search: &Search) -> Result<Answer> {
         let view = self.view()?;
-        Ok(Answer { response: view.snapshot.search(request, &view.hidden, self.meaning())?, seq: view.seq })
+        let mut answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
+        answer.seq = view.seq;
+        Ok(answer)
     }
 
     /// The ids of all Things that pass the filters and match the query, ascending. Blocks as

@@ -7,7 +7,7 @@ use crate::{
     Error, Result,
     change::{DeletionReason, Precondition, Seq},
     store::{self, Expiry, Operation, Outcome, Record},
-    td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
+    td::{self, Admission, Document, Identity, Json, RegistrationRequest, Violation},
 };
 
 /// How often a merge patch is computed again when other writers are faster.
@@ -27,38 +27,38 @@ pub struct Write {
 
 #[derive(Debug, Clone)]
 enum Verb {
-    Create { json: Vec<u8> },
-    Register { json: Vec<u8> },
-    Put { id: Option<String>, json: Vec<u8> },
-    Patch { id: String, patch: Vec<u8> },
+    Create { json: Json },
+    Register { json: Json },
+    Put { id: Option<String>, json: Json },
+    Patch { id: String, patch: Json },
     Remove { id: String },
 }
 
 impl Write {
     /// Creates a Thing whose document has no id; it gets `urn:uuid:<v4>`.
-    pub fn create(json: impl Into<Vec<u8>>) -> Write {
-        Write::from(Verb::Create { json: json.into() })
+    pub fn create(document: impl Into<Json>) -> Write {
+        Write::from(Verb::Create { json: document.into() })
     }
 
     /// Creates a Thing, and refuses one whose id is taken ([`Error::AlreadyExists`]). A document
     /// without an id gets one.
-    pub fn register(json: impl Into<Vec<u8>>) -> Write {
-        Write::from(Verb::Register { json: json.into() })
+    pub fn register(document: impl Into<Json>) -> Write {
+        Write::from(Verb::Register { json: document.into() })
     }
 
     /// Creates or replaces the Thing with the id that the document has. A description that changes by
     /// hand, by this or a patch, is no longer what an original says: the original of an import is dropped.
-    pub fn put(json: impl Into<Vec<u8>>) -> Write {
-        Write::from(Verb::Put { id: None, json: json.into() })
+    pub fn put(document: impl Into<Json>) -> Write {
+        Write::from(Verb::Put { id: None, json: document.into() })
     }
 
     /// Creates or replaces the Thing `id`; the document must have that id.
-    pub fn put_at(id: impl Into<String>, json: impl Into<Vec<u8>>) -> Write {
-        Write::from(Verb::Put { id: Some(id.into()), json: json.into() })
+    pub fn put_at(id: impl Into<String>, document: impl Into<Json>) -> Write {
+        Write::from(Verb::Put { id: Some(id.into()), json: document.into() })
     }
 
     /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
-    pub fn patch(id: impl Into<String>, patch: impl Into<Vec<u8>>) -> Write {
+    pub fn patch(id: impl Into<String>, patch: impl Into<Json>) -> Write {
         Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
     }
 
@@ -143,17 +143,17 @@ impl Registry {
         let prepared = match verb {
             Verb::Patch { id, patch } => {
                 let commit = Commit { dry_run, may_block };
-                return self.patch_thing(&id, &patch, precondition, commit, actor).await;
+                return self.patch_thing(&id, patch.as_bytes(), precondition, commit, actor).await;
             }
             Verb::Remove { id } => {
                 let commit = Commit { dry_run, may_block };
                 return self.remove_thing(&id, precondition, commit, actor).await;
             }
             Verb::Create { json } => {
-                self.prepare(Document::parse(&json)?, Identity::Assigned(&new_id()), Precondition::Absent)?
+                self.prepare(Document::parse(json.as_bytes())?, Identity::Assigned(&new_id()), Precondition::Absent)?
             }
             Verb::Register { json } => {
-                let document = Document::parse(&json)?;
+                let document = Document::parse(json.as_bytes())?;
                 let new_id = document.value().get("id").is_none().then(new_id);
                 let identity = new_id.as_deref().map_or(Identity::Own, Identity::Assigned);
                 self.prepare(document, identity, Precondition::Absent)?
@@ -161,7 +161,7 @@ impl Registry {
             Verb::Put { id, json } => {
                 let id = id.as_deref().map(td::normalize_id).transpose()?;
                 let identity = id.as_deref().map_or(Identity::Own, Identity::Addressed);
-                self.prepare(Document::parse(&json)?, identity, Precondition::Any)?
+                self.prepare(Document::parse(json.as_bytes())?, identity, Precondition::Any)?
             }
         };
         let Prepared { mut write, mut warnings, .. } = self.without_foreign_members(prepared)?;
@@ -209,24 +209,24 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::write`].
-    pub fn register(&self, json: &str) -> Result<Written> {
-        self.write_blocking(Write::register(json))
+    pub fn register(&self, document: impl Into<Json>) -> Result<Written> {
+        self.write_blocking(Write::register(document))
     }
 
     /// [`Write::put`], waiting until it is durable. Blocks.
     ///
     /// # Errors
     /// As [`Registry::write`].
-    pub fn put(&self, json: &str) -> Result<Written> {
-        self.write_blocking(Write::put(json))
+    pub fn put(&self, document: impl Into<Json>) -> Result<Written> {
+        self.write_blocking(Write::put(document))
     }
 
     /// Replaces a Thing that is there, waiting until that is durable. Blocks.
     ///
     /// # Errors
     /// [`Error::NotFound`], else as [`Registry::write`].
-    pub fn replace(&self, json: &str) -> Result<Written> {
-        self.write_blocking(Write::put(json).when(Precondition::Present)).map_err(|error| match error {
+    pub fn replace(&self, document: impl Into<Json>) -> Result<Written> {
+        self.write_blocking(Write::put(document).when(Precondition::Present)).map_err(|error| match error {
             Error::PreconditionFailed { id, .. } => Error::NotFound { id },
             error => error,
         })
@@ -236,7 +236,7 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::write`].
-    pub fn patch(&self, id: &str, patch: &str) -> Result<Written> {
+    pub fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
         self.write_blocking(Write::patch(id, patch))
     }
 

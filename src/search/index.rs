@@ -9,7 +9,7 @@ use std::{
 use tantivy::{IndexReader, ReloadPolicy};
 
 use super::{
-    Filters, IndexWriter, Request, Response,
+    Answer, Filters, IndexWriter, Search,
     cached::Cached,
     directory,
     failure::{index_error, is_outside, is_outside_io},
@@ -135,10 +135,10 @@ impl Index {
     ///
     /// # Errors
     /// As [`Snapshot::search`].
-    pub fn search(&self, request: &Request, hidden: &[String]) -> Result<Response> {
+    pub fn search(&self, search: &Search, hidden: &[String]) -> Result<Answer> {
         let snapshot = self.snapshot();
         let hidden = snapshot.hide(&mut HiddenIds::default(), hidden.iter().map(String::as_str))?;
-        snapshot.search(request, &hidden, None)
+        snapshot.search(search, &hidden, None)
     }
 
     /// As [`Snapshot::ids`], on what can be searched now, with the ids that are hidden.

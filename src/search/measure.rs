@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use tantivy::collector::{Count, TopDocs};
 
 use super::{
-    Entry, Index, Request,
+    Entry, Index, Search,
     collect::{self, Page},
     entry,
     failure::index_error,
@@ -34,13 +34,13 @@ pub fn document_bytes(entry: Entry<'_>) -> Result<usize> {
 #[doc(hidden)]
 pub struct Measured {
     snapshot: Snapshot,
-    request: Request,
+    request: Search,
     compiled: Compiled,
 }
 
 impl Measured {
     /// Compiles a request.
-    pub fn new(index: &Index, request: Request) -> Result<Measured> {
+    pub fn new(index: &Index, request: Search) -> Result<Measured> {
         let snapshot = index.snapshot();
         let compiled = compile(&snapshot, &request)?;
         Ok(Measured { snapshot, request, compiled })
@@ -90,7 +90,7 @@ impl Measured {
     }
 }
 
-fn compile(snapshot: &Snapshot, request: &Request) -> Result<Compiled> {
+fn compile(snapshot: &Snapshot, request: &Search) -> Result<Compiled> {
     let clauses = query::parse(request.query.as_deref().unwrap_or_default());
     query::compile(snapshot.searcher(), snapshot.fields(), &clauses, &request.filters, Spelling::Exact)
 }

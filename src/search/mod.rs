@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::td::SearchTerm;
+use crate::{change::Seq, td::SearchTerm};
 
 mod cached;
 mod collect;
@@ -29,6 +29,7 @@ mod entry;
 mod facets;
 mod failure;
 mod files;
+mod filters;
 mod forms;
 mod hidden;
 #[cfg(feature = "semantic")]
@@ -45,6 +46,7 @@ mod queue;
 mod rank;
 #[cfg(feature = "rdf")]
 pub mod rdf;
+mod request;
 pub mod saved;
 mod schema;
 #[cfg(feature = "semantic")]
@@ -61,8 +63,10 @@ mod version_range;
 mod versions;
 mod writer;
 
+pub use filters::{FilterField, Filters};
 pub use hidden::{Hidden, HiddenIds};
 pub use index::Index;
+pub use request::{DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode, Search};
 pub use snapshot::Snapshot;
 pub use writer::IndexWriter;
 
@@ -72,136 +76,6 @@ pub use writer::IndexWriter;
 pub enum Meaning {}
 #[cfg(feature = "semantic")]
 pub use semantic::Meaning;
-
-/// What is looked for.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// The query text; empty or absent: everything that passes the filters.
-    pub query: Option<String>,
-    /// Whether words, meaning or both count.
-    pub mode: Mode,
-    /// The filters.
-    pub filters: Filters,
-    /// The fields that are counted.
-    pub facets: Vec<FacetField>,
-    /// How many hits; see [`crate::search::DEFAULT_LIMIT`].
-    pub limit: usize,
-    /// How many hits are passed over first.
-    pub offset: usize,
-}
-
-impl Request {
-    /// Looks for words, with the default limit.
-    pub fn words(query: impl Into<String>) -> Request {
-        Request { query: Some(query.into()), limit: DEFAULT_LIMIT, ..Request::default() }
-    }
-}
-
-/// What counts in a search for words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The words alone.
-    Lexical,
-    /// The meaning alone.
-    Semantic,
-    /// Both; the words alone where the registry has no vectors.
-    #[default]
-    Hybrid,
-}
-
-impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 3] = [Mode::Lexical, Mode::Semantic, Mode::Hybrid];
-
-    /// The name of the mode.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Lexical => "lexical",
-            Mode::Semantic => "semantic",
-            Mode::Hybrid => "hybrid",
-        }
-    }
-
-    /// The mode of that name.
-    pub fn from_name(name: &str) -> Option<Mode> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-}
-
-/// Hits without `limit`.
-pub const DEFAULT_LIMIT: usize = 10;
-/// The most hits of a page.
-pub const MAX_LIMIT: usize = 1000;
-/// The deepest page: `offset + limit`.
-pub const MAX_DEPTH: usize = 10_000;
-/// The longest query text in bytes.
-pub const MAX_QUERY_BYTES: usize = 4096;
-
-/// Values that a Thing must have: one of those within a field, and of every field that has some.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Filters {
-    /// Ids or names of capabilities. With `@` and a range of versions as npm writes it (`billing@^1.2`),
-    /// those that have it in a version that satisfies: its own, or that of the Thing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub capability: Vec<String>,
-    /// Values of `@type`.
-    #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
-    pub type_: Vec<String>,
-    /// Tags.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tag: Vec<String>,
-    /// Vendor names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub vendor: Vec<String>,
-    /// Protocols of the forms: `http`, `mqtt`, `ws`, `coap`, `a2a`, `mcp`…
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub protocol: Vec<String>,
-    /// Names of security schemes: `nosec`, `bearer`…
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub security: Vec<String>,
-    /// Formats that descriptions were converted from; `td` for those that came as TDs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub format: Vec<String>,
-    /// Tenants that are supported; one that names no tenants supports all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tenant: Vec<String>,
-    /// Channels that are supported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub channel: Vec<String>,
-    /// Protocols that actions answer in: `sacp`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub speaks: Vec<String>,
-    /// `stale` where the URL that a Thing was imported from is broken, else `current`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub status: Vec<String>,
-    /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub signature: Vec<String>,
-}
-
-impl Filters {
-    /// The values that one field is filtered by.
-    pub fn values(&self, field: FacetField) -> &[String] {
-        match field {
-            FacetField::Capability => &self.capability,
-            FacetField::Type => &self.type_,
-            FacetField::Tag => &self.tag,
-            FacetField::Vendor => &self.vendor,
-            FacetField::Protocol => &self.protocol,
-            FacetField::Security => &self.security,
-            FacetField::Format => &self.format,
-            FacetField::Status => &self.status,
-            FacetField::Signature => &self.signature,
-        }
-    }
-
-    /// Whether everything passes.
-    pub fn is_empty(&self) -> bool {
-        *self == Filters::default()
-    }
-}
 
 /// A field that can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -269,9 +143,9 @@ impl FacetField {
     }
 }
 
-/// The answer.
+/// What was found.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Response {
+pub struct Answer {
     /// How many Things match.
     pub total: u64,
     /// The page.
@@ -289,6 +163,8 @@ pub struct Response {
     /// Says so where the hits are perhaps not what was asked for. Only where meaning counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// Every change up to this one is taken into account.
+    pub seq: Seq,
 }
 
 /// How sure it is that hits are what was asked for.

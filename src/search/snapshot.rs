@@ -4,13 +4,8 @@ use std::sync::Arc;
 
 use tantivy::{DocAddress, Searcher, TantivyDocument, schema::Value};
 
-#[cfg(feature = "semantic")]
 use super::{
-    Confidence,
-    hybrid::{self, Hybrid},
-};
-use super::{
-    FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Request, Response,
+    Answer, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Search,
     cached::Cached,
     collect::{self, Matches, Page},
     facets,
@@ -23,7 +18,15 @@ use super::{
     suggest,
     summary::Summary,
 };
-use crate::{Error, Result, change::Position};
+#[cfg(feature = "semantic")]
+use super::{
+    Confidence,
+    hybrid::{self, Hybrid},
+};
+use crate::{
+    Error, Result,
+    change::{Position, Seq},
+};
 
 /// One state of an index. Cloning is cheap; its files stay readable for as long as it lives.
 #[derive(Clone)]
@@ -76,14 +79,16 @@ impl Snapshot {
     /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond
     /// [`MAX_DEPTH`], [`crate::Error::InvalidQuery`] for a range of versions that can't be read, or for
     /// [`Mode::Semantic`] without vectors, [`crate::Error::Index`].
-    pub fn search(&self, request: &Request, hidden: &Hidden, meaning: Option<&Meaning>) -> Result<Response> {
-        let limit = request.limit.min(MAX_LIMIT);
-        check_query(request.query.as_deref())?;
-        if request.offset.saturating_add(limit) > MAX_DEPTH {
+    pub fn search(&self, search: &Search, hidden: &Hidden, meaning: Option<&Meaning>) -> Result<Answer> {
+        let limit = search.limit.min(MAX_LIMIT);
+        check_query(search.query.as_deref())?;
+        if search.offset.saturating_add(limit) > MAX_DEPTH {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
-        let page = Page { offset: request.offset, limit, wants_all: !request.facets.is_empty() };
-        Search { snapshot: self, request, page, hidden, meaning }.run()
+        let page = Page { offset: search.offset, limit, wants_all: !search.facets.is_empty() };
+        let mut answer = Searching { snapshot: self, search, page, hidden, meaning }.run()?;
+        answer.seq = self.position.map(|position| position.seq).unwrap_or_default();
+        Ok(answer)
     }
 
     /// The ids of all Things that pass the filters (and match the query), ascending.
@@ -134,26 +139,26 @@ pub(super) fn check_query(query: Option<&str>) -> Result<()> {
 }
 
 /// One search on one state of the index.
-struct Search<'a> {
+struct Searching<'a> {
     snapshot: &'a Snapshot,
-    request: &'a Request,
+    search: &'a Search,
     page: Page,
     hidden: &'a Hidden,
     meaning: Option<&'a Meaning>,
 }
 
-impl Search<'_> {
-    fn run(&self) -> Result<Response> {
-        let clauses = query::parse(self.request.query.as_deref().unwrap_or_default());
-        if self.request.mode == Mode::Semantic && self.meaning.is_none() {
+impl Searching<'_> {
+    fn run(&self) -> Result<Answer> {
+        let clauses = query::parse(self.search.query.as_deref().unwrap_or_default());
+        if self.search.mode == Mode::Semantic && self.meaning.is_none() {
             let message = "this registry has no vectors to search by meaning; use the mode hybrid or lexical";
             return Err(Error::InvalidQuery { message: message.to_owned() });
         }
         #[cfg(feature = "semantic")]
-        if let Some(meaning) = self.meaning.filter(|_| self.request.mode != Mode::Lexical)
-            && let Some(response) = self.run_by_meaning(&clauses, meaning)?
+        if let Some(meaning) = self.meaning.filter(|_| self.search.mode != Mode::Lexical)
+            && let Some(answer) = self.run_by_meaning(&clauses, meaning)?
         {
-            return Ok(response);
+            return Ok(answer);
         }
         let (compiled, matches, is_fuzzy) = self.by_words(&clauses, self.page)?;
         self.respond(compiled, matches, is_fuzzy)
@@ -174,13 +179,13 @@ impl Search<'_> {
 
     /// What is found by meaning, or by words and meaning; none where the query has no words.
     #[cfg(feature = "semantic")]
-    fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Response>> {
+    fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Answer>> {
         let wording = query::Wording::of(clauses);
         let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {
-            let has_no_meaning = self.request.mode == Mode::Semantic && !wording.whole.is_empty();
-            return Ok(has_no_meaning.then(Response::default));
+            let has_no_meaning = self.search.mode == Mode::Semantic && !wording.whole.is_empty();
+            return Ok(has_no_meaning.then(Answer::default));
         };
-        let is_restricted = !wording.restriction.is_empty() || !self.request.filters.is_empty();
+        let is_restricted = !wording.restriction.is_empty() || !self.search.filters.is_empty();
         let restriction = is_restricted.then(|| self.compile(&wording.restriction, Spelling::Exact)).transpose()?;
         let hybrid = Hybrid {
             searcher: &self.snapshot.searcher,
@@ -192,7 +197,7 @@ impl Search<'_> {
             page: self.page,
         };
         let failed = index_error("searching by meaning");
-        let (compiled, (matches, best), is_fuzzy) = if self.request.mode == Mode::Semantic {
+        let (compiled, (matches, best), is_fuzzy) = if self.search.mode == Mode::Semantic {
             let compiled = self.compile(clauses, Spelling::Exact)?;
             let found = hybrid.by_meaning(&compiled).map_err(failed)?;
             (compiled, found, false)
@@ -204,9 +209,9 @@ impl Search<'_> {
         };
         let is_unsure =
             best < meaning.model().low_confidence() && (is_fuzzy || self.has_few_words(&compiled, &matches)?);
-        let mut response = self.respond(compiled, matches, is_fuzzy)?;
-        response.confidence = (is_unsure && response.total > 0).then_some(Confidence::Low);
-        Ok(Some(response))
+        let mut answer = self.respond(compiled, matches, is_fuzzy)?;
+        answer.confidence = (is_unsure && answer.total > 0).then_some(Confidence::Low);
+        Ok(Some(answer))
     }
 
     /// Whether the best hit has less than half of the words that say something.
@@ -218,7 +223,7 @@ impl Search<'_> {
     }
 
     fn compile(&self, clauses: &[query::Clause], spelling: Spelling) -> Result<Compiled> {
-        query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.request.filters, spelling)
+        query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.search.filters, spelling)
     }
 
     fn collect(&self, compiled: &Compiled, page: Page) -> Result<Matches> {
@@ -226,7 +231,7 @@ impl Search<'_> {
             .map_err(index_error("searching"))
     }
 
-    fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Response> {
+    fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Answer> {
         let stored = matches.top.iter().map(|ranked| self.stored(ranked.address)).collect::<Result<Vec<_>>>()?;
         let mut summaries = Vec::with_capacity(stored.len());
         for stored in &stored {
@@ -242,9 +247,9 @@ impl Search<'_> {
             let counts = facets::count(&self.snapshot.searcher, &self.snapshot.cached.facets, documents, field);
             Ok((field, counts.map_err(index_error("counting facets"))?))
         };
-        let facets = self.request.facets.iter().map(count).collect::<Result<_>>()?;
-        let hints = query::hints(self.request.query.as_deref().unwrap_or_default());
-        Ok(Response { total: matches.total, hits, facets, suggestions, hints, fuzzy, confidence: None })
+        let facets = self.search.facets.iter().map(count).collect::<Result<_>>()?;
+        let hints = query::hints(self.search.query.as_deref().unwrap_or_default());
+        Ok(Answer { total: matches.total, hits, facets, suggestions, hints, fuzzy, confidence: None, seq: Seq::ZERO })
     }
 
     fn stored(&self, address: DocAddress) -> Result<Vec<u8>> {

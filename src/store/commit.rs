@@ -98,6 +98,13 @@ impl Committer {
         self.background.notify_one();
     }
 
+    /// Wakes all who wait for changes, and releases the directory. To be called once all is committed.
+    pub fn release(&self) {
+        self.view.log.end();
+        let _work = self.work();
+        self.view.tree.close();
+    }
+
     /// Drops what the log needs no longer, in steps between commits.
     pub fn trim_log(&self, now: Timestamp) -> Result<()> {
         let options = &self.view.options;
@@ -247,8 +254,11 @@ impl Work {
         if let Some(reason) = view.closed.get() {
             return transactions.iter().map(|_| refused(reason)).collect();
         }
+        let Ok(db) = view.tree.db() else {
+            return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
+        };
         let moment = self.moment(view);
-        let mut applier = Applier::new(&view.tree.db, self.state, moment);
+        let mut applier = Applier::new(&db, self.state, moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |writes| applier.apply(Command { writes, moment });
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
@@ -273,11 +283,12 @@ impl Work {
     fn make_durable(&mut self, view: &View, staged: Option<Staged>) -> std::result::Result<(), String> {
         let Some(Staged { batch, before, changes, moved, state }) = staged else { return Ok(()) };
         view.tree.hide(before);
-        view.tree.db.apply_batch(batch).map_err(|error| format!("applying a batch: {error}"))?;
+        let db = view.tree.db().map_err(|error| error.to_string())?;
+        db.apply_batch(batch).map_err(|error| format!("applying a batch: {error}"))?;
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;
         }
-        view.tree.db.flush().map_err(|error| error.to_string())?;
+        db.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())?;
         self.state = state;
         view.log.cache(changes);
@@ -292,7 +303,8 @@ impl Work {
         if moved.is_empty() {
             return;
         }
-        let mut applier = Applier::new(&view.tree.db, self.state, self.moment(view));
+        let Ok(db) = view.tree.db() else { return };
+        let mut applier = Applier::new(&db, self.state, self.moment(view));
         moved.into_iter().for_each(|(key, value)| applier.set(key, value));
         if view.closed.get().is_some() {
             return;
@@ -308,7 +320,8 @@ impl Work {
     /// Writes the grace after the start into some expiries.
     fn grant_grace(&mut self, view: &View) {
         let Some(start) = self.next_grace.take() else { return view.expiries.grace.grant() };
-        let mut applier = Applier::new(&view.tree.db, self.state, self.moment(view));
+        let Ok(db) = view.tree.db() else { return };
+        let mut applier = Applier::new(&db, self.state, self.moment(view));
         let staged = view.expiries.page(&start, GRACE_STEP).and_then(|expiries| {
             expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
             Ok(expiries)

@@ -166,7 +166,8 @@ impl Expiries {
 
     /// The next expiries in the order of ids, at most `limit`: id and key.
     pub fn page(&self, start: &IVec, limit: usize) -> Result<Vec<(String, IVec)>> {
-        let range = self.tree.db.range(start.clone()..IVec::from(layout::AFTER_EXPIRIES));
+        let db = self.tree.db()?;
+        let range = db.range(start.clone()..IVec::from(layout::AFTER_EXPIRIES));
         let named = |key: IVec| Ok((layout::name_of(&key, layout::EXPIRIES)?, key));
         range.keys().take(limit).map(|key| named(key.map_err(reading)?)).collect()
     }

@@ -6,13 +6,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use sled::IVec;
 
-use super::{layout, tree::reading, value};
+use super::{
+    layout,
+    tree::{Tree, reading},
+    value,
+};
 use crate::{Error, Result, change::Position};
 
 /// How long what moved may wait for a commit to go with.
@@ -29,7 +33,7 @@ const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The local state of a store.
 pub(super) struct Local {
-    db: sled::Db,
+    tree: Arc<Tree>,
     state: Mutex<State>,
 }
 
@@ -70,13 +74,14 @@ impl State {
 
 impl Local {
     /// Reads all positions.
-    pub fn load(db: &sled::Db) -> Result<Local> {
+    pub fn load(tree: &Arc<Tree>) -> Result<Local> {
+        let db = tree.db()?;
         let mut state = State::default();
         for pair in db.scan_prefix(layout::POSITIONS) {
             let (key, value) = pair.map_err(reading)?;
             state.positions.insert(layout::name_of(&key, layout::POSITIONS)?, value::decode_position(&value)?);
         }
-        Ok(Local { db: db.clone(), state: Mutex::new(state) })
+        Ok(Local { tree: tree.clone(), state: Mutex::new(state) })
     }
 
     pub fn position(&self, follower: &str) -> Option<Position> {
@@ -119,7 +124,8 @@ impl Local {
     pub fn values(&self, kind: Kind) -> Result<Vec<(String, Vec<u8>)>> {
         let state = self.state();
         let mut values = BTreeMap::new();
-        for pair in self.db.scan_prefix(kind.prefix()) {
+        let db = self.tree.db()?;
+        for pair in db.scan_prefix(kind.prefix()) {
             let (key, value) = pair.map_err(reading)?;
             values.insert(layout::name_of(&key, kind.prefix())?, value.to_vec());
         }

@@ -56,7 +56,9 @@ pub(super) struct Log {
     tree: Arc<Tree>,
     epoch: Epoch,
     /// The durable end.
-    end: watch::Sender<Seq>,
+    end: watch::Receiver<Seq>,
+    /// Moves it; none once the log has ended, which wakes all who wait.
+    moves_end: Mutex<Option<watch::Sender<Seq>>>,
     oldest: AtomicU64,
     recent: RwLock<Recent>,
     /// Older changes that somebody has read.
@@ -65,10 +67,12 @@ pub(super) struct Log {
 
 impl Log {
     pub fn new(tree: Arc<Tree>, epoch: Epoch, oldest: Seq, last: Seq) -> Log {
+        let (moves_end, end) = watch::channel(last);
         Log {
             tree,
             epoch,
-            end: watch::Sender::new(last),
+            end,
+            moves_end: Mutex::new(Some(moves_end)),
             oldest: AtomicU64::new(oldest.0),
             recent: RwLock::new(Recent::new()),
             loaded: Mutex::new(Loaded::new()),
@@ -82,7 +86,7 @@ impl Log {
 
     /// The durable end, as it moves.
     pub fn watch(&self) -> watch::Receiver<Seq> {
-        self.end.subscribe()
+        self.end.clone()
     }
 
     /// The oldest change that the log has.
@@ -97,7 +101,14 @@ impl Log {
 
     /// Says that the log is durable up to `last`.
     pub fn publish(&self, last: Seq) {
-        self.end.send_if_modified(|seq| std::mem::replace(seq, last) != last);
+        if let Some(end) = &*self.moves_end.lock().unwrap_or_else(PoisonError::into_inner) {
+            end.send_if_modified(|seq| std::mem::replace(seq, last) != last);
+        }
+    }
+
+    /// Ends the log: who waits for changes is woken, and sees that there won't be any.
+    pub fn end(&self) {
+        self.moves_end.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// See [`super::Store::changes`].
@@ -166,7 +177,8 @@ impl Log {
         // Before the list: what the record no longer tells is in the list by then.
         let creation = creations.creation(id)?.filter(|seq| *seq > since && *seq <= last);
         let range = layout::history_key(id, since.next())..layout::history_key(id, last.next());
-        let listed = self.tree.db.range(range).keys().map(|key| layout::seq_of_key(&key.map_err(reading)?));
+        let db = self.tree.db()?;
+        let listed = db.range(range).keys().map(|key| layout::seq_of_key(&key.map_err(reading)?));
         let mut seqs: Vec<Seq> = listed.take(limit).collect::<Result<_>>()?;
         seqs.extend(creation.filter(|creation| !seqs.contains(creation)));
         seqs.truncate(limit);
@@ -203,7 +215,8 @@ impl Log {
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
         let beyond_count = Seq(last.0.saturating_sub(retained_changes));
         let (mut batch, mut oldest, mut dropped) = (Batch::default(), self.oldest(), 0);
-        for pair in self.tree.db.range(layout::log_key(Seq::ZERO)..layout::log_key(last.next())).take(TRIMMED_AT_ONCE) {
+        let db = self.tree.db()?;
+        for pair in db.range(layout::log_key(Seq::ZERO)..layout::log_key(last.next())).take(TRIMMED_AT_ONCE) {
             let (key, value) = pair.map_err(reading)?;
             let (seq, entry) = (layout::seq_of_key(&key)?, Entry::decode(&value)?);
             if seq > beyond_count && entry.at >= too_old {
@@ -219,9 +232,7 @@ impl Log {
         if dropped > 0 {
             // First, so that no reader takes the gap for the log.
             self.oldest.store(oldest.0, Ordering::Release);
-            self.tree
-                .db
-                .apply_batch(batch)
+            db.apply_batch(batch)
                 .map_err(|source| Error::Store { doing: "trimming the log", source: source.into() })?;
         }
         Ok(dropped == TRIMMED_AT_ONCE)

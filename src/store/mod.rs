@@ -2,10 +2,11 @@
 //!
 //! - `layout`, `value`: the keys of the tree, as a table, and the encoding of what is under them
 //! - `open`, `sync`: the directory, the lock, the format version; what sled leaves out of a flush
+//! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
-//! - `log`, `recent`: the changes
+//! - `log`, `recent`, `reader`: the changes
 //! - `records`, `expiry`: reading them
 //! - `local`: what belongs to this node and not to the log
 //!
@@ -15,6 +16,7 @@
 mod applier;
 mod commit;
 mod expiry;
+mod held;
 mod layout;
 mod local;
 mod log;
@@ -22,6 +24,7 @@ mod open;
 mod options;
 mod overlay;
 mod queue;
+mod reader;
 mod recent;
 mod records;
 mod reply;
@@ -53,6 +56,7 @@ pub use self::{
     commit::Ticket,
     log::Changes,
     options::Options,
+    reader::LogReader,
     records::{Record, Records},
     write::{Expiry, Operation, Original, Outcome, Patch, Write},
 };
@@ -81,6 +85,7 @@ impl Handle {
             self.committer.close();
             // A panic in it was dealt with there.
             let _ = thread.join();
+            self.committer.release();
         }
     }
 }
@@ -108,10 +113,16 @@ impl Store {
         Ok(Store { view, handle: Arc::new(Handle { committer, thread: Mutex::new(Some(thread)) }) })
     }
 
-    /// Finishes what was submitted, then takes no more writes ([`crate::Error::ShuttingDown`]). Blocks.
-    /// Reading goes on. The directory is free for another process once all clones and iterators are gone.
+    /// Finishes what was submitted, then takes no more writes, wakes all who wait for changes, and releases the
+    /// directory, also where there are other clones: from then on reading the disk and writing fail
+    /// ([`crate::Error::ShuttingDown`]). Blocks.
     pub fn close(&self) {
         self.handle.close();
+    }
+
+    /// Reads the log without holding the store open.
+    pub fn log_reader(&self) -> LogReader {
+        LogReader::new(self.view.clone())
     }
 
     /// The life of this store.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     expiry::{Expiries, Grace},
+    held::Held,
     layout::{self, FORMAT_VERSION},
     local::Local,
     log::Log,
@@ -56,11 +57,11 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         Some(key) => layout::seq_of_key(&key.map_err(reading)?)?,
         None => state.last.next(),
     };
-    let local = Local::load(&tree)?;
     let grace = Grace::new(&tree, Timestamp::now());
     let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join("store")));
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
-    let tree = Arc::new(Tree::new(tree));
+    let tree = Arc::new(Tree::new(tree, Held::new(directory)));
+    let local = Local::load(&tree)?;
     let view = View {
         log: Log::new(tree.clone(), epoch, oldest, state.last),
         expiries: Expiries::new(tree.clone(), grace),
@@ -110,7 +111,9 @@ fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
                     error => Error::Store { doing: "opening", source: error.into() },
                 });
             }
-            Err(_) if started.elapsed() > LOCK_PATIENCE => return Err(Error::StoreInUse { path: directory.into() }),
+            Err(_) if started.elapsed() > LOCK_PATIENCE => {
+                return Err(Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) });
+            }
             Err(_) => thread::sleep(Duration::from_millis(20)),
         }
     }

@@ -13,7 +13,7 @@ use agentdex::{
         Affordance, Authorization, Binding, Call, Consumer, Content, Description, Error, Event, Grant, Mcp, Message,
         Operation, Part, Place, Program, Secret, Trace,
     },
-    search::Request,
+    search::Search,
 };
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
@@ -269,7 +269,7 @@ fn a_registered_server_is_found_and_called() {
     let registry = TestRegistry::start();
     registry.registry().put(&described.to_string()).unwrap();
     // A search by the consumer may be a tenth of a second behind.
-    registry.registry().search(&Request::words("find trains"), true).unwrap();
+    registry.registry().search(Search::words("find trains").consistent()).unwrap();
     let consumer = Consumer::with_options(registry.registry().clone(), loopback()).unwrap();
     block_on(async {
         let agent = consumer.find("find trains").await.unwrap();

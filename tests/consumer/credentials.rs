@@ -99,7 +99,7 @@ fn agent_that_only_a_search_found_gets_no_credential_without_an_origin() {
     description["description"] = "Forecasts the weather".into();
     run(registry.write(Write::put(description.to_string()))).unwrap();
     // A search finds what was written just now.
-    registry.search(&agentdex::search::Request::words("weather"), true).unwrap();
+    registry.search(agentdex::search::Search::words("weather").consistent()).unwrap();
     let variables = |more: &[(&'static str, String)]| {
         let secret = [("AGENTDEX_CREDENTIAL_MY_KEY", "t0k".to_owned())];
         let settings = Settings::new().environment(secret.into_iter().chain(more.iter().cloned()));

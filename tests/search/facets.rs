@@ -1,6 +1,6 @@
 //! Filters, facets and what they read from a description.
 
-use agentdex::search::{FacetCount, FacetField, Filters, Request};
+use agentdex::search::{FacetCount, FacetField, Filters, Search};
 use serde_json::{Value, json};
 
 use super::{TestIndex, extended, request, thing};
@@ -71,7 +71,7 @@ fn filters_are_or_within_and_across() {
     assert_eq!(index.filtered(both.clone()), ["urn:a", "urn:b", "urn:c"]);
     let tools = Filters { type_: one(&["lmos:Tool", "saref:Sensor"]), ..both.clone() };
     assert_eq!(index.filtered(tools), ["urn:b", "urn:c"]);
-    let scored = index.search(&Request { filters: both, ..request("billing agent") });
+    let scored = index.search(&Search { filters: both, ..request("billing agent") });
     assert_eq!((scored.total, scored.hits[0].id.as_str()), (3, "urn:a"));
 }
 
@@ -80,14 +80,14 @@ fn filters_do_not_change_the_score() {
     let index = fleet();
     let plain = index.query("billing").hits[0].score;
     let filters = Filters { vendor: one(&["Acme"]), type_: one(&["lmos:Agent"]), ..Filters::default() };
-    assert_eq!(index.search(&Request { filters, ..request("billing") }).hits[0].score, plain);
+    assert_eq!(index.search(&Search { filters, ..request("billing") }).hits[0].score, plain);
 }
 
 #[test]
 fn facets_count_all_matches() {
     let index = fleet();
     let facets = vec![FacetField::Vendor, FacetField::Tag, FacetField::Protocol, FacetField::Capability];
-    let response = index.search(&Request { facets, limit: 1, ..request("agent") });
+    let response = index.search(&Search { facets, limit: 1, ..request("agent") });
     assert_eq!((response.total, response.hits.len()), (3, 1));
     let counts = |field| -> Vec<(String, u64)> {
         response.facets[&field].iter().map(|FacetCount { value, count }| (value.clone(), *count)).collect()
@@ -111,7 +111,7 @@ fn facets_count_spellings_of_a_value_together() {
     index.put(&named("urn:c", "payBill", "Acme"));
     index.commit();
     let facets = vec![FacetField::Capability, FacetField::Vendor];
-    let response = index.search(&Request { facets, ..request("") });
+    let response = index.search(&Search { facets, ..request("") });
     let count = |value: &str| vec![FacetCount { value: value.to_owned(), count: 3 }];
     assert_eq!(response.facets[&FacetField::Capability], count("payBill"));
     assert_eq!(response.facets[&FacetField::Vendor], count("Acme"));
@@ -123,7 +123,7 @@ fn facets_go_over_segments_and_leave_out_what_is_deleted() {
     index.put(&agent("urn:d", json!({"lmos:metadata": {"lmos:vendor": "Beta"}})));
     index.writer.delete("urn:a").expect("a delete");
     index.commit();
-    let response = index.search(&Request { facets: vec![FacetField::Vendor], limit: 0, ..request("") });
+    let response = index.search(&Search { facets: vec![FacetField::Vendor], limit: 0, ..request("") });
     assert_eq!((response.total, response.hits.len()), (3, 0));
     let counts: Vec<_> =
         response.facets[&FacetField::Vendor].iter().map(|count| (count.value.as_str(), count.count)).collect();

@@ -5,7 +5,7 @@ use std::fs;
 use agentdex::{
     Error,
     convert::Format,
-    search::{Entry, FacetField, Filters, Index, Request},
+    search::{Entry, FacetField, Filters, Index, Search},
 };
 use serde_json::json;
 
@@ -116,7 +116,7 @@ fn expired_things_are_neither_found_nor_counted() {
     let index = TestIndex::with(&things);
     let expired = ["urn:a".to_owned(), "urn:gone".to_owned()];
     for query in ["weather", "", "tag:t", "-tides"] {
-        let request = Request { facets: vec![agentdex::search::FacetField::Tag], ..request(query) };
+        let request = Search { facets: vec![agentdex::search::FacetField::Tag], ..request(query) };
         let response = index.index.search(&request, &expired).expect("an answer");
         assert_eq!((response.total, ids(&response)), (2, vec!["urn:b".to_owned(), "urn:c".to_owned()]), "{query}");
         assert_eq!(response.facets[&agentdex::search::FacetField::Tag][0].count, 2);
@@ -142,7 +142,7 @@ fn ids_are_listed_in_order() {
 #[test]
 fn pages_are_bounded() {
     let index = TestIndex::with(&[thing("urn:a", "Weather", "")]);
-    let page = |offset, limit| index.index.search(&Request { offset, limit, ..request("weather") }, &[]);
+    let page = |offset, limit| index.index.search(&Search { offset, limit, ..request("weather") }, &[]);
     assert_eq!(page(0, 0).expect("an answer").total, 1);
     assert_eq!(page(0, usize::MAX).expect("a limit over 1,000 is served as 1,000").hits.len(), 1);
     assert_eq!(page(9_000, 1_000).expect("the last page").hits.len(), 0);
@@ -206,7 +206,7 @@ fn what_is_hidden_is_neither_found_nor_counted() {
         ("vendor:acme", 150),
     ] {
         for facets in [Vec::new(), vec![FacetField::Vendor]] {
-            let request = Request { facets: facets.clone(), limit: 1000, ..request(query) };
+            let request = Search { facets: facets.clone(), limit: 1000, ..request(query) };
             let response = index.index.search(&request, &hidden).expect("an answer");
             assert_eq!((response.total, response.hits.len() as u64), (total, total), "{query}");
             assert!(response.hits.iter().all(|hit| !hidden.contains(&hit.id)), "{query}");

@@ -16,7 +16,7 @@ use std::{env, path::PathBuf};
 use agentdex::{
     Epoch, Position, Seq,
     convert::Format,
-    search::{Entry, Filters, Index, IndexWriter, Request, Response},
+    search::{Answer, Entry, Filters, Index, IndexWriter, Search},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -59,11 +59,11 @@ impl TestIndex {
         cursor
     }
 
-    fn search(&self, request: &Request) -> Response {
+    fn search(&self, request: &Search) -> Answer {
         self.index.search(request, &[]).expect("an answer")
     }
 
-    fn query(&self, query: &str) -> Response {
+    fn query(&self, query: &str) -> Answer {
         self.search(&request(query))
     }
 
@@ -73,15 +73,15 @@ impl TestIndex {
     }
 
     fn filtered(&self, filters: Filters) -> Vec<String> {
-        ids(&self.search(&Request { filters, ..request("") }))
+        ids(&self.search(&Search { filters, ..request("") }))
     }
 }
 
-fn request(query: &str) -> Request {
-    Request { query: Some(query.to_owned()), limit: 10, ..Request::default() }
+fn request(query: &str) -> Search {
+    Search { query: Some(query.to_owned()), limit: 10, ..Search::default() }
 }
 
-fn ids(response: &Response) -> Vec<String> {
+fn ids(response: &Answer) -> Vec<String> {
     response.hits.iter().map(|hit| hit.id.clone()).collect()
 }
 

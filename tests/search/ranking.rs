@@ -1,6 +1,6 @@
 //! The order of hits, and what they show.
 
-use agentdex::search::{Filters, Request};
+use agentdex::search::{Filters, Search};
 use serde_json::json;
 
 use super::{TestIndex, extended, ids, request, thing};
@@ -51,7 +51,7 @@ fn ties_are_in_the_order_of_ids_and_pages_fit_together() {
     ] {
         let mut paged = Vec::new();
         for offset in (0..90).step_by(10) {
-            let response = index.search(&Request { offset, ..request(query) });
+            let response = index.search(&Search { offset, ..request(query) });
             assert_eq!(response.total, 90, "{query}");
             paged.extend(ids(&response));
         }
@@ -163,7 +163,7 @@ fn a_request_of_several_sentences_finds_what_answers_one_of_them() {
     let query = "Please book the hotel in Rome. Then translate the letter into Italian!";
     assert_eq!(index.found(query), order);
     let filters = Filters { format: vec!["td".into()], ..Filters::default() };
-    let (plain, filtered) = (index.query(query), index.search(&Request { filters, ..request(query) }));
+    let (plain, filtered) = (index.query(query), index.search(&Search { filters, ..request(query) }));
     assert_eq!(ids(&filtered), order);
     assert_eq!(filtered.hits[0].score, plain.hits[0].score, "filters don't change scores");
     assert_eq!((plain.total, filtered.total), (2, 2));

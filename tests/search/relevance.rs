@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fs, path::PathBuf};
 
-use agentdex::search::Request;
+use agentdex::search::Search;
 use serde_json::{Map, Value, json};
 
 use super::{TestIndex, ids, shared};
@@ -42,7 +42,7 @@ fn ndcg(folder: PathBuf, every: usize) -> f64 {
             .collect();
         let text = query["query"].as_str().expect("a query");
         let text = text.get(..text.floor_char_boundary(4096)).expect("a boundary");
-        let found = ids(&index.search(&Request { query: Some(text.into()), limit: 10, ..Request::default() }));
+        let found = ids(&index.search(&Search { query: Some(text.into()), limit: 10, ..Search::default() }));
         let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let gain: f64 =
             (0..).zip(&found).filter(|(_, id)| relevant.contains_key(*id)).map(|(rank, _)| discount(rank)).sum();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentdex::{
     Registry,
     registry::Options,
-    search::{Confidence, FacetField, Filters, Mode, Request, Response},
+    search::{Answer, Confidence, FacetField, Filters, Mode, Search},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -46,16 +46,16 @@ impl Agents {
         self.registry.put(&agent.to_string()).unwrap();
     }
 
-    fn search(&self, request: &Request) -> Response {
-        self.registry.search(request, true).unwrap().response
+    fn search(&self, request: &Search) -> Answer {
+        self.registry.search(request.clone().consistent()).unwrap()
     }
 
     fn found(&self, query: &str, mode: Mode) -> Vec<String> {
-        ids(&self.search(&Request { mode, ..Request::words(query) }))
+        ids(&self.search(&Search { mode, ..Search::words(query) }))
     }
 }
 
-fn ids(response: &Response) -> Vec<String> {
+fn ids(response: &Answer) -> Vec<String> {
     response.hits.iter().map(|hit| hit.id.clone()).collect()
 }
 
@@ -70,7 +70,7 @@ fn what_shares_no_word_is_found_by_its_meaning() {
     for mode in [Mode::Hybrid, Mode::Semantic] {
         assert_eq!(agents.found(LODGING, mode).first().map(String::as_str), Some("urn:hotel"), "{mode:?}");
     }
-    let hit = &agents.search(&Request::words(LODGING)).hits[0];
+    let hit = &agents.search(&Search::words(LODGING)).hits[0];
     let cosine = hit.cosine.unwrap();
     assert_eq!(hit.bm25, 0.0);
     assert!((0.2..=1.0).contains(&cosine), "{cosine}");
@@ -80,7 +80,7 @@ fn what_shares_no_word_is_found_by_its_meaning() {
 #[test]
 fn by_words_alone_nothing_else_is_found() {
     let agents = Agents::new();
-    let response = agents.search(&Request { mode: Mode::Lexical, ..Request::words("rain") });
+    let response = agents.search(&Search { mode: Mode::Lexical, ..Search::words("rain") });
     assert_eq!(
         (ids(&response), response.hits[0].cosine, response.confidence),
         (vec!["urn:weather".into()], None, None)
@@ -91,7 +91,7 @@ fn by_words_alone_nothing_else_is_found() {
 #[test]
 fn words_and_meaning_count_together() {
     let agents = Agents::new();
-    let response = agents.search(&Request::words("rain"));
+    let response = agents.search(&Search::words("rain"));
     let first = &response.hits[0];
     assert_eq!(first.id, "urn:weather");
     let together = first.bm25 + SCALE * first.cosine.unwrap();
@@ -103,7 +103,7 @@ fn what_is_found_by_meaning_satisfies_what_restricts() {
     let agents = Agents::new();
     let tagged = |tag: &str| Filters { tag: vec![tag.to_owned()], ..Filters::default() };
     for mode in [Mode::Hybrid, Mode::Semantic] {
-        let filtered = |tag| agents.search(&Request { mode, filters: tagged(tag), ..Request::words(LODGING) });
+        let filtered = |tag| agents.search(&Search { mode, filters: tagged(tag), ..Search::words(LODGING) });
         assert_eq!(ids(&filtered("travel"))[0], "urn:hotel");
         assert!(!ids(&filtered("finance")).contains(&"urn:hotel".to_owned()));
         for query in ["tag:finance", "-tag:travel", "+invoices", "-rooms", "id:urn:invoice"] {
@@ -118,7 +118,7 @@ fn what_is_deleted_is_not_found_by_its_meaning() {
     let agents = Agents::new();
     assert_eq!(agents.found(LODGING, Mode::Semantic)[0], "urn:hotel");
     agents.registry.remove("urn:hotel").unwrap();
-    let found = agents.registry.search_as_indexed(&Request::words(LODGING)).unwrap().response;
+    let found = agents.registry.search_as_indexed(&Search::words(LODGING)).unwrap();
     assert!(!ids(&found).contains(&"urn:hotel".to_owned()), "{found:?}");
     assert!(!agents.found(LODGING, Mode::Semantic).contains(&"urn:hotel".to_owned()));
 }
@@ -132,7 +132,7 @@ fn totals_facets_and_pages_count_what_is_found_by_meaning() {
     }
     for mode in [Mode::Hybrid, Mode::Semantic] {
         let request =
-            |offset, limit| Request { mode, offset, limit, facets: vec![FacetField::Tag], ..Request::words(LODGING) };
+            |offset, limit| Search { mode, offset, limit, facets: vec![FacetField::Tag], ..Search::words(LODGING) };
         let all = agents.search(&request(0, 1000));
         assert_eq!(all.total as usize, all.hits.len(), "{mode:?}");
         assert!(all.total >= 60, "{mode:?}: {}", all.total);
@@ -167,11 +167,11 @@ fn each_of_several_capabilities_is_found() {
 #[test]
 fn what_nothing_is_like_is_said_to_be_unsure_or_not_found() {
     let agents = Agents::new();
-    let sure = agents.search(&Request::words("hotel booking"));
+    let sure = agents.search(&Search::words("hotel booking"));
     assert_eq!((sure.confidence, sure.hits[0].id.as_str()), (None, "urn:hotel"));
-    let unsure = agents.search(&Request::words("submarine torpedo maintenance sends"));
+    let unsure = agents.search(&Search::words("submarine torpedo maintenance sends"));
     assert_eq!(unsure.confidence, Some(Confidence::Low), "{:?}", unsure.hits);
-    let nothing = agents.search(&Request::words("zxqvkj"));
+    let nothing = agents.search(&Search::words("zxqvkj"));
     assert!(nothing.hits.is_empty() || nothing.confidence == Some(Confidence::Low), "{nothing:?}");
 }
 
@@ -188,7 +188,7 @@ fn without_words_all_modes_list_what_passes_the_filters() {
     let agents = Agents::new();
     for mode in Mode::ALL {
         let filters = Filters { tag: vec!["travel".into()], ..Filters::default() };
-        let response = agents.search(&Request { mode, filters, limit: 10, ..Request::default() });
+        let response = agents.search(&Search { mode, filters, limit: 10, ..Search::default() });
         assert_eq!(ids(&response), ["urn:hotel", "urn:weather"], "{mode:?}");
     }
 }
@@ -219,8 +219,8 @@ fn without_a_model_only_words_count() {
     agents.put("hotel", "Hotel booking", "Reserves rooms in hotels in all cities.", "travel");
     assert!(agents.found(LODGING, Mode::Hybrid).is_empty());
     assert_eq!(agents.found("hotel", Mode::Hybrid), ["urn:hotel"]);
-    let request = Request { mode: Mode::Semantic, ..Request::words("hotel") };
-    let error = agents.registry.search(&request, true).unwrap_err();
+    let request = Search { mode: Mode::Semantic, ..Search::words("hotel") };
+    let error = agents.registry.search(request.consistent()).unwrap_err();
     assert!(error.to_string().contains("no vectors"), "{error}");
 }
 
@@ -231,6 +231,6 @@ fn how_much_meaning_counts_can_be_set() {
     let registry = Registry::builder(directory.path()).options(options).open().unwrap();
     let agents = Agents { registry, directory };
     agents.put("hotel", "Hotel booking", "Reserves rooms in hotels in all cities.", "travel");
-    let hit = &agents.search(&Request::words(LODGING)).hits[0];
+    let hit = &agents.search(&Search::words(LODGING)).hits[0];
     assert!((hit.score - 7.0 * hit.cosine.unwrap()).abs() < 0.05, "{hit:?}");
 }

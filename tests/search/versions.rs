@@ -2,7 +2,7 @@
 
 use agentdex::{
     Error,
-    search::{Filters, Request},
+    search::{Filters, Search},
 };
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn ranges_hold_what_they_hold_for_npm() {
     let (mut refused, mut found_some) = (0, 0);
     for (range, expected) in ranges.iter().zip(&expected) {
         let filters = asked(&[&format!("billing@{range}")]);
-        let request = Request { filters, limit: 100, ..request("") };
+        let request = Search { filters, limit: 100, ..request("") };
         let found = index.index.search(&request, &[]);
         let Some(expected) = expected else {
             refused += 1;
@@ -263,10 +263,10 @@ fn within_a_version_the_score_decides() {
         agent("urn:d", "weather", json!([{"name": "billing", "version": "1.0.0"}])),
     ]);
     let filters = asked(&["billing@>=0.5"]);
-    let found = index.search(&Request { filters: filters.clone(), ..request("invoices") });
+    let found = index.search(&Search { filters: filters.clone(), ..request("invoices") });
     assert_eq!((ids(&found), found.total), (vec!["urn:b".into(), "urn:a".into(), "urn:c".into()], 3));
     assert!(found.hits[0].score > found.hits[1].score);
-    let page = index.search(&Request { filters, offset: 1, limit: 1, ..request("invoices") });
+    let page = index.search(&Search { filters, offset: 1, limit: 1, ..request("invoices") });
     assert_eq!((ids(&page), page.total), (vec!["urn:a".into()], 3));
 }
 
@@ -279,7 +279,7 @@ fn pages_go_on_across_segments() {
     }
     let mut seen = Vec::new();
     for offset in (0..30).step_by(7) {
-        let page = index.search(&Request { filters: asked(&["billing@1"]), offset, limit: 7, ..request("") });
+        let page = index.search(&Search { filters: asked(&["billing@1"]), offset, limit: 7, ..request("") });
         assert_eq!(page.total, 30);
         seen.extend(ids(&page));
     }

@@ -33,7 +33,9 @@ fn records_and_log_are_there_again() {
 fn second_open_says_that_the_directory_is_in_use() {
     let store = TestStore::open();
     match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
-        Err(Error::StoreInUse { path }) => assert_eq!(path, store.directory.path()),
+        Err(Error::StoreInUse { path, by_this_process }) => {
+            assert_eq!((path.as_path(), by_this_process), (store.directory.path(), true));
+        }
         other => panic!("expected StoreInUse, got {other:?}"),
     }
 }

@@ -251,7 +251,8 @@ fn closed_store_finishes_what_it_was_given_and_takes_no_more() {
     let after = store.submit(vec![write("urn:b", Precondition::Any, put("{}"))]);
     assert_eq!(before.wait().ok(), Some(vec![Outcome::Created(Seq(1))]));
     assert!(matches!(after.wait(), Err(Error::ShuttingDown)));
-    assert_eq!(store.ids(), ["urn:a"]);
+    assert_eq!(*store.durable().borrow(), Seq(1));
+    assert!(matches!(store.find("urn:a"), Err(Error::ShuttingDown)), "the directory is released");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub struct SavedQuery {
 }
 
 impl SavedQuery {
-    /// Reads a query and filters as [`super::Request`] has them.
+    /// Reads a query and filters as [`super::Search`] has them.
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`] for a query over [`super::MAX_QUERY_BYTES`],

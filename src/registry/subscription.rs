@@ -1,0 +1,212 @@
+//! `Subscription`: the changes of a registry as they happen, as an iterator and as a stream.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+use tokio::sync::watch;
+
+use super::Registry;
+use crate::{
+    Error, Result,
+    change::{Change, Position, Seq},
+    store::LogReader,
+};
+
+/// How many changes are read at once.
+const AT_ONCE: usize = 64;
+
+/// Where a subscription starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// With the next change.
+    Now,
+    /// With the oldest change that the log still has.
+    Oldest,
+    /// After this position: that of the last change that was taken in.
+    After(Position),
+}
+
+impl From<Position> for Since {
+    fn from(position: Position) -> Since {
+        Since::After(position)
+    }
+}
+
+impl From<Option<Position>> for Since {
+    /// [`Since::Now`] where there is no position.
+    fn from(position: Option<Position>) -> Since {
+        position.map_or(Since::Now, Since::After)
+    }
+}
+
+/// What a subscription yields.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A change.
+    Change(Arc<Change>),
+    /// Changes are missing: the log no longer reaches back to the position, or the position is of another directory.
+    /// Read what there is ([`Registry::list`]); the changes after this position follow. Some of them may be in what
+    /// was read already.
+    Resync(Position),
+}
+
+/// The changes of a registry, in order; made by [`Registry::subscribe`].
+///
+/// It ends when the registry is closed, and doesn't hold it open.
+pub struct Subscription {
+    log: LogReader,
+    durable: watch::Receiver<Seq>,
+    position: Seq,
+    is_lost: bool,
+    has_ended: bool,
+    ahead: VecDeque<Arc<Change>>,
+    /// The wait for the next change that a poll has begun.
+    waiting: Option<Waiting>,
+}
+
+/// A [`Subscription`] as a [`Stream`]; made by [`Subscription::into_stream`].
+#[derive(Debug)]
+pub struct SubscriptionStream(Subscription);
+
+/// Ends with whether the log goes on.
+type Waiting = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
+
+impl Registry {
+    /// The changes since a position, as they happen: an [`Iterator`] whose `next` waits for the next change. In
+    /// asynchronous code use [`Subscription::next_event`] or [`Subscription::into_stream`]. Nothing else is needed to follow a registry: a position that the log no longer reaches back to
+    /// is told by [`Event::Resync`], and [`Registry::close`] ends it.
+    ///
+    /// ```
+    /// use agentdex::{
+    ///     Registry,
+    ///     registry::{Event, Since},
+    ///     td::Description,
+    /// };
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-subscribe-{}", std::process::id()));
+    /// let registry = Registry::open(&directory)?;
+    /// let mut changes = registry.subscribe(Since::Now);
+    /// registry.register(Description::new("Weather agent").id("urn:example:weather"))?;
+    ///
+    /// let Some(Event::Change(change)) = changes.next().transpose()? else { panic!("a change") };
+    /// assert_eq!((change.kind.as_str(), change.id.as_str()), ("thing_created", "urn:example:weather"));
+    ///
+    /// // A program that stores the position goes on there after a restart.
+    /// let position = changes.resume_position();
+    /// registry.remove("urn:example:weather")?;
+    /// let Some(Event::Change(change)) = registry.subscribe(position).next().transpose()? else { panic!("a change") };
+    /// assert_eq!(change.kind.as_str(), "thing_deleted");
+    ///
+    /// registry.close();
+    /// assert_eq!(changes.count(), 1);
+    /// # std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// What lies further back than some thousand changes is read from disk where the next one is asked for, for up
+    /// to some milliseconds.
+    pub fn subscribe(&self, since: impl Into<Since>) -> Subscription {
+        let log = self.0.store.log_reader();
+        let durable = log.durable();
+        let last = *durable.borrow();
+        let (position, is_lost) = match since.into() {
+            Since::Now => (last, false),
+            Since::Oldest => (Seq(log.oldest().0.saturating_sub(1)), false),
+            Since::After(position) => (position.seq, position.epoch != log.epoch()),
+        };
+        Subscription { log, durable, position, is_lost, has_ended: false, ahead: VecDeque::new(), waiting: None }
+    }
+}
+
+impl Subscription {
+    /// The position after what was yielded last: a subscription since there goes on where this one is.
+    pub fn resume_position(&self) -> Position {
+        Position { epoch: self.log.epoch(), seq: self.position }
+    }
+
+    /// What comes next, once there is something; none once the registry is closed.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub async fn next_event(&mut self) -> Option<Result<Event>> {
+        std::future::poll_fn(|context| self.poll_event(context)).await
+    }
+
+    /// The same as a [`Stream`].
+    pub fn into_stream(self) -> SubscriptionStream {
+        SubscriptionStream(self)
+    }
+
+    /// What is there without waiting.
+    fn read(&mut self) -> Result<Option<Event>> {
+        if self.ahead.is_empty() && !self.is_lost {
+            match self.log.cached_changes(self.position, AT_ONCE) {
+                Some(changes) => self.ahead.extend(changes),
+                None => {
+                    let read = self.log.changes(self.position, AT_ONCE)?;
+                    self.is_lost = read.truncated;
+                    self.ahead.extend(read.changes);
+                }
+            }
+        }
+        if std::mem::take(&mut self.is_lost) {
+            self.position = *self.durable.borrow_and_update();
+            return Ok(Some(Event::Resync(self.resume_position())));
+        }
+        let Some(change) = self.ahead.pop_front() else { return Ok(None) };
+        self.position = change.seq;
+        Ok(Some(Event::Change(change)))
+    }
+
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {
+        loop {
+            if let Some(waiting) = &mut self.waiting {
+                let Poll::Ready(goes_on) = waiting.as_mut().poll(context) else { return Poll::Pending };
+                self.has_ended = !goes_on;
+                self.waiting = None;
+            }
+            // Before reading: what becomes durable meanwhile is waited for no more.
+            self.durable.borrow_and_update();
+            match self.read() {
+                Ok(Some(event)) => return Poll::Ready(Some(Ok(event))),
+                Ok(None) if !self.has_ended => {
+                    let mut durable = self.durable.clone();
+                    self.waiting = Some(Box::pin(async move { durable.changed().await.is_ok() }));
+                }
+                // What isn't in memory can't be read any more.
+                Ok(None) | Err(Error::ShuttingDown) => return Poll::Ready(None),
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+        }
+    }
+}
+
+impl Iterator for Subscription {
+    type Item = Result<Event>;
+
+    /// Waits for what comes next. In asynchronous code use [`Subscription::next_event`] or [`Subscription::into_stream`].
+    fn next(&mut self) -> Option<Result<Event>> {
+        pollster::block_on(self.next_event())
+    }
+}
+
+impl Stream for SubscriptionStream {
+    type Item = Result<Event>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {
+        self.get_mut().0.poll_event(context)
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("position", &self.resume_position()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,42 @@
+//! `Held`: the data directories that this process has open, so that a second open can say so.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A directory that this process has open, as long as this lives.
+#[derive(Debug)]
+pub(super) struct Held(PathBuf);
+
+impl Held {
+    /// Notes that a directory that exists is open.
+    pub fn new(directory: &Path) -> Held {
+        let directory = resolved(directory);
+        held().insert(directory.clone());
+        Held(directory)
+    }
+
+    /// Whether this process has a directory open.
+    pub fn is_held(directory: &Path) -> bool {
+        held().contains(&resolved(directory))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        held().remove(&self.0);
+    }
+}
+
+fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The one path of a directory, by whatever path it is opened.
+fn resolved(directory: &Path) -> PathBuf {
+    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+}

@@ -1,0 +1,49 @@
+//! `LogReader`: reads the log, and doesn't hold the store open.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::{log::Changes, view::View};
+use crate::{
+    Result,
+    change::{Change, Epoch, Seq},
+};
+
+/// Reads the log of a store for as long as that is open. Unlike a clone of the store it doesn't hold it open.
+#[derive(Clone)]
+pub struct LogReader(Arc<View>);
+
+impl LogReader {
+    pub(super) fn new(view: Arc<View>) -> LogReader {
+        LogReader(view)
+    }
+
+    /// See [`super::Store::epoch`].
+    pub fn epoch(&self) -> Epoch {
+        self.0.epoch
+    }
+
+    /// See [`super::Store::durable`].
+    pub fn durable(&self) -> watch::Receiver<Seq> {
+        self.0.log.watch()
+    }
+
+    /// The oldest change that the log still has.
+    pub fn oldest(&self) -> Seq {
+        self.0.log.oldest()
+    }
+
+    /// See [`super::Store::changes`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], [`crate::Error::ShuttingDown`].
+    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+        self.0.log.changes(since, limit)
+    }
+
+    /// See [`super::Store::cached_changes`].
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+        self.0.log.cached(since, self.0.log.last(), limit)
+    }
+}
