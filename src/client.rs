@@ -310,6 +310,17 @@ impl RegistryClient {
         Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
     }
 
+    /// A backup of the registry, piece by piece: the file that [`restore`](crate::registry::restore) takes.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn backup(&self) -> Result<Pieces> {
+        let response = self.send(self.request(Method::GET, "backup", &[])).await?;
+        let url = response.url().to_string();
+        let pieces = response.bytes_stream().map_ok(Vec::from);
+        Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
+    }
+
     /// Reports a step to the guardian of the registry, as a request of the Agent Observability Standard in JSON-RPC, and
     /// returns its response.
     ///

@@ -188,6 +188,12 @@ pub enum Error {
         /// What was to be done.
         doing: &'static str,
     },
+    /// A file is no backup, or a damaged one.
+    #[error("the backup can't be restored: {reason}")]
+    InvalidBackup {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The search index is being built.
     #[error("the search index is being rebuilt: {done} of {total}")]
     IndexRebuilding {

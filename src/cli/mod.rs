@@ -1,6 +1,7 @@
 //! The command line: one file a command, one enum, one match.
 
 mod ask;
+mod backup;
 mod call;
 mod calling;
 mod chat;
@@ -97,6 +98,10 @@ enum Command {
     /// Print what changes, as it changes.
     #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
+    /// Write all that a registry has to one file.
+    Backup(backup::Take),
+    /// Make a data directory from a backup.
+    Restore(backup::Restore),
     /// Maintain the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
     /// Read and prompt for responses in the Standard Agent Communication Protocol
@@ -128,11 +133,13 @@ impl Command {
             Command::Refresh(arguments) => &mut arguments.remote,
             Command::Untrack(arguments) => &mut arguments.remote,
             Command::Watch(arguments) => &mut arguments.remote,
+            Command::Backup(arguments) => &mut arguments.remote,
             Command::Sacp(arguments) => return arguments.remote(),
             Command::Serve(_)
             | Command::Validate(_)
             | Command::Td(_)
             | Command::Mqtt(_)
+            | Command::Restore(_)
             | Command::Openapi
             | Command::Completions(_) => return None,
         })
@@ -170,6 +177,8 @@ pub fn run() -> ExitCode {
         Command::Refresh(arguments) => refresh::run(&arguments),
         Command::Untrack(arguments) => untrack::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Backup(arguments) => backup::take(&arguments),
+        Command::Restore(arguments) => backup::restore(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Sacp(arguments) => sacp::run(&arguments),
         Command::Openapi => openapi::run(),

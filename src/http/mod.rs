@@ -8,6 +8,7 @@
 mod address;
 #[cfg(feature = "guardian")]
 mod aos;
+mod backup;
 mod batch;
 mod blocking;
 mod body;

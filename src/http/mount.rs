@@ -15,7 +15,7 @@ use super::mqtt;
 use super::sacp;
 use super::{
     address::action_before,
-    batch, changes, compatible, compose,
+    backup, batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
     convert, events, exposition,
@@ -154,6 +154,7 @@ impl Mount<'_> {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/metrics", "/metrics", vec![read(exposition::metrics)]);
+        self.resource(config, "/backup", "/backup", vec![read(backup::take)]);
         #[cfg(feature = "mqtt")]
         self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
@@ -210,7 +211,7 @@ impl Mount<'_> {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
         let is_live = path.starts_with("/events")
-            || matches!(path, "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events");
+            || matches!(path, "/backup" | "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events");
         let cors = (!origins.is_empty()).then(|| cors(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }

@@ -229,6 +229,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::FetchBusy { .. } => (S::SERVICE_UNAVAILABLE, "fetch-busy"),
         Error::InvalidSetting { .. }
         | Error::NotSerializable { .. }
+        | Error::InvalidBackup { .. }
         | Error::StoreInUse { .. }
         | Error::UnsupportedStoreFormat { .. }
         | Error::Store { .. }

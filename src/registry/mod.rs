@@ -4,6 +4,8 @@
 //! capabilities, saved queries) and the clock that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
 //! was converted from other formats, and what answers searches in [`searches`].
 
+#[cfg(feature = "backup")]
+pub mod backup;
 mod builder;
 mod clock;
 mod compatible;
@@ -44,6 +46,8 @@ use std::sync::{
 
 use tokio::sync::watch;
 
+#[cfg(feature = "backup")]
+pub use self::backup::restore;
 pub use self::{
     builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},

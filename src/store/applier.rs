@@ -74,6 +74,8 @@ struct Description {
 /// A commit that is ready to be written.
 pub(super) struct Staged {
     pub batch: Batch,
+    /// What the batch writes or removes.
+    pub keys: Vec<IVec>,
     pub before: Before,
     pub changes: Vec<RecentChange>,
     pub moved: Vec<(IVec, bool)>,
@@ -124,8 +126,8 @@ impl<'a> Applier<'a> {
         if !self.changes.is_empty() {
             self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
         }
-        let (batch, before) = self.overlay.finish();
-        Some(Staged { batch, before, changes: self.changes, moved: self.moved, state: self.state })
+        let (batch, keys, before) = self.overlay.finish();
+        Some(Staged { batch, keys, before, changes: self.changes, moved: self.moved, state: self.state })
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {

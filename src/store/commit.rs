@@ -24,6 +24,7 @@ use super::{
     local::WRITE_AFTER,
     queue::{Queue, Round, Signal},
     reply::Reply,
+    snapshot::Snapshot,
     sync::DataFiles,
     value::State,
     view::View,
@@ -114,10 +115,22 @@ impl Committer {
                 return Err(Error::ShuttingDown);
             }
             let _work = self.work();
+            if self.view.saving.is_active() {
+                // A backup reads the log as it was; it is trimmed next time.
+                return Ok(());
+            }
             if !self.view.log.trim_step(now, options.retained_changes, options.retained_for)? {
                 return Ok(());
             }
         }
+    }
+
+    /// All keys and values as of now.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        // After a failed commit the tree has what may not be there at the next start.
+        let work = self.work();
+        self.view.check_open_to_writes()?;
+        Snapshot::begin(self.view.clone(), work.state.last, work.state.records)
     }
 
     /// What the committer's own thread does: commits for those who can't, and what is to be done now and then.
@@ -281,9 +294,10 @@ impl Work {
     }
 
     fn make_durable(&mut self, view: &View, staged: Option<Staged>) -> std::result::Result<(), String> {
-        let Some(Staged { batch, before, changes, moved, state }) = staged else { return Ok(()) };
+        let Some(Staged { batch, keys, before, changes, moved, state }) = staged else { return Ok(()) };
         view.tree.hide(before);
         let db = view.tree.db().map_err(|error| error.to_string())?;
+        view.saving.save(&db, &keys).map_err(|error| format!("saving what a backup needs: {error}"))?;
         db.apply_batch(batch).map_err(|error| format!("applying a batch: {error}"))?;
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;

@@ -7,6 +7,7 @@
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `recent`, `reader`: the changes
+//! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
 //! - `local`: what belongs to this node and not to the log
 //!
@@ -28,6 +29,9 @@ mod reader;
 mod recent;
 mod records;
 mod reply;
+mod restore;
+mod saving;
+mod snapshot;
 mod sync;
 mod tree;
 mod value;
@@ -58,6 +62,8 @@ pub use self::{
     options::Options,
     reader::LogReader,
     records::{Record, Records},
+    restore::{Pair, restore},
+    snapshot::Snapshot,
     write::{Expiry, Operation, Original, Outcome, Patch, Write},
 };
 
@@ -263,6 +269,15 @@ impl Store {
     /// Why the store takes no writes, if it takes none.
     pub fn closed_to_writes(&self) -> Option<String> {
         self.view.closed.get().cloned()
+    }
+
+    /// All that is stored, as of now: what is written while it is read isn't in it. There is one at a time, and
+    /// retention of the log waits for it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Overloaded`] while there is another, [`crate::Error::WritesClosed`].
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        self.handle.committer.snapshot()
     }
 
     /// Drops what the log needs no longer. Called from time to time by the registry.

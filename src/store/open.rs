@@ -19,6 +19,7 @@ use super::{
     local::Local,
     log::Log,
     options::Options,
+    saving::Saving,
     sync::DataFiles,
     tree::{Tree, reading},
     value::State,
@@ -70,13 +71,14 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         registry_id,
         options,
         local,
+        saving: Saving::default(),
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
     };
     Ok((view, files, state))
 }
 
-fn create_directory(directory: &Path) -> Result<()> {
+pub(super) fn create_directory(directory: &Path) -> Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -94,7 +96,7 @@ fn create_directory(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
+pub(super) fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
     let config = sled::Config::new()
         .path(directory.join("store"))
         .cache_capacity(options.cache_bytes)
@@ -128,7 +130,7 @@ fn unsupported(directory: &Path, found: String) -> Error {
     Error::UnsupportedStoreFormat { path: directory.into(), found, supported: FORMAT_VERSION }
 }
 
-fn check_version(directory: &Path, version: &[u8]) -> Result<()> {
+pub(super) fn check_version(directory: &Path, version: &[u8]) -> Result<()> {
     match version.try_into().map(u32::from_be_bytes) {
         Ok(FORMAT_VERSION) => Ok(()),
         Ok(other) => Err(unsupported(directory, other.to_string())),

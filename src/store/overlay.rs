@@ -76,10 +76,12 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// The batch, and what readers are to see until it is durable.
-    pub fn finish(mut self) -> (Batch, Before) {
+    /// The batch, its keys, and what readers are to see until it is durable.
+    pub fn finish(mut self) -> (Batch, Vec<IVec>, Before) {
         let (mut batch, mut before) = (Batch::default(), Before::new());
+        let mut keys = Vec::with_capacity(self.staged.len());
         for (key, value) in self.staged {
+            keys.push(key.clone());
             if let Some(held) = self.before.remove(&key) {
                 before.insert(key.clone(), held);
             }
@@ -88,6 +90,6 @@ impl<'a> Overlay<'a> {
                 None => batch.remove(key),
             }
         }
-        (batch, before)
+        (batch, keys, before)
     }
 }

@@ -13,6 +13,7 @@ use super::{
     local::Local,
     log::{Creations, Log},
     options::Options,
+    saving::Saving,
     tree::Tree,
     value::{State, StoredRecord},
 };
@@ -30,6 +31,8 @@ pub(super) struct View {
     pub log: Log,
     pub expiries: Expiries,
     pub local: Local,
+    /// What commits save for a backup.
+    pub saving: Saving,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
     /// How many records there are, expired ones included.

@@ -2,6 +2,7 @@
 
 mod agent_cards;
 mod agent_spec;
+mod backup;
 mod commands;
 mod embedding_model;
 mod errors;

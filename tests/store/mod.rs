@@ -18,6 +18,7 @@ mod log;
 mod model;
 mod open;
 mod records;
+mod snapshot;
 mod writes;
 
 /// A store in a directory that goes away with it.

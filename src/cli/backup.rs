@@ -1,0 +1,190 @@
+//! `agentdex backup` and `agentdex restore`: all that a registry has, as one file, and back.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, IsTerminal, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use futures_util::StreamExt;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+
+use super::remote::{self, Remote};
+use crate::{Registry, config, registry};
+
+#[derive(Debug, Args)]
+pub(super) struct Take {
+    /// The file to write; `-` is standard output
+    file: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+    /// The data directory of a registry that isn't running, instead of a server
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) remote: Remote,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// The backup; `-` is standard input
+    file: PathBuf,
+    /// The data directory to make; it must not exist, or be empty [default: ./agentdex-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+pub(super) fn take(arguments: &Take) -> anyhow::Result<ExitCode> {
+    let mut target = Target::create(&arguments.file, arguments.force)?;
+    match &arguments.data {
+        Some(data) => {
+            // Opening would make an empty registry of it.
+            if !data.join("store").exists() {
+                bail!("{}: there is no registry in this directory", data.display());
+            }
+            let registry = Registry::builder(data).open()?;
+            let copied = registry
+                .backup()
+                .map_err(anyhow::Error::from)
+                .and_then(|mut backup| io::copy(&mut backup, &mut target).context("taking a backup"));
+            registry.close();
+            copied?;
+        }
+        None => remote::block_on(async {
+            let client = arguments.remote.client()?;
+            let mut pieces = client.backup().await.map_err(remote::explain)?;
+            while let Some(piece) = pieces.next().await {
+                target.write_all(&piece.map_err(remote::explain)?)?;
+            }
+            Ok(())
+        })?,
+    }
+    let (shown, bytes) = target.finish()?;
+    writeln!(io::stderr(), "backup written to {shown}: {}", HumanBytes(bytes))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
+    let data = arguments.data.clone().unwrap_or_else(|| config::DEFAULT_DATA.into());
+    let bar = progress();
+    let head = if arguments.file == Path::new("-") {
+        restore_into(bar.wrap_read(io::stdin().lock()), &data)
+    } else {
+        let shown = arguments.file.display().to_string();
+        let file = File::open(&arguments.file).with_context(|| format!("opening {shown}"))?;
+        restore_into(bar.wrap_read(file), &data).with_context(|| shown)
+    };
+    bar.finish_and_clear();
+    let head = head?;
+    writeln!(
+        io::stdout(),
+        "{} descriptions restored into {}, as of {}\nstart it with: agentdex serve --data {}",
+        head.records,
+        data.display(),
+        head.at,
+        data.display()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Restores into a directory beside it first: there is a whole registry in the end, or nothing.
+fn restore_into(file: impl io::Read, data: &Path) -> anyhow::Result<registry::backup::BackupHead> {
+    if fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
+        bail!("{}: there is something in this directory; name another with --data", data.display());
+    }
+    let mut beside = data.as_os_str().to_owned();
+    beside.push(".restoring");
+    let beside = PathBuf::from(beside);
+    if beside.exists() {
+        fs::remove_dir_all(&beside).with_context(|| format!("removing {}", beside.display()))?;
+    }
+    let restored = registry::restore(file, &beside).map_err(anyhow::Error::from).and_then(|head| {
+        if data.exists() {
+            fs::remove_dir(data)?;
+        }
+        fs::rename(&beside, data).with_context(|| format!("moving {} to {}", beside.display(), data.display()))?;
+        Ok(head)
+    });
+    if restored.is_err() {
+        // Of no use to anybody; the error says what happened.
+        let _ = fs::remove_dir_all(&beside);
+    }
+    restored
+}
+
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {bytes} ({bytes_per_sec})");
+    let bar = ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+/// A file that is complete, or isn't there: it gets its name at the end.
+struct Target {
+    out: BufWriter<Box<dyn Write>>,
+    bar: ProgressBar,
+    written: u64,
+    /// What to sync, and its names before and after; none for standard output.
+    file: Option<(File, PathBuf, PathBuf)>,
+}
+
+impl Target {
+    fn create(path: &Path, force: bool) -> anyhow::Result<Target> {
+        if path == Path::new("-") {
+            if io::stdout().is_terminal() {
+                bail!("a backup isn't for a terminal; name a file, or send it to a program");
+            }
+            let out: Box<dyn Write> = Box::new(io::stdout());
+            return Ok(Target { out: BufWriter::new(out), bar: ProgressBar::hidden(), written: 0, file: None });
+        }
+        if path.exists() && !force {
+            bail!("{}: this file is there already; --force replaces it", path.display());
+        }
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        // As the data directory: what was registered is nobody else's business.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&partial).with_context(|| format!("creating {}", partial.display()))?;
+        let out: Box<dyn Write> = Box::new(file.try_clone()?);
+        Ok(Target { out: BufWriter::new(out), bar: progress(), written: 0, file: Some((file, partial, path.into())) })
+    }
+
+    fn finish(mut self) -> anyhow::Result<(String, u64)> {
+        self.out.flush().context("writing the backup")?;
+        self.bar.finish_and_clear();
+        let Some((file, partial, path)) = self.file.take() else { return Ok(("standard output".into(), self.written)) };
+        let renamed = file.sync_all().and_then(|()| fs::rename(&partial, &path));
+        renamed.with_context(|| format!("writing {}", path.display()))?;
+        Ok((path.display().to_string(), self.written))
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.written += count as u64;
+        self.bar.set_position(self.written);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((_, partial, _)) = &self.file {
+            let _ = fs::remove_file(partial);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `Saving`: what a backup needs of the values that commits overwrite while it is read.
+//!
+//! Before a commit overwrites a key that the backup hasn't read yet, it saves what the key held.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use sled::IVec;
+
+/// The most bytes that are saved: a backup that is read too slowly ends.
+pub(super) const MOST_SAVED: usize = 256 * 1024 * 1024;
+
+/// What commits save for the snapshot that is being read.
+#[derive(Default)]
+pub(super) struct Saving(Mutex<Option<Saved>>);
+
+/// Values, and how far the reading is.
+#[derive(Default)]
+pub(super) struct Saved {
+    /// What keys held that were overwritten and aren't read yet; none where there was nothing.
+    pub before: BTreeMap<IVec, Option<IVec>>,
+    pub bytes: usize,
+    /// The first key that isn't read yet.
+    pub next: IVec,
+    /// Whether more was overwritten than is saved.
+    pub is_lost: bool,
+}
+
+impl Saving {
+    /// Whether a snapshot is being read.
+    pub fn is_active(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// Saves what keys hold that a commit is about to overwrite.
+    pub fn save(&self, db: &sled::Db, keys: &[IVec]) -> std::result::Result<(), sled::Error> {
+        let mut saving = self.lock();
+        let Some(saved) = saving.as_mut().filter(|saved| !saved.is_lost) else { return Ok(()) };
+        for key in keys {
+            if *key < saved.next || saved.before.contains_key(key) {
+                continue;
+            }
+            let held = db.get(key)?;
+            saved.bytes += size(key, held.as_ref());
+            saved.before.insert(key.clone(), held);
+        }
+        if saved.bytes > MOST_SAVED {
+            *saved = Saved { is_lost: true, ..Saved::default() };
+        }
+        Ok(())
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Option<Saved>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a value counts.
+pub(super) fn size(key: &IVec, held: Option<&IVec>) -> usize {
+    key.len() + held.map_or(0, |held| held.len())
+}

@@ -1,0 +1,130 @@
+//! `Snapshot`: the whole tree at one moment, read while writes go on.
+//!
+//! What commits overwrite before it is read is in [`Saving`](super::saving::Saving). Retention waits meanwhile. There is one at a time.
+
+use std::{collections::BTreeMap, sync::Arc, vec};
+
+use sled::IVec;
+
+use super::{
+    layout,
+    saving::{MOST_SAVED, Saved, size},
+    tree::reading,
+    view::View,
+};
+use crate::{Error, Result, change::Seq};
+
+/// How many keys are read while commits wait.
+const STEP_KEYS: usize = 256;
+/// How many bytes of values are read while commits wait.
+const STEP_BYTES: usize = 1024 * 1024;
+
+/// All keys and values of the tree at one moment, ascending by key.
+pub struct Snapshot {
+    view: Arc<View>,
+    /// The end of the log at that moment.
+    last: Seq,
+    /// How many records there were.
+    records: u64,
+    read: vec::IntoIter<(IVec, IVec)>,
+    is_done: bool,
+}
+
+impl Snapshot {
+    /// Begins one. No commit may be under way.
+    pub(super) fn begin(view: Arc<View>, last: Seq, records: u64) -> Result<Snapshot> {
+        let mut saving = view.saving.lock();
+        if saving.is_some() {
+            return Err(Error::Overloaded { doing: "another backup is being taken" });
+        }
+        *saving = Some(Saved::default());
+        drop(saving);
+        Ok(Snapshot { view, last, records, read: Vec::new().into_iter(), is_done: false })
+    }
+
+    /// The end of the log.
+    pub fn last_seq(&self) -> Seq {
+        self.last
+    }
+
+    /// How many records there are, those included that have expired and aren't purged yet.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Reads the next keys. No commit saves anything meanwhile, so that each of its values is either saved or read.
+    fn step(&mut self) -> Result<()> {
+        let db = self.view.tree.db()?;
+        let mut saving = self.view.saving.lock();
+        let Some(saved) = saving.as_mut() else { return Ok(()) };
+        if saved.is_lost {
+            let source =
+                format!("more than {MOST_SAVED} bytes were overwritten while it was read; read it faster").into();
+            return Err(Error::Store { doing: "taking a backup", source });
+        }
+        let (mut found, mut bytes) = (BTreeMap::new(), 0);
+        let mut last = None;
+        for pair in db.range(saved.next.clone()..) {
+            let (key, value) = pair.map_err(reading)?;
+            bytes += value.len();
+            last = Some(key.clone());
+            found.insert(key, value);
+            if found.len() >= STEP_KEYS || bytes >= STEP_BYTES {
+                break;
+            }
+        }
+        let is_full = found.len() >= STEP_KEYS || bytes >= STEP_BYTES;
+        // What is saved beyond the last key that was read belongs to a later step, unless there is none.
+        let rest = match last.filter(|_| is_full) {
+            Some(last) => {
+                saved.next = layout::key_after(&last);
+                saved.before.split_off(&saved.next)
+            }
+            None => {
+                self.is_done = true;
+                BTreeMap::new()
+            }
+        };
+        for (key, held) in std::mem::replace(&mut saved.before, rest) {
+            saved.bytes -= size(&key, held.as_ref());
+            match held {
+                Some(held) => found.insert(key, held),
+                None => found.remove(&key),
+            };
+        }
+        if self.is_done {
+            *saving = None;
+        }
+        drop(saving);
+        self.read = found.into_iter().collect::<Vec<_>>().into_iter();
+        Ok(())
+    }
+}
+
+impl Iterator for Snapshot {
+    type Item = Result<(IVec, IVec)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(pair) = self.read.next() {
+                return Some(Ok(pair));
+            }
+            if self.is_done {
+                return None;
+            }
+            if let Err(error) = self.step() {
+                self.is_done = true;
+                *self.view.saving.lock() = None;
+                return Some(Err(error));
+            }
+        }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        if !self.is_done {
+            *self.view.saving.lock() = None;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Backups: taken of a server that runs, or of a directory, and restored.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{agent, run, run_with_input, stderr, stdout};
+use crate::process::ServerProcess;
+
+const CONFIGURATION: &str = r#"{"component_type": "Agent", "agentspec_version": "25.4.1", "id": "writer", "name": "Writer",
+    "llm_config": {"component_type": "VllmConfig", "name": "model", "url": "http://127.0.0.1:1", "model_id": "m"},
+    "system_prompt": "Write.", "inputs": [], "outputs": []}"#;
+
+fn get(server: &ServerProcess, path: &str) -> Value {
+    let url = format!("{}{path}", server.url());
+    crate::support::Call::new("GET", &url).send().expect(200).json()
+}
+
+#[test]
+fn what_was_backed_up_is_there_again() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (data, file, other) = (path("data"), path("registry.backup"), path("other"));
+    let server = ServerProcess::start(data.as_ref(), &[]);
+    let register = |text: &str| run_with_input(&["register", "-", "--url", server.url()], text);
+    assert!(register(&agent("urn:test:a", "First")).status.success());
+    let imported = register(CONFIGURATION);
+    assert!(imported.status.success(), "{}", stderr(&imported));
+    let query = r#"{"q": "people"}"#;
+    let saved = crate::support::Call::new("PUT", &format!("{}/queries/greeters", server.url()));
+    assert!(saved.body("application/json", query).send().status < 300);
+    let ids = |server: &ServerProcess| -> Vec<String> {
+        let things = get(server, "/things");
+        things.as_array().unwrap().iter().map(|thing| thing["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = |server: &ServerProcess| {
+        let mut thing = get(server, "/things/urn:test:a");
+        thing["registration"].as_object_mut().unwrap().remove("retrieved");
+        thing
+    };
+    let before = (ids(&server), first(&server));
+    let taken = run(&["backup", &file, "--url", server.url()]);
+    assert!(taken.status.success(), "{}", stderr(&taken));
+    assert!(stderr(&taken).contains("backup written to"), "{}", stderr(&taken));
+    // What comes later isn't in it.
+    assert!(register(&agent("urn:test:a", "Second")).status.success());
+    assert!(register(&agent("urn:test:b", "Another")).status.success());
+
+    let again = run(&["backup", &file, "--url", server.url()]);
+    assert!(stderr(&again).contains("--force replaces it"), "{}", stderr(&again));
+    let restored = run(&["restore", &file, "--data", &other]);
+    assert!(
+        stdout(&restored).starts_with("2 descriptions restored into"),
+        "{}{}",
+        stdout(&restored),
+        stderr(&restored)
+    );
+    let copy = ServerProcess::start(other.as_ref(), &[]);
+    assert_eq!((ids(&copy), first(&copy)), before);
+    let found = get(&copy, "/search?q=people&consistent=true");
+    assert_eq!(found["hits"][0]["id"], "urn:test:a", "{found}");
+    assert_eq!(get(&copy, "/queries")[0]["name"], "greeters");
+    let agent_spec = before.0.iter().find(|id| id.contains("writer")).unwrap();
+    let exported = get(&copy, &format!("/things/{agent_spec}/agent-spec"));
+    assert_eq!(exported["name"], "Writer");
+    let position = |server: &ServerProcess| get(server, "/changes?limit=1")["epoch"].clone();
+    assert_ne!(position(&copy), position(&server), "subscribers must see that it isn't the same log");
+    assert_eq!(get(&copy, "/things/urn:test:a/history")["changes"].as_array().unwrap().len(), 1);
+
+    // Of a directory, when no server has it.
+    drop(copy);
+    let second = path("second.backup");
+    assert!(run(&["backup", &second, "--data", &other]).status.success());
+    let refused = run(&["restore", &second, "--data", &other]);
+    assert!(stderr(&refused).contains("name another"), "{}", stderr(&refused));
+    let third = path("third");
+    assert!(run(&["restore", &second, "--data", &third]).status.success());
+}
+
+#[test]
+fn damaged_backups_leave_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (data, file, target) = (path("data"), path("whole"), path("target"));
+    let server = ServerProcess::start(data.as_ref(), &[]);
+    for n in 0..20 {
+        let text = agent(&format!("urn:test:{n}"), &format!("Agent {n}"));
+        assert!(run_with_input(&["register", "-", "--url", server.url()], &text).status.success());
+    }
+    assert!(run(&["backup", &file, "--url", server.url()]).status.success());
+    let whole = fs::read(&file).unwrap();
+    let middle = whole.len() / 2;
+    let mut flipped = whole.clone();
+    flipped[middle] ^= 0x40;
+    for (bytes, words) in [
+        (&whole[..middle], "ends too early"),
+        (&whole[..whole.len() - 20], "ends too early"),
+        (&flipped[..], "can't be restored"),
+        (&b"{}"[..], "its first line has no end"),
+        (&b"# Readme\n"[..], "it is no backup"),
+        (&b"agentdex-backup 9\n{}\n"[..], "later version"),
+        (&b""[..], "no end"),
+    ] {
+        fs::write(path("broken"), bytes).unwrap();
+        let refused = run(&["restore", &path("broken"), "--data", &target]);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(stderr(&refused).contains(words), "{words}: {}", stderr(&refused));
+        assert!(!home.path().join("target").exists() && !home.path().join("target.restoring").exists());
+    }
+    let nowhere = run(&["backup", &path("x"), "--data", &path("nothing")]);
+    assert!(stderr(&nowhere).contains("there is no registry in this directory"), "{}", stderr(&nowhere));
+    assert!(!home.path().join("x").exists() && !home.path().join("x.partial").exists());
+}
