@@ -33,6 +33,8 @@ fn content(store: &Store) -> BTreeMap<String, String> {
         }
     }
     content.insert("last".into(), last.to_string());
+    let epoch = format!("{:?}", store.epoch());
+    content.values_mut().for_each(|shown| *shown = shown.replace(&epoch, "-"));
     content
 }
 
