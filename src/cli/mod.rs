@@ -5,6 +5,7 @@ mod backup;
 mod call;
 mod calling;
 mod chat;
+mod check;
 mod completions;
 mod document;
 mod examples;
@@ -102,6 +103,8 @@ enum Command {
     Backup(backup::Take),
     /// Make a data directory from a backup.
     Restore(backup::Restore),
+    /// Check whether what a data directory has fits together.
+    Check(check::Arguments),
     /// Maintain the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
     /// Read and prompt for responses in the Standard Agent Communication Protocol
@@ -140,6 +143,7 @@ impl Command {
             | Command::Td(_)
             | Command::Mqtt(_)
             | Command::Restore(_)
+            | Command::Check(_)
             | Command::Openapi
             | Command::Completions(_) => return None,
         })
@@ -179,6 +183,7 @@ pub fn run() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Backup(arguments) => backup::take(&arguments),
         Command::Restore(arguments) => backup::restore(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Sacp(arguments) => sacp::run(&arguments),
         Command::Openapi => openapi::run(),

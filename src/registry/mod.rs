@@ -7,6 +7,7 @@
 #[cfg(feature = "backup")]
 pub mod backup;
 mod builder;
+mod check;
 mod clock;
 mod compatible;
 mod compose;

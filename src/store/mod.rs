@@ -7,6 +7,7 @@
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `recent`, `reader`: the changes
+//! - `check`: whether all of it fits together
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
 //! - `local`: what belongs to this node and not to the log
@@ -15,6 +16,7 @@
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
 
 mod applier;
+mod check;
 mod commit;
 mod expiry;
 mod held;
@@ -57,6 +59,7 @@ use crate::{
 };
 
 pub use self::{
+    check::{Checked, Fault},
     commit::Ticket,
     log::Changes,
     options::Options,
@@ -278,6 +281,14 @@ impl Store {
     /// [`crate::Error::Overloaded`] while there is another, [`crate::Error::WritesClosed`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.handle.committer.snapshot()
+    }
+
+    /// Reads all that is stored, as of now, and says what of it doesn't fit together.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`], and [`crate::Error::Store`].
+    pub fn check(&self) -> Result<Checked> {
+        check::check(self.snapshot()?)
     }
 
     /// Drops what the log needs no longer. Called from time to time by the registry.

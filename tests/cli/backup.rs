@@ -69,6 +69,8 @@ fn what_was_backed_up_is_there_again() {
 
     // Of a directory, when no server has it.
     drop(copy);
+    let checked = run(&["check", "--data", &other]);
+    assert!(stdout(&checked).ends_with("2 descriptions, 2 changes: all in order\n"), "{}", stdout(&checked));
     let second = path("second.backup");
     assert!(run(&["backup", &second, "--data", &other]).status.success());
     let refused = run(&["restore", &second, "--data", &other]);

@@ -11,6 +11,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
+mod check;
 mod crash;
 mod expiry;
 mod flush;

@@ -1,0 +1,40 @@
+//! Whether store, log and index of a registry fit together.
+
+use std::collections::BTreeSet;
+
+use super::Registry;
+use crate::{
+    Result,
+    search::Filters,
+    store::{Checked, Fault},
+};
+
+/// The most ids that are listed of a difference.
+const MOST_LISTED: usize = 20;
+
+impl Registry {
+    /// Reads all that is stored, compares the log, the records and the search index with each other, and says what
+    /// doesn't fit together. Waits for the index; what is written meanwhile may be listed as a difference. Blocks.
+    ///
+    /// # Errors
+    /// As [`Registry::search`] and [`Registry::backup`].
+    pub fn check(&self) -> Result<Checked> {
+        let mut checked = self.0.store.check()?;
+        let indexed: BTreeSet<String> = self.ids_matching(None, &Filters::default(), true)?.ids.into_iter().collect();
+        let mut stored = BTreeSet::new();
+        for thing in self.list() {
+            // A record that can't be read is a fault of the store, and listed.
+            let Ok(thing) = thing else { continue };
+            stored.insert(thing.id().to_owned());
+        }
+        let mut compare = |ids: Vec<&String>, what: &str| {
+            for id in ids.into_iter().take(MOST_LISTED) {
+                let place = "the search index".to_owned();
+                checked.faults.push(Fault { place, message: format!("it {what} {id:?}") });
+            }
+        };
+        compare(stored.difference(&indexed).collect(), "lacks");
+        compare(indexed.difference(&stored).collect(), "still has");
+        Ok(checked)
+    }
+}

@@ -1,0 +1,59 @@
+//! What a check finds in a store that was damaged.
+
+use super::*;
+
+fn store() -> TestStore {
+    let store = TestStore::open();
+    for (id, text) in [("urn:a", "{}"), ("urn:b", "{}"), ("urn:b", "{\"b\": 2}"), ("urn:c", "{}")] {
+        let operation = Operation::Put {
+            text: text.into(),
+            capabilities: Vec::new(),
+            expiry: Expiry { ttl: (id == "urn:c").then_some(600), expires: (id == "urn:c").then_some(Timestamp::MAX) },
+            patch: None,
+            original: None,
+        };
+        let write = Write { id: id.into(), precondition: Precondition::Any, operation, actor: None };
+        store.submit(vec![write]).wait().unwrap();
+    }
+    store
+}
+
+#[test]
+fn a_sound_store_has_no_faults() {
+    let mut store = store();
+    for _ in 0..2 {
+        let checked = store.check().unwrap();
+        assert_eq!((checked.records, checked.changes, checked.faults), (3, 4, Vec::new()));
+        store.reopen();
+    }
+}
+
+#[test]
+fn what_is_missing_or_too_many_is_named() {
+    let seq = |seq: u64| seq.to_be_bytes();
+    let remove = |prefix: &'static str, rest: &[u8]| [prefix.as_bytes(), rest].concat();
+    let cases: [(Vec<u8>, Option<&[u8]>, &str); 9] = [
+        (remove("t/", &seq(1)), None, "the record \"urn:a\": its text is missing"),
+        (remove("e/", b"urn:c"), None, "the record \"urn:c\": its expiry is missing"),
+        (remove("r/", b"urn:a"), None, "the number of records: 3 are counted, 2 are there"),
+        (remove("r/", b"urn:a"), Some(b"x"), "what is under it can't be read"),
+        (remove("l/", &seq(2)), None, "the log before 3: the changes from 2 on are missing"),
+        (remove("l/", &seq(4)), None, "the end of the log"),
+        (remove("t/", &seq(99)), Some(b"{}"), "the text 99: neither a record nor the log needs it"),
+        (remove("t/", &seq(4)), Some(b"{"), "can't be read"),
+        (remove("i/", b"urn:nobody"), Some(b"x"), "the metadata of \"urn:nobody\": there is no such record"),
+    ];
+    for (key, value, expected) in cases {
+        let mut store = store();
+        let raw = store.open_raw();
+        match value {
+            Some(value) => drop(raw.insert(&key, value).unwrap()),
+            None => drop(raw.remove(&key).unwrap()),
+        }
+        raw.flush().unwrap();
+        drop(raw);
+        store.reopen();
+        let faults = store.check().unwrap().faults;
+        assert!(faults.iter().any(|fault| fault.to_string().contains(expected)), "{expected}: {faults:?}");
+    }
+}
