@@ -8,7 +8,7 @@
 //! | 3 instruction injection | [`instructions`], [`inject`] | `tests/sacp/prompt.rs` |
 //! | 4.1 conditional edges | [`Condition`] | `tests/sacp/condition.rs` |
 //! | 4.2 data mapping | [`Template`] | `tests/sacp/template.rs` |
-//! | 6 example flow | [`Chain`] | `tests/sacp/chain.rs` |
+//! | 6 example flow | [`Chain`] | `tests/sacp/chain.rs`, run by `tests/consumer/chains.rs` |
 //! | 7 parsing failures | [`read`] | `tests/sacp/reading.rs` |
 //! | 9.1 guardrails | [`Response::withhold_message`], [`Response::force_failure`]; rules of the guardian with `then = "fail-response"` | `tests/sacp/response.rs`, `aos::guardian::a_guardrail_makes_a_response_a_failure_before_the_next_agent_receives_it` |
 //! | 11 schema enforcement | [`DataContract`] | `tests/sacp/response.rs` |
@@ -27,6 +27,8 @@
 //! - `completed` stands in the schema and nowhere else; it ends a chain with success, as `success` at a
 //!   node without an outgoing edge does.
 //! - `retry_with_instruction` of section 11 is read as an extension and never written.
+//! - A node of a chain may also answer by itself, ask the user, or consist of chains, which the specification doesn't
+//!   name; edges may be branches that a response names in its member `branch`.
 //! - Of several objects in one text the last one that is a response counts: models draft before they answer.
 //! - A missing `thought`, `message` or `data` is reported and read as empty. Without a readable `status`
 //!   nothing can be routed, so such an object becomes the fallback of section 7.2.
@@ -41,7 +43,9 @@ mod response;
 mod template;
 
 pub use self::{
-    chain::{Chain, ChainError, Edge, Node, Outcome, State, Step},
+    chain::{
+        Chain, ChainError, Choose, Due, Each, Edge, Link, Node, Outcome, Output, Place, Reduction, State, Step, Task,
+    },
     condition::{Condition, ConditionError},
     contract::{DataContract, SchemaError},
     prompt::{inject, instructions},

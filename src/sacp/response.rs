@@ -108,6 +108,28 @@ impl Response {
         if findings.is_unreadable { Err(findings.violations) } else { Ok((response, findings.violations)) }
     }
 
+    /// A success with a message and data.
+    pub fn success(message: impl Into<String>, data: Map<String, Value>) -> Response {
+        Response {
+            thought: String::new(),
+            status: Status::Success,
+            data,
+            message: message.into(),
+            next_step_hint: None,
+            other: Map::new(),
+        }
+    }
+
+    /// A failure for this reason.
+    pub fn failure(reason: impl Into<String>) -> Response {
+        Response { status: Status::Failure, ..Response::success(reason, Map::new()) }
+    }
+
+    /// The branch of a [`Chain`](super::Chain) that it says is next: its member `branch`.
+    pub fn branch(&self) -> Option<&str> {
+        self.other.get("branch").and_then(Value::as_str)
+    }
+
     /// What stands for an answer that can't be read (SACP, section 7.2), with its text as it came.
     pub fn unreadable(raw_output: &str) -> Response {
         Response {

@@ -39,6 +39,8 @@ pub struct TemplateError {
 const MEMBERS: [&str; 5] = ["data", "message", "status", "thought", "next_step_hint"];
 /// The name under which the input of the chain is referenced.
 const INPUT: &str = "input";
+/// The name under which a node references what it was given.
+const GIVEN: &str = "given";
 
 impl Template {
     /// A template.
@@ -51,7 +53,12 @@ impl Template {
     /// # Errors
     /// The first reference that leads nowhere.
     pub fn fill(&self, outputs: &Outputs, input: Option<&Value>) -> Result<Value, TemplateError> {
-        fill(&self.0, &Sources { outputs, input })
+        fill(&self.0, &Sources { outputs, input, given: None })
+    }
+
+    /// The same where `{{given}}` is what the node was given.
+    pub(super) fn fill_given(&self, outputs: &Outputs, input: &Value, given: &Value) -> Result<Value, TemplateError> {
+        fill(&self.0, &Sources { outputs, input: Some(input), given: Some(given) })
     }
 
     /// The names of the nodes that are referenced.
@@ -65,6 +72,7 @@ impl Template {
 struct Sources<'a> {
     outputs: &'a Outputs,
     input: Option<&'a Value>,
+    given: Option<&'a Value>,
 }
 
 fn fill(template: &Value, sources: &Sources<'_>) -> Result<Value, TemplateError> {
@@ -125,11 +133,17 @@ impl Sources<'_> {
         let refuse = |reason: String| TemplateError { reference: reference.to_owned(), reason };
         let mut steps = reference.split(['.', '[']).map(|step| step.strip_suffix(']').unwrap_or(step));
         let source = steps.next().unwrap_or_default();
-        let mut found = match (self.outputs.get(source), self.input) {
+        let named = match source {
+            INPUT => self.input,
+            GIVEN => self.given,
+            _ => None,
+        };
+        let mut found = match (self.outputs.get(source), named) {
             (Some(response), _) => member(response, source, &mut steps).map_err(refuse)?,
-            (None, Some(input)) if source == INPUT => Cow::Borrowed(input),
-            (None, _) => {
-                let names = self.outputs.keys().map(String::as_str).chain(self.input.map(|_| INPUT));
+            (None, Some(value)) => Cow::Borrowed(value),
+            (None, None) => {
+                let named = self.input.map(|_| INPUT).into_iter().chain(self.given.map(|_| GIVEN));
+                let names = self.outputs.keys().map(String::as_str).chain(named);
                 return Err(refuse(unknown(source, names)));
             }
         };

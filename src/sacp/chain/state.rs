@@ -1,0 +1,227 @@
+//! `State`: where a run of a chain stands, as data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    compiled::{Chain, ChainError},
+    description::Node,
+};
+use crate::{
+    sacp::{Outputs, Response},
+    td::Violation,
+};
+
+/// Where a run of a chain stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Which of the chains that nodes consist of this is; none: the chain itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<String>,
+    /// The input of the chain.
+    pub input: Value,
+    /// What the nodes answered last.
+    pub outputs: Outputs,
+    /// The nodes that were run so far, with what each was given.
+    pub calls: Vec<(String, Value)>,
+    /// How many of them were run again with an answer of the user.
+    #[serde(default)]
+    pub answers: u32,
+    /// What comes next.
+    pub step: Step,
+    /// What the caller stores of its conversation with the agent that is called, or asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Value>,
+    /// What nodes said by themselves since the caller last took it, with their names.
+    #[serde(skip)]
+    pub said: Vec<(String, String)>,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Call this node's agent.
+    Call {
+        /// The node.
+        node: String,
+        /// What the agent is given.
+        input: Value,
+    },
+    /// Ask the user.
+    NeedsInput {
+        /// The node that asks.
+        node: String,
+        /// The question.
+        message: String,
+    },
+    /// Run the chains that this node consists of.
+    Within {
+        /// The node.
+        node: String,
+        /// Where each of its chains stands.
+        runs: Vec<State>,
+    },
+    /// The chain has ended.
+    End(Outcome),
+}
+
+/// How a chain ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With the response of the last node.
+    Done(Response),
+    /// At this node.
+    Failed {
+        /// The node.
+        node: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Where something is due: the same place never twice in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// How many nodes were run, and which of the runs within it is meant, from the outermost chain inwards.
+    pub(super) within: Vec<(usize, usize)>,
+    pub(super) turn: usize,
+}
+
+/// Something that a run waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Due<'c> {
+    /// Where.
+    pub place: Place,
+    /// The node by its name, those of chains within nodes with the names of these: `translate[2]/check`.
+    pub name: String,
+    /// What.
+    pub task: Task<'c>,
+    /// What was stored of the conversation with the agent.
+    pub conversation: Option<&'c Value>,
+}
+
+/// What a run waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Task<'c> {
+    /// The response of an agent.
+    Call {
+        /// The node that names it.
+        node: &'c Node,
+        /// What the agent is given.
+        input: &'c Value,
+    },
+    /// What the user says.
+    Ask {
+        /// The question.
+        message: &'c str,
+    },
+}
+
+impl State {
+    /// How the run ended, once it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.step {
+            Step::End(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// The node that is run now.
+    pub fn node(&self) -> Option<&str> {
+        match &self.step {
+            Step::Call { node, .. } | Step::NeedsInput { node, .. } | Step::Within { node, .. } => Some(node),
+            Step::End(_) => None,
+        }
+    }
+
+    /// The state at a place.
+    pub(super) fn at_mut(&mut self, place: &Place) -> Option<&mut State> {
+        let mut state = self;
+        for (turn, run) in &place.within {
+            if state.calls.len() != *turn {
+                return None;
+            }
+            let Step::Within { runs, .. } = &mut state.step else { return None };
+            state = runs.get_mut(*run)?;
+        }
+        (state.calls.len() == place.turn).then_some(state)
+    }
+}
+
+impl Chain {
+    /// What a run waits for, in the order of the chain. None where it has ended.
+    pub fn due<'c>(&'c self, state: &'c State) -> Vec<Due<'c>> {
+        let mut due = Vec::new();
+        self.collect(state, &mut Vec::new(), "", &mut due);
+        due
+    }
+
+    fn collect<'c>(&'c self, state: &'c State, within: &mut Vec<(usize, usize)>, before: &str, due: &mut Vec<Due<'c>>) {
+        let turn = state.calls.len();
+        let mut push = |node: &str, task| {
+            let place = Place { within: within.clone(), turn };
+            due.push(Due { place, name: format!("{before}{node}"), task, conversation: state.conversation.as_ref() });
+        };
+        match &state.step {
+            Step::Call { node, input } => {
+                let found = self.part(state.chain.as_deref()).and_then(|part| part.nodes.get(node));
+                if let Some(found) = found {
+                    push(node, Task::Call { node: &found.node, input });
+                }
+            }
+            Step::NeedsInput { node, message } => push(node, Task::Ask { message }),
+            Step::Within { node, runs } => {
+                let found = self.part(state.chain.as_deref()).and_then(|part| part.nodes.get(node));
+                let Some(found) = found.map(|found| &found.node) else { return };
+                let at_once = found.each.as_ref().map_or(runs.len(), |each| each.parallel);
+                let open = runs.iter().enumerate().filter(|(_, run)| run.outcome().is_none());
+                for (index, run) in open.take(at_once) {
+                    let before = match (&found.each, &found.chains) {
+                        (Some(_), _) => format!("{before}{node}[{index}]/"),
+                        (None, Some(names)) => {
+                            format!("{before}{node}/{}/", names.get(index).map_or("", String::as_str))
+                        }
+                        (None, None) => format!("{before}{node}/"),
+                    };
+                    within.push((turn, index));
+                    self.collect(run, within, &before, due);
+                    within.pop();
+                }
+            }
+            Step::End(_) => {}
+        }
+    }
+
+    /// Reads a state that was stored as JSON, if it is one of this chain.
+    ///
+    /// # Errors
+    /// What it has that the chain hasn't.
+    pub fn restore(&self, stored: &str) -> Result<State, ChainError> {
+        let refuse = |message: String| ChainError { violations: vec![Violation::new("", "chain/state", message)] };
+        let state: State = serde_json::from_str(stored).map_err(|error| refuse(error.to_string()))?;
+        self.check_state(&state).map_err(refuse)?;
+        Ok(state)
+    }
+
+    fn check_state(&self, state: &State) -> Result<(), String> {
+        let part = self.part(state.chain.as_deref());
+        let part = part.ok_or_else(|| format!("the chain has no chain {:?} within it", state.chain))?;
+        let called = state.calls.iter().map(|(node, _)| node.as_str());
+        for name in called.chain(state.node()).chain(state.outputs.keys().map(String::as_str)) {
+            if !part.nodes.contains_key(name) {
+                return Err(format!("the stored run is of another chain: this one has no node {name:?}"));
+            }
+        }
+        if let Step::Within { node, runs } = &state.step {
+            let chains: Vec<&str> = part.nodes.get(node).map(|node| node.node.parts()).unwrap_or_default();
+            let is_part = |run: &State| run.chain.as_deref().is_some_and(|chain| chains.contains(&chain));
+            if !runs.iter().all(is_part) {
+                return Err(format!("the stored run is of another chain: {node:?} consists of other chains"));
+            }
+            return runs.iter().try_for_each(|run| self.check_state(run));
+        }
+        Ok(())
+    }
+}
