@@ -3,6 +3,7 @@
 //! A [`Configuration`] is read into a graph of its components, by one table of the types that there are,
 //! and validated in one of two [`Profile`]s: by the text of the language, or by what its SDK accepts.
 
+mod chain;
 mod coercion;
 mod configuration;
 mod conversion;
@@ -35,6 +36,7 @@ mod yaml_text;
 
 pub(super) use self::format::FORMAT;
 pub use self::{
+    chain::{FlowChain, NeededAgent},
     configuration::Configuration,
     export::{FlowLink, FlowStep, flow_of, from_thing},
     options::{Options, Profile, Protocol},

@@ -22,7 +22,7 @@ use std::{
 
 use serde_json::Value;
 
-pub(super) use self::endpoint::{Base, RESERVED};
+pub(super) use self::endpoint::{Base, RESERVED, variable_name};
 use self::{
     data_schema::{DataSchemas, json_literal},
     endpoint::Endpoint,
@@ -197,6 +197,16 @@ impl<'d> Mapper<'_, 'd> {
     /// Whether nothing says where a Thing is called.
     pub(super) fn has_no_target(&self, key: Key) -> bool {
         !self.options.thing_model && self.target(key).is_none()
+    }
+
+    /// The inputs that go into the URL of a request.
+    pub(super) fn request_variables(&self, key: Key) -> Vec<String> {
+        self.own_endpoint(key).map(|endpoint| endpoint.variables.names().to_vec()).unwrap_or_default()
+    }
+
+    /// The template of the body of a request, if it has one.
+    pub(super) fn request_body(&self, key: Key) -> Option<&'d Value> {
+        self.body(key)
     }
 
     /// Whether a component says itself where it is called.

@@ -113,7 +113,7 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     /// The template of the body of a request, if it has one.
-    fn body(&self, key: Key) -> Option<&'d Value> {
+    pub(super) fn body(&self, key: Key) -> Option<&'d Value> {
         let method = self.text(key, "http_method").unwrap_or_default();
         let has_body = !["get", "head"].iter().any(|known| method.eq_ignore_ascii_case(known));
         self.field(key, "data").filter(|data| has_body && !is_empty(data))

@@ -245,7 +245,7 @@ fn filled(base: &str, id: &str, name: &str) -> String {
 }
 
 /// The name of an input as a variable of URI templates.
-pub(super) fn variable_name(name: &str) -> String {
+pub(in super::super) fn variable_name(name: &str) -> String {
     utf8_percent_encode(name, NO_VARIABLE_CHARACTER).to_string()
 }
 

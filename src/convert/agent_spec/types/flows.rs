@@ -2,7 +2,7 @@
 
 use super::{
     super::version::Version,
-    definition::{Definition, Io, Leaving, Outputs, Role, component, family},
+    definition::{Call, Definition, Io, Leaving, Outputs, Role, component, family},
     field::{Field, Kind, part, parts, text, text_map, texts},
     tools::REQUEST,
 };
@@ -53,6 +53,7 @@ pub(super) static TYPES: &[Definition] = &[
     .role(Role::Step),
     component("ApiNode", "Node", &REQUEST)
         .io(Io::Template { of: "the request", outputs: Outputs::Response })
+        .call(Call::Request)
         .role(Role::Step),
     component("AgentNode", "Node", fields![part("agent", "AgenticComponent").required()])
         .io(Io::Part("agent", "the agent"))
