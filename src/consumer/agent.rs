@@ -266,7 +266,12 @@ impl Agent {
         message_action(&self.description, settings, &self.capabilities, &self.context.bindings)
     }
 
-    fn choices(&self, affordance: &Affordance, operation: Operation, settings: &Settings) -> Result<Vec<Choice>> {
+    pub(super) fn choices(
+        &self,
+        affordance: &Affordance,
+        operation: Operation,
+        settings: &Settings,
+    ) -> Result<Vec<Choice>> {
         choices(&self.description, affordance, operation, settings, &self.context.bindings)
     }
 

@@ -85,6 +85,16 @@
 //! }
 //! let stored = conversation.to_json();
 //! let restored = agent.restore_conversation(&stored)?;
+//! let last_turns = restored.history()[restored.history().len().saturating_sub(4)..].to_vec();
+//! let restored = restored.with_history(last_turns);
+//! println!("{} calls, {:?}", restored.cost().calls, restored.cost().elapsed);
+//!
+//! // Credentials of the environment: for the security scheme `api_key`, and for no other origin.
+//! let named = agent.update(Settings::new().environment([
+//!     ("AGENTDEX_CREDENTIAL_API_KEY", "…"),
+//!     ("AGENTDEX_CREDENTIAL_API_KEY_ORIGIN", "https://a.example"),
+//! ]));
+//! println!("{:?}", named.explain().await?.credentials);
 //!
 //! // Until the agent is done, or needs input.
 //! let mut conversation = restored.process("Plan my week").await?;
@@ -96,7 +106,12 @@
 //! // In both directions.
 //! let mut stream = agent.stream();
 //! let writer = stream.writer();
-//! tokio::spawn(async move { writer.send("Tell me everything").await });
+//! tokio::spawn(async move {
+//!     writer.send("Tell me everything").await?;
+//!     writer.pause().await?;
+//!     writer.resume().await?;
+//!     writer.cancel().await
+//! });
 //! while let Some(event) = stream.next().await {
 //!     if let Event::Thinking(text) = event? {
 //!         println!("thinking: {text}");
@@ -112,6 +127,27 @@
 //! # }
 //! ```
 //!
+//! A guardrail is a middleware: it refuses a call, changes it, or changes the answer.
+//!
+//! ```
+//! use agentdex::consumer::{Call, Error, Exchange, Middleware, Next, Pending};
+//!
+//! /// Calls no agent outside of the company.
+//! #[derive(Debug)]
+//! struct InternalOnly;
+//!
+//! impl Middleware for InternalOnly {
+//!     fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange> {
+//!         Box::pin(async move {
+//!             if call.form.href.contains(".internal/") {
+//!                 return next.run(call).await;
+//!             }
+//!             Err(Error::Denied { by: "InternalOnly".into(), reason: "the agent is outside of the company".into() })
+//!         })
+//!     }
+//! }
+//! ```
+//!
 //! # Patterns and bindings
 //! The communication patterns of LMOS, each with the test that covers it (in `tests/consumer`,
 //! those of the last three in `tests/bindings`):
@@ -123,6 +159,22 @@
 //! | notifications | status updates of a task: `a2a::answer_comes_in_pieces` | `http::subscription_by_server_sent_events_goes_on_after_the_last_event` | none but progress: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
 //! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) | none: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
 //! | streams of requests and responses | further messages during a task; bytes come as parts of messages | responses: `http::binary_answer_comes_in_frames`; HTTP/1.1 sends a request whole | none: a tool takes one input and gives one result | `websocket::sound_is_streamed_in_both_directions`, `websocket::further_input_belongs_to_the_same_action` | responses; bytes of a request are one message: `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
+//!
+//! # Several agents, one after the other
+//! A [`Chain`](crate::sacp::Chain) says which agents are called with what, and what follows from their answers;
+//! [`Consumer::run`] runs it, [`Run`] says what happens. A Flow of Agent Spec becomes one
+//! (`Configuration::to_chain` of [`convert::agent_spec`](crate::convert::agent_spec)). What is shown where, in
+//! `tests/consumer`:
+//!
+//! | | test |
+//! |---|---|
+//! | agents of several protocols, conditions, mappings | `chains::agents_of_several_protocols_are_a_chain` |
+//! | questions, answered by another process | `chains::a_question_is_answered_by_another_process` |
+//! | resumed after a crash | `chains::a_run_goes_on_after_a_crash_where_it_was` |
+//! | bounds, error edges | `chains::failures_and_bounds_end_a_run_or_take_its_error_edge` |
+//! | cancelling | `chains::cancelling_a_run_cancels_the_tasks_of_its_agents` |
+//! | Flows of the SDK | `flows::flows_of_the_sdk_run_over_http_tools`, `flows::a_flow_asks_its_user_and_an_agent` |
+//! | Flows of composed searches | `flows::flows_of_composed_searches_run` |
 //!
 //! # What may go wrong
 //! [`Error`] has a variant for each fault, and says whether another attempt may help. Nothing takes longer than
@@ -169,6 +221,8 @@ mod middleware;
 #[cfg(feature = "consumer-mqtt")]
 mod mqtt;
 mod network;
+#[cfg(feature = "sacp")]
+mod run;
 mod schema;
 mod settings;
 mod several;
@@ -185,6 +239,8 @@ pub use self::mcp::{Mcp, Program};
 pub use self::middleware::ReadSacp;
 #[cfg(feature = "consumer-mqtt")]
 pub use self::mqtt::Mqtt;
+#[cfg(feature = "sacp")]
+pub use self::run::{Run, RunEvent};
 #[cfg(feature = "consumer-websocket")]
 pub use self::websocket::WebSocket;
 pub use self::{

@@ -2,9 +2,11 @@
 
 mod a2a;
 mod agents;
+mod chains;
 mod commands;
 mod credentials;
 mod faults;
+mod flows;
 mod guarded;
 mod http;
 pub mod server;

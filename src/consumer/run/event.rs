@@ -1,0 +1,128 @@
+//! What happens during a run of a chain.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::{Event, Part};
+use crate::sacp::{Outcome, Response};
+
+/// What happens during a run of a chain, in order. Nodes are named as [`Due::name`](crate::sacp::Due::name) has them.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// An agent was chosen for a node, and is called.
+    Started {
+        /// The node.
+        node: String,
+        /// The id of the agent.
+        agent: String,
+        /// Its title.
+        title: String,
+        /// What is called of it.
+        affordance: String,
+        /// The name of the binding.
+        binding: &'static str,
+        /// The target of the form, without secrets.
+        target: String,
+        /// Why this agent.
+        why: Vec<String>,
+    },
+    /// What happens during the call.
+    Agent {
+        /// The node.
+        node: String,
+        /// What happens.
+        event: Event,
+    },
+    /// The agent has answered, or the call has failed.
+    Answered {
+        /// The node.
+        node: String,
+        /// The response that the chain goes on with.
+        response: Response,
+        /// How long it took.
+        elapsed: Duration,
+    },
+    /// A node without an agent says something to the user.
+    Said {
+        /// The node.
+        node: String,
+        /// The message.
+        message: String,
+    },
+    /// The user is asked something; [`Run::answer`](super::Run::answer) goes on.
+    NeedsInput {
+        /// The node that asks.
+        node: String,
+        /// The question.
+        message: String,
+    },
+    /// The run has ended.
+    Ended(Outcome),
+}
+
+impl RunEvent {
+    /// The event as JSON, with its name as `event`.
+    pub fn to_value(&self) -> Value {
+        match self {
+            RunEvent::Started { node, agent, title, affordance, binding, target, why } => json!({
+                "event": "started", "node": node, "agent": agent, "title": title, "affordance": affordance,
+                "binding": binding, "target": target, "why": why,
+            }),
+            RunEvent::Agent { node, event } => json!({"event": "agent", "node": node, "part": part(event)}),
+            RunEvent::Answered { node, response, elapsed } => json!({
+                "event": "answered", "node": node, "response": response.to_value(),
+                "milliseconds": elapsed.as_millis() as u64,
+            }),
+            RunEvent::Said { node, message } => json!({"event": "said", "node": node, "message": message}),
+            RunEvent::NeedsInput { node, message } => {
+                json!({"event": "needs-input", "node": node, "message": message})
+            }
+            RunEvent::Ended(Outcome::Done(response)) => {
+                json!({"event": "ended", "outcome": "done", "response": response.to_value()})
+            }
+            RunEvent::Ended(Outcome::Failed { node, reason }) => {
+                json!({"event": "ended", "outcome": "failed", "node": node, "reason": reason})
+            }
+        }
+    }
+}
+
+/// What an agent says during a call, as JSON.
+fn part(event: &Event) -> Value {
+    let part = match event.clone() {
+        Event::Text(text) => Part::text(text),
+        Event::Thinking(text) => Part::Thinking { text },
+        Event::Data(data) => Part::data(data),
+        Event::ToolCall(call) => Part::ToolCall(call),
+        Event::ToolResult(result) => Part::ToolResult(result),
+        Event::Artifact(artifact) => Part::Artifact(artifact),
+        Event::Media(part) => part,
+        Event::Status(status) => {
+            let said = status.message.map(|message| message.to_string());
+            return json!({"kind": "status", "state": status.state, "text": said, "progress": status.progress});
+        }
+        Event::Notification(notification) => {
+            return json!({"kind": "notification", "name": notification.name, "data": notification.data});
+        }
+        Event::InputRequired(reply) | Event::Done(reply) => return json!({"kind": "end", "state": reply.state}),
+    };
+    serde_json::to_value(part).unwrap_or_default()
+}
+
+/// The end of a call.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) node: String,
+    pub(super) response: Response,
+    pub(super) elapsed: Duration,
+    /// The conversation with an agent that asks something.
+    pub(super) conversation: Option<Value>,
+}
+
+impl Answered {
+    pub(super) fn into_event(self) -> RunEvent {
+        RunEvent::Answered { node: self.node, response: self.response, elapsed: self.elapsed }
+    }
+}

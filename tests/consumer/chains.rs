@@ -1,0 +1,258 @@
+//! Chains of agents, run.
+
+use std::time::Duration;
+
+use agentdex::{
+    consumer::{Consumer, Error, Event, Run, RunEvent, Settings, State},
+    sacp::{Chain, Outcome, Response},
+};
+use serde_json::{Value, json};
+
+use super::{
+    TestAgent, asking, consumer, loopback, run,
+    server::{Said, Server},
+    thing,
+};
+use crate::support::TestRegistry;
+
+fn chain(description: Value) -> Chain {
+    Chain::new(description).unwrap()
+}
+
+fn done(run: &Run) -> &Response {
+    match run.outcome() {
+        Some(Outcome::Done(response)) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reason(run: &Run) -> &str {
+    match run.outcome() {
+        Some(Outcome::Failed { reason, .. }) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The names of the events, with their nodes.
+async fn events(run: &mut Run) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(event) = run.next().await {
+        let value = event.to_value();
+        names.push(format!("{} {}", value["event"].as_str().unwrap(), value["node"].as_str().unwrap_or_default()));
+    }
+    names
+}
+
+#[test]
+fn agents_of_several_protocols_are_a_chain() {
+    let (Some(new), Some(old)) = (TestAgent::python_1_0(), TestAgent::python_0_3()) else { return };
+    let server = Server::start(|request| Said::json(json!({"rain": request.body.contains("umbrella"), "score": 0.9})));
+    let registry = TestRegistry::start();
+    let mut judge = thing(json!({"actions": {"judge": {"forms": [{"href": &server.origin}]}}}));
+    judge["lmos:capabilities"] = json!([{"name": "judge"}]);
+    let (mut first, mut second) = (new.described("JSONRPC"), old.described("HTTP+JSON"));
+    (first["id"], second["id"]) = (json!("urn:t:new"), json!("urn:t:old"));
+    for description in [&judge, &first, &second] {
+        let id = description["id"].as_str().unwrap();
+        registry.put(&format!("/things/{id}"), description.to_string()).expect(201);
+    }
+    registry.get("/search?q=judge&consistent=true").expect(200);
+    let consumer = Consumer::with_options(registry.registry().clone(), loopback()).unwrap();
+    let description = json!({
+        "start": "ask",
+        "nodes": {
+            "ask": {"agent": "urn:t:new", "input": "{{input.question}}"},
+            "judge": {"capability": "judge", "input": {"text": "{{ask.message}}"}},
+            "report": {"agent": "urn:t:old", "input": "a report, since it is {{judge.data.rain}}"},
+            "sorry": {"answer": {"message": "sorry"}},
+        },
+        "edges": [
+            {"from": "ask", "to": "judge"}, {"from": "ask", "to": "sorry", "on_error": true},
+            {"from": "judge", "to": "report", "when": "response.data.rain and response.data.score > 0.8"},
+        ],
+    });
+    run(async {
+        let mut run = consumer.run(chain(description), json!({"question": "Will it rain?"}));
+        let mut started = Vec::new();
+        let (mut statuses, mut answered) = (0, 0);
+        while let Some(event) = run.next().await {
+            match event {
+                RunEvent::Started { node, agent, binding, why, .. } => started.push((node, agent, binding, why)),
+                RunEvent::Agent { event: Event::Status(_), .. } => statuses += 1,
+                RunEvent::Answered { .. } => answered += 1,
+                _ => {}
+            }
+        }
+        let names: Vec<_> =
+            started.iter().map(|(node, agent, binding, _)| (node.as_str(), agent.as_str(), *binding)).collect();
+        assert_eq!(
+            names,
+            [("ask", "urn:t:new", "a2a"), ("judge", "urn:example:thing", "http"), ("report", "urn:t:old", "a2a")]
+        );
+        assert!(started[1].3.iter().any(|why| why.contains("judge")), "{started:?}");
+        assert!(statuses > 0 && answered == 3, "{statuses} {answered}");
+        assert!(done(&run).message.contains("Here is the report."), "{:?}", run.state());
+        // The router has looked whether somebody is there.
+        let asked: Vec<_> = server.received().into_iter().filter(|request| !request.line.is_empty()).collect();
+        assert_eq!((asked.len(), asked[0].json()), (1, json!({"text": "Yes, take an umbrella."})));
+    });
+}
+
+#[test]
+fn a_question_is_answered_by_another_process() {
+    for peer in [TestAgent::python_1_0(), TestAgent::python_0_3()].into_iter().flatten() {
+        let description = json!({
+            "start": "ask",
+            "nodes": {
+                "ask": {"thing": peer.described("JSONRPC")},
+                "end": {"answer": {"message": "The agent says: {{ask.message}}"}},
+            },
+            "edges": [{"from": "ask", "to": "end"}],
+        });
+        run(async {
+            let mut first = consumer().run(chain(description.clone()), "which?");
+            let names = events(&mut first).await;
+            assert_eq!(names.last().unwrap(), "needs-input ask", "{names:?}");
+            assert_eq!((first.question(), first.outcome()), (Some("Which city?"), None));
+            let stored = first.to_json();
+            drop(first);
+            // The question is reported again, and the answer belongs to the same task of the agent.
+            let mut second = consumer().resume(chain(description.clone()), &stored).unwrap();
+            assert_eq!(events(&mut second).await, ["needs-input ask"]);
+            assert!(second.answer("Bonn") && !second.answer("Cologne"));
+            let names = events(&mut second).await;
+            assert_eq!(names.last().unwrap(), "ended ", "{names:?}");
+            assert_eq!(done(&second).message, "The agent says: It is dry in Bonn.");
+            let other = chain(json!({"start": "x", "nodes": {"x": {"agent": "urn:x"}}}));
+            let error = consumer().resume(other, &stored).unwrap_err();
+            assert!(matches!(error, Error::InvalidHistory { .. }), "{error}");
+        });
+    }
+}
+
+#[test]
+fn a_run_goes_on_after_a_crash_where_it_was() {
+    let server = Server::start(|request| Said::json(json!(format!("{}!", request.body.trim_matches('"')))));
+    let node = |input: &str| json!({"thing": asking(&server.origin), "input": input});
+    let description = json!({
+        "start": "a",
+        "nodes": {"a": node("{{input}}"), "b": node("{{a.message}}"), "c": node("{{b.message}}")},
+        "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}],
+    });
+    run(async {
+        let mut first = consumer().run(chain(description.clone()), "x");
+        let mut stored = String::new();
+        while let Some(event) = first.next().await {
+            // What a process that ends here has stored last.
+            if matches!(&event, RunEvent::Answered { node, .. } if node == "a") {
+                stored = first.to_json();
+                break;
+            }
+        }
+        drop(first);
+        let mut second = consumer().resume(chain(description.clone()), &stored).unwrap();
+        let names = events(&mut second).await;
+        assert_eq!(names[0], "started b", "{names:?}");
+        assert_eq!(done(&second).message, "x!!!");
+        let sent: Vec<String> = server.received().into_iter().map(|request| request.body).collect();
+        assert_eq!(sent, ["\"x\"", "\"x!\"", "\"x!!\""]);
+    });
+}
+
+#[test]
+fn failures_and_bounds_end_a_run_or_take_its_error_edge() {
+    let broken = Server::start(|_| Said::new("500 Internal Server Error", &[], ""));
+    let silent = Server::start(|_| Said::raw("").hanging());
+    let alone = |origin: &str| json!({"start": "a", "nodes": {"a": {"thing": asking(origin)}}});
+    let mut handled = alone(&broken.origin);
+    handled["nodes"]["sorry"] = json!({"answer": {"message": "It failed: {{a.message}}"}});
+    handled["edges"] = json!([{"from": "a", "to": "sorry", "on_error": true}]);
+    let mut endless = alone(&Server::start(|_| Said::json(json!("again"))).origin);
+    endless["max_steps"] = json!(10_000);
+    endless["edges"] = json!([{"from": "a", "to": "a"}]);
+    run(async {
+        let mut run = consumer().run(chain(handled), "x");
+        run.finish().await;
+        assert!(done(&run).message.contains("status 500"), "{:?}", done(&run));
+        let mut run = consumer().run(chain(alone(&broken.origin)), "x");
+        run.finish().await;
+        assert!(reason(&run).contains("status 500"), "{}", reason(&run));
+        let mut run = consumer().run(chain(alone(&silent.origin)), "x").timeout(Duration::from_millis(300));
+        run.finish().await;
+        assert!(reason(&run).contains("took longer"), "{}", reason(&run));
+        let patient = consumer().with_settings(Settings::new().timeout(Duration::from_millis(300)));
+        let mut run = patient.run(chain(alone(&silent.origin)), "x");
+        run.finish().await;
+        assert!(reason(&run).contains("did not answer in time"), "{}", reason(&run));
+        let mut run = consumer().run(chain(endless), "x").max_calls(5);
+        run.finish().await;
+        assert!(reason(&run).contains("called 5 agents"), "{}", reason(&run));
+        let nobody = json!({"start": "a", "nodes": {"a": {"agent": "urn:example:nobody"}}});
+        let mut run = consumer().run(chain(nobody), "x");
+        run.finish().await;
+        assert!(reason(&run).contains("urn:example:nobody"), "{}", reason(&run));
+    });
+}
+
+#[test]
+fn cancelling_a_run_cancels_the_tasks_of_its_agents() {
+    for peer in [TestAgent::python_1_0(), TestAgent::python_0_3()].into_iter().flatten() {
+        let thing = peer.described("JSONRPC");
+        let one = json!({"start": "x", "nodes": {"x": {"thing": &thing}}});
+        let description = json!({
+            "start": "both", "nodes": {"both": {"chains": ["a", "b"]}}, "chains": {"a": &one, "b": &one},
+        });
+        run(async {
+            let mut run = consumer().run(chain(description), "slow");
+            let mut working = 0;
+            while working < 2 {
+                if let RunEvent::Agent { event: Event::Status(status), .. } = run.next().await.unwrap() {
+                    working += usize::from(status.state == State::Working);
+                }
+            }
+            run.cancel().await;
+            assert_eq!(reason(&run), "it was cancelled");
+            assert_eq!(events(&mut run).await, ["ended both"]);
+            let agent = consumer().agent_of(&thing.to_string()).unwrap();
+            while agent.ask("cancelled").await.unwrap().message().text() != "2" {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+    }
+}
+
+#[test]
+fn credentials_are_for_agents_that_the_caller_names() {
+    let server = Server::start(|_| Said::json(json!("ok")));
+    let mut description = asking(&server.origin);
+    description["securityDefinitions"] = json!({"key": {"scheme": "bearer"}});
+    description["security"] = json!("key");
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:thing", description.to_string()).expect(201);
+    let settings = |variables: Vec<(&str, String)>| Settings::new().environment(variables);
+    let key = ("AGENTDEX_CREDENTIAL_KEY", "t0ken".to_owned());
+    let origin = ("AGENTDEX_CREDENTIAL_KEY_ORIGIN", server.origin.clone());
+    let named = json!({"start": "a", "nodes": {"a": {"agent": "urn:example:thing"}}});
+    let inline = json!({"start": "a", "nodes": {"a": {"thing": description}}});
+    let of = |variables| {
+        Consumer::with_options(registry.registry().clone(), loopback()).unwrap().with_settings(settings(variables))
+    };
+    run(async {
+        let mut run = of(vec![key.clone()]).run(chain(named.clone()), "x");
+        run.finish().await;
+        assert_eq!(done(&run).message, "ok");
+        // A chain that somebody else wrote, and a description in a chain, could be anybody's.
+        for (description, is_of_others) in [(&named, true), (&inline, false)] {
+            let mut run = of(vec![key.clone()]).run(chain(description.clone()), "x");
+            if is_of_others {
+                run = run.of_others();
+            }
+            run.finish().await;
+            assert!(reason(&run).contains("is not sent to"), "{}", reason(&run));
+        }
+        let mut run = of(vec![key, origin]).run(chain(inline), "x");
+        run.finish().await;
+        assert_eq!(done(&run).message, "ok");
+    });
+    assert_eq!(server.received().len(), 2);
+}
