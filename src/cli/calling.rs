@@ -24,13 +24,19 @@ pub(super) struct Calling {
     /// How many seconds a call may take in all
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     timeout: u64,
-    /// The only binding to use: a2a, http
+    /// The only binding to use: a2a, http, mcp, mqtt, lmos-websocket
     #[arg(long, value_name = "NAME")]
     binding: Option<String>,
 }
 
 impl Calling {
+    /// A consumer whose agents' answers are read for people.
     pub(super) fn consumer(&self) -> anyhow::Result<Consumer> {
+        Ok(self.consumer_of_answers()?.with_middleware(ReadSacp))
+    }
+
+    /// A consumer that leaves answers as they are.
+    pub(super) fn consumer_of_answers(&self) -> anyhow::Result<Consumer> {
         // A variable that is set to nothing allows nothing.
         let allowed = AllowList::parse(self.allow_fetch.iter().filter(|entry| !entry.is_empty()))?;
         let options = fetch::Options { allowed, ..fetch::Options::default() };
@@ -39,7 +45,7 @@ impl Calling {
             settings = settings.binding(name);
         }
         let consumer = Consumer::with_options(self.remote.client()?, options)?;
-        Ok(consumer.with_settings(settings).with_middleware(PassTrace).with_middleware(ReadSacp))
+        Ok(consumer.with_settings(settings).with_middleware(PassTrace))
     }
 }
 
@@ -73,7 +79,7 @@ fn parts_shown(parts: &[Part], lines: &mut Vec<String>) {
 }
 
 /// A text of several lines of which a terminal shows all and obeys nothing.
-fn lines_visible(text: &str) -> String {
+pub(super) fn lines_visible(text: &str) -> String {
     text.lines().map(|line| visible(&line.replace('\t', "    ")).into_owned()).collect::<Vec<_>>().join("\n")
 }
 

@@ -1,22 +1,29 @@
 //! `agentdex chat`: a conversation with an agent on a terminal.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::Path,
     process::ExitCode,
 };
 
+use anyhow::Context;
 use clap::Args;
 
 use super::{
     calling::{Calling, print_event},
-    output::{Style, red_on_stderr},
+    line_editor::LineEditor,
+    output::{Style, red_on_stderr, visible},
     remote::block_on,
 };
 use crate::consumer::{Agent, Dialogue, Event, Media, Message, Part};
 
-const HELP: &str =
-    "/attach FILE sends a file with the next message, /history prints what was said as JSON, /quit ends.";
+const HELP: &str = "\
+/attach FILE  sends a file with the next message
+/history      prints what was said as JSON
+/quit         ends, as Ctrl-D does; Ctrl-C stops an answer";
+const COMMANDS: &[&str] = &["/attach", "/help", "/history", "/quit"];
+/// The file that the lines of a terminal are stored in.
+const HISTORY: &str = "chat_history";
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -49,17 +56,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode> {
-    let is_terminal = io::stdin().is_terminal();
+    let mut editor = LineEditor::new(COMMANDS, HISTORY);
+    let is_terminal = editor.is_terminal();
     if is_terminal {
-        writeln!(io::stderr(), "Talking with {}. {HELP}", Style::plain().bold(agent.title()))?;
+        writeln!(io::stderr(), "Talking with {}.\n{HELP}", Style::plain().bold(&visible(agent.title())))?;
     }
     let mut attached: Vec<Part> = Vec::new();
-    let mut lines = io::stdin().lines();
     loop {
-        if is_terminal {
-            write!(io::stderr(), "> ")?;
-        }
-        let Some(line) = lines.next().transpose()? else { break };
+        // Connections to the agent go on while a line is typed.
+        let read = tokio::task::spawn_blocking(move || {
+            let line = editor.next();
+            (editor, line)
+        });
+        let (back, line) = read.await.context("reading a line")?;
+        editor = back;
+        let Some(line) = line? else { break };
         let line = line.trim();
         match line.split_once(' ').unwrap_or((line, "")) {
             ("", _) => {}
@@ -67,13 +78,19 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
             ("/help", _) => writeln!(io::stderr(), "{HELP}")?,
             ("/history", _) => writeln!(io::stdout(), "{}", dialogue.conversation().to_json())?,
             ("/attach", file) => match Media::read(Path::new(file.trim())) {
-                Ok(media) => attached.push(Part::of_media(media)),
+                Ok(media) => {
+                    if is_terminal {
+                        let kind = media.media_type.as_deref().unwrap_or("a file").to_owned();
+                        writeln!(io::stderr(), "attached: {} ({kind})", visible(file.trim()))?;
+                    }
+                    attached.push(Part::of_media(media));
+                }
                 Err(error) => writeln!(io::stderr(), "{} {file}: {error}", red_on_stderr("error:"))?,
             },
             _ => {
                 let parts = std::iter::once(Part::text(line)).chain(attached.drain(..));
                 dialogue.send(Message::user(parts));
-                answer(&mut dialogue).await?;
+                answer(&mut dialogue, is_terminal).await?;
             }
         }
     }
@@ -81,10 +98,19 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
 }
 
 /// Prints what happens until it is the user's turn. An error ends the turn, not the conversation.
-async fn answer(dialogue: &mut Dialogue) -> anyhow::Result<()> {
+async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()> {
     let mut is_open = false;
-    while let Some(event) = dialogue.next().await {
-        match event {
+    let writer = dialogue.writer();
+    loop {
+        let event = tokio::select! {
+            event = dialogue.next() => event,
+            // The answer is stopped, and the conversation goes on.
+            _ = tokio::signal::ctrl_c(), if is_terminal => {
+                writer.cancel().await?;
+                continue;
+            }
+        };
+        match event.context("the conversation has ended")? {
             Ok(event) => {
                 let ends = matches!(event, Event::Done(_) | Event::InputRequired(_));
                 let opened = print_event(&event)?;

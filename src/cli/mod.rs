@@ -13,6 +13,7 @@ mod export;
 mod get;
 mod history;
 mod imports;
+mod line_editor;
 mod list;
 mod mapping;
 mod moments;
@@ -24,6 +25,7 @@ mod refresh;
 mod register;
 mod remote;
 mod remove;
+mod run;
 mod sacp;
 mod search;
 mod serve;
@@ -79,6 +81,8 @@ enum Command {
     Chat(chat::Arguments),
     /// Invoke an action of an agent.
     Call(call::Arguments),
+    /// Run a chain of agents, or an Agent Spec Flow.
+    Run(run::Arguments),
     /// Change a part of a description.
     Patch(patch::Arguments),
     /// Remove agents.
@@ -127,6 +131,7 @@ impl Command {
             Command::Ask(arguments) => &mut arguments.calling.remote,
             Command::Chat(arguments) => &mut arguments.calling.remote,
             Command::Call(arguments) => &mut arguments.calling.remote,
+            Command::Run(arguments) => &mut arguments.calling.remote,
             Command::Patch(arguments) => &mut arguments.remote,
             Command::Remove(arguments) => &mut arguments.remote,
             Command::History(arguments) => &mut arguments.remote,
@@ -172,6 +177,7 @@ pub fn run() -> ExitCode {
         Command::Ask(arguments) => ask::run(&arguments),
         Command::Chat(arguments) => chat::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Remove(arguments) => remove::run(&arguments),
         Command::History(arguments) => arguments.run(),

@@ -50,7 +50,13 @@ fn kind(name: &str) -> Result<MatchKind, String> {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let client = arguments.remote.client()?;
     let query = Some(arguments.words.join(" ")).filter(|query| !query.trim().is_empty());
-    let filter = EventFilter { kind: arguments.type_, capability: arguments.capability.clone(), query, diff: true };
+    let filter = EventFilter {
+        kind: arguments.type_,
+        capability: arguments.capability.clone(),
+        query,
+        diff: true,
+        ..EventFilter::default()
+    };
     remote::block_on(async {
         let mut events = client.events(filter, arguments.since.clone());
         // What never answered is more likely a wrong address than a registry that restarts.

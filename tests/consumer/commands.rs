@@ -1,4 +1,4 @@
-//! `agentdex ask`, `chat` and `call`, against an agent of a running registry.
+//! `agentdex ask`, `chat`, `call` and `run`, against an agent of a running registry.
 
 use std::{
     io::Write,
@@ -65,4 +65,86 @@ fn agent_is_asked_talked_with_and_called() {
     assert!(text(&refused.stderr).contains("--allow-fetch 127.0.0.1"), "{}", text(&refused.stderr));
     let nobody = agentdex(&registry, &["ask", "xylophone tuning", "Hello?"], "");
     assert!(!nobody.status.success() && text(&nobody.stderr).contains("no agent matches"), "{}", text(&nobody.stderr));
+}
+
+#[test]
+fn chain_is_run_stored_and_resumed() {
+    let server = Server::start(|request| match request.body.contains("where") && !request.body.contains("Cologne") {
+        true => {
+            Said::json(json!({"thought": "", "status": "clarification_needed", "data": {}, "message": "Which city?"}))
+        }
+        // An agent without conversations is sent what was said before, too.
+        false => {
+            let city = if request.body.contains("Cologne") { "Cologne" } else { "Bonn" };
+            Said::json(json!(format!("It is dry in {city}.")))
+        }
+    });
+    let registry = TestRegistry::start();
+    let mut weather = super::asking(&server.origin);
+    weather["id"] = "urn:example:weather".into();
+    registry.put("/things/urn:example:weather", weather.to_string()).expect(201);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (file, state, input) = (at("chain.yaml"), at("run.json"), at("input.txt"));
+    let chain = "\
+start: ask
+nodes:
+  ask: {agent: 'urn:example:weather', input: '{{input}}'}
+  end: {answer: {message: 'Weather: {{ask.message}}', data: {city: true}}}
+edges: [{from: ask, to: end}]
+";
+    std::fs::write(&file, chain).unwrap();
+    std::fs::write(&input, "where").unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let code = |output: &Output| output.status.code();
+
+    let whole = agentdex(&registry, &["run", &file, "--input", "Bonn", "--explain"], "");
+    assert_eq!(text(&whole.stdout), "Weather: It is dry in Bonn.\n{\n  \"city\": true\n}\n", "{}", text(&whole.stderr));
+    let why = text(&whole.stderr);
+    assert!(why.contains("ask: asking Thing\n    urn:example:weather\n") && why.contains("by http, "), "{why}");
+
+    let asks = agentdex(&registry, &["run", &file, "--input", &format!("@{input}"), "--state", &state], "");
+    assert_eq!(code(&asks), Some(2), "{}", text(&asks.stderr));
+    assert!(text(&asks.stderr).contains("ask: Which city?\n"), "{}", text(&asks.stderr));
+    assert!(text(&asks.stderr).contains("go on with --state"), "{}", text(&asks.stderr));
+    let twice = agentdex(&registry, &["run", &file, "--input", "x", "--state", &state], "");
+    assert_eq!((code(&twice), text(&twice.stderr).contains("leave out --input")), (Some(1), true));
+    let goes_on = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "Cologne", "--json"], "");
+    let printed = text(&goes_on.stdout);
+    let events: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!((code(&goes_on), names[0], *names.last().unwrap()), (Some(0), "started", "ended"), "{printed}");
+    assert_eq!(events.last().unwrap()["response"]["message"], "Weather: It is dry in Cologne.");
+    assert_eq!(code(&agentdex(&registry, &["run", &file, "--state", &state], "")), Some(0), "it has ended already");
+
+    let nowhere = agentdex(&registry, &["run", "chian.yaml"], "");
+    assert!(code(&nowhere) == Some(1) && text(&nowhere.stderr).contains("no such file"), "{}", text(&nowhere.stderr));
+    std::fs::write(&file, chain.replace("urn:example:weather", "urn:example:nobody")).unwrap();
+    let failed = agentdex(&registry, &["run", &file, "--input", "Bonn"], "");
+    assert_eq!(
+        (code(&failed), text(&failed.stderr).contains("error: ask: ")),
+        (Some(1), true),
+        "{}",
+        text(&failed.stderr)
+    );
+}
+
+#[test]
+fn registered_flow_is_run_and_what_it_needs_is_told() {
+    let server = super::flows::tools();
+    let Some(flows) = super::flows::flows(&server.origin, "http://127.0.0.1:9/rpc") else { return };
+    let registry = TestRegistry::start();
+    let import = registry.call("POST", "/import/agent-spec").body("application/json", flows["one"].to_string()).send();
+    let id = format!("urn:uuid:{}", flows["one"]["id"].as_str().unwrap());
+    assert!(import.text().contains(&id), "{}", import.text());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let input = r#"{"text": "rain", "language": "de"}"#;
+    let run = agentdex(&registry, &["run", &id, "--input", input], "");
+    assert_eq!(text(&run.stdout), "{\n  \"translated\": \"rain (de)\"\n}\n", "{}", text(&run.stderr));
+    let needs = agentdex(&registry, &["run", "-"], &flows["thinking"].to_string());
+    let said = text(&needs.stderr);
+    assert!(
+        !needs.status.success() && said.contains("\"think\" (LlmNode)") && said.contains("register an agent as"),
+        "{said}"
+    );
 }

@@ -1,0 +1,328 @@
+//! `agentdex run`: runs a chain of agents, or an Agent Spec Flow, step by step.
+
+use std::{
+    fs,
+    io::{self, IsTerminal, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    calling::{Calling, lines_visible, shown},
+    document::FileDocument,
+    output::{Style, fit, red_on_stderr, visible},
+    remote::{block_on, explain},
+};
+use crate::{
+    client::RegistryClient,
+    consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent},
+    convert::{
+        Format, Syntax,
+        agent_spec::{Configuration, FlowChain, NeededAgent, Options, Profile},
+    },
+    sacp::{Chain, Outcome, Response, Status},
+};
+
+/// What the process returns where an agent needs input that nobody is here to give.
+const NEEDS_INPUT: u8 = 2;
+/// What it returns when it was interrupted, as shells have it.
+const INTERRUPTED: u8 = 130;
+/// The file name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 when the run is done, 1 when it failed, 2 when it needs input and nobody is at a \
+    terminal (go on with --state and --answer), 130 when it was interrupted."
+)]
+pub(super) struct Arguments {
+    /// A file with a chain or an Agent Spec Flow, in YAML or JSON (- for standard input), or the id of a registered Flow
+    #[arg(value_name = "FILE|ID")]
+    what: String,
+    /// What goes in: JSON, or text that isn't; @FILE reads it from a file, - from standard input
+    #[arg(long, value_name = "JSON|@FILE")]
+    input: Option<String>,
+    /// Store the run in this file after each step, and go on with the one that it has
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// What to say to the first question of the run that --state has
+    #[arg(long, value_name = "TEXT", requires = "state")]
+    answer: Option<String>,
+    /// Print each event as JSON, one a line
+    #[arg(long)]
+    json: bool,
+    /// Ask the guardian of this registry before and after each step; what it denies is not sent
+    #[arg(long, value_name = "URL")]
+    guardian: Option<String>,
+    /// Say which agent, binding and address each step uses, and why
+    #[arg(long)]
+    explain: bool,
+    /// The most agents that the run may call
+    #[arg(long, default_value_t = 1000, value_name = "COUNT")]
+    max_calls: u32,
+    #[command(flatten)]
+    pub(super) calling: Calling,
+}
+
+/// What is run.
+struct Plan {
+    chain: Chain,
+    needed: Vec<NeededAgent>,
+    /// Whether somebody else may have written it.
+    is_of_others: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    block_on(async {
+        let client = arguments.calling.remote.client()?;
+        let plan = plan(&arguments.what, &client).await?;
+        let mut consumer = arguments.calling.consumer_of_answers()?;
+        if let Some(url) = &arguments.guardian {
+            let agent = json!({
+                "id": "urn:agentdex:run", "name": "agentdex run", "version": env!("CARGO_PKG_VERSION"),
+                "provider": {"name": "agentdex"},
+            });
+            let session = uuid::Uuid::new_v4().to_string();
+            consumer = consumer.with_middleware(ReportSteps::new(RegistryClient::new(url)?, agent, session));
+        }
+        check_needed(&consumer, &plan.needed).await?;
+        let mut run = begin(arguments, &consumer, plan)?;
+        let mut printer = Printer { json: arguments.json, explain: arguments.explain, said: String::new() };
+        tokio::select! {
+            code = follow(arguments, &mut run, &mut printer) => return code,
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        // Stored as it was: what was under way is done again.
+        store(arguments, &run)?;
+        run.cancel().await;
+        writeln!(io::stderr(), "interrupted{}", resume_hint(arguments))?;
+        Ok(ExitCode::from(INTERRUPTED))
+    })
+}
+
+/// Reads the chain: of a file, or of a registered Flow.
+async fn plan(what: &str, client: &RegistryClient) -> anyhow::Result<Plan> {
+    let path = Path::new(what);
+    if what == STANDARD_INPUT || path.exists() {
+        let document = FileDocument::read(path).with_context(|| format!("reading {what}"))?;
+        return plan_of(&document.bytes, document.syntax, false).with_context(|| what.to_owned());
+    }
+    if !what.contains(':') {
+        bail!("{what}: there is no such file, and it is not the id of an agent, which is a URI");
+    }
+    let found = client.find_in_format(what, Format::AgentSpec).await.map_err(explain)?;
+    let Some(source) = found else {
+        bail!("there is no agent {what:?} at {}\n  `agentdex list` shows what there is", client.url());
+    };
+    let syntax = if source.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+    plan_of(&source.bytes, syntax, true).with_context(|| what.to_owned())
+}
+
+fn plan_of(bytes: &[u8], syntax: Syntax, is_of_others: bool) -> anyhow::Result<Plan> {
+    let json = syntax.to_json(bytes)?;
+    let value: Value = serde_json::from_str(&json)?;
+    if value.get("component_type").is_none() {
+        return Ok(Plan { chain: Chain::new(value)?, needed: Vec::new(), is_of_others });
+    }
+    let configuration = Configuration::parse(bytes, syntax, &[])?;
+    // What the SDK runs is run.
+    let options = Options { profile: Profile::Sdk, publish_prompts: true, ..Options::default() };
+    let FlowChain { chain, needed } = configuration.to_chain(&options)?;
+    Ok(Plan { chain: Chain::new(chain)?, needed, is_of_others })
+}
+
+/// Refuses a Flow whose agents aren't registered, before anything is called.
+async fn check_needed(consumer: &Consumer, needed: &[NeededAgent]) -> anyhow::Result<()> {
+    let mut missing = Vec::new();
+    for NeededAgent { node, component_type, id, .. } in needed {
+        let Some(id) = id else { continue };
+        match consumer.agent(id).await {
+            Ok(_) => {}
+            Err(Error::NotFound { .. }) => missing.push(format!(
+                "the node {node:?} ({component_type}) doesn't say how it is called: register an agent as {id}, or put an \
+                 A2AAgent, a RemoteTool or an MCPTool in its place"
+            )),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { bail!("{}", missing.join("\n  ")) }
+}
+
+fn begin(arguments: &Arguments, consumer: &Consumer, plan: Plan) -> anyhow::Result<Run> {
+    let stored = match &arguments.state {
+        Some(path) if path.exists() => {
+            Some(fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?)
+        }
+        _ => None,
+    };
+    let mut run = match stored {
+        Some(_) if arguments.input.is_some() => bail!("--state has a run, which has its input: leave out --input"),
+        Some(stored) => consumer.resume(plan.chain, &stored)?,
+        None => consumer.run(plan.chain, arguments.input.as_deref().map_or(Ok(json!({})), input)?),
+    };
+    run = run.max_calls(arguments.max_calls);
+    if plan.is_of_others {
+        run = run.of_others();
+    }
+    if let Some(answer) = &arguments.answer
+        && !run.answer(answer.as_str())
+    {
+        bail!("the run that --state has asks nothing: leave out --answer");
+    }
+    Ok(run)
+}
+
+/// The input: JSON, else the text as it is.
+fn input(text: &str) -> anyhow::Result<Value> {
+    let mut read = String::new();
+    let text = match text.strip_prefix('@') {
+        Some(path) => {
+            read = fs::read_to_string(path).with_context(|| format!("--input: reading {path}"))?;
+            read.trim()
+        }
+        None if text == STANDARD_INPUT => {
+            io::stdin().read_to_string(&mut read)?;
+            read.trim()
+        }
+        None => text,
+    };
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        // What begins like JSON was meant to be it.
+        Err(error) if text.starts_with(['{', '[', '"']) => Err(error).context("--input is not valid JSON"),
+        Err(_) => Ok(text.into()),
+    }
+}
+
+async fn follow(arguments: &Arguments, run: &mut Run, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    loop {
+        while let Some(event) = run.next().await {
+            if !matches!(event, RunEvent::Agent { .. }) {
+                store(arguments, run)?;
+            }
+            printer.print(&event)?;
+        }
+        match run.outcome() {
+            Some(Outcome::Done(_)) => return Ok(ExitCode::SUCCESS),
+            Some(Outcome::Failed { .. }) => return Ok(ExitCode::FAILURE),
+            None => {}
+        }
+        if arguments.json || !io::stdin().is_terminal() {
+            writeln!(io::stderr(), "the run needs input{}", resume_hint(arguments))?;
+            return Ok(ExitCode::from(NEEDS_INPUT));
+        }
+        let answer = tokio::task::spawn_blocking(|| {
+            write!(io::stderr(), "> ")?;
+            let mut line = String::new();
+            io::stdin().read_line(&mut line).map(|length| (length > 0).then_some(line))
+        });
+        let Some(answer) = answer.await.context("reading the answer")?? else {
+            return Ok(ExitCode::from(NEEDS_INPUT));
+        };
+        run.answer(answer.trim());
+    }
+}
+
+fn resume_hint(arguments: &Arguments) -> String {
+    match &arguments.state {
+        Some(path) => format!("; go on with --state {}", path.display()),
+        None => "; --state FILE stores runs to go on with".into(),
+    }
+}
+
+/// Stores the run, whole or not at all, for its owner alone.
+fn store(arguments: &Arguments, run: &Run) -> anyhow::Result<()> {
+    let Some(path) = &arguments.state else { return Ok(()) };
+    let mut beside = path.clone().into_os_string();
+    beside.push(".new");
+    let write = || {
+        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.write_all(run.to_json().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().with_context(|| format!("storing the run in {}", path.display()))
+}
+
+/// Prints events: results on standard output, what happens on standard error; with `--json`, all on standard output.
+struct Printer {
+    json: bool,
+    explain: bool,
+    /// What a node said last.
+    said: String,
+}
+
+impl Printer {
+    fn print(&mut self, event: &RunEvent) -> io::Result<()> {
+        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+        if self.json {
+            writeln!(out, "{}", event.to_value())?;
+            return out.flush();
+        }
+        let style = Style::plain();
+        match event {
+            RunEvent::Started { node, agent, title, affordance, binding, target, why } => {
+                writeln!(err, "{}", style.bold(&fit(&visible(&format!("{node}: asking {title}")), 0)))?;
+                if self.explain {
+                    writeln!(err, "    {agent}")?;
+                    writeln!(err, "    {} by {binding}, {}", visible(affordance), visible(target))?;
+                    why.iter().try_for_each(|why| writeln!(err, "    {}", style.dim(why)))?;
+                }
+            }
+            RunEvent::Agent { node, event: Event::Status(status) } => {
+                let said = status.message.as_ref().map(shown).filter(|said| !said.is_empty());
+                let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+                let line = fit(&format!("{node}: {}{said}", status.state.name()), 4);
+                writeln!(err, "    {}", style.dim(&line))?;
+            }
+            RunEvent::Agent { .. } => {}
+            // The question follows.
+            RunEvent::Answered { response, .. } if response.status == Status::ClarificationNeeded => {}
+            RunEvent::Answered { node, response, elapsed } => {
+                let status = format!("{node}: {} after {:.1} s", response.status, elapsed.as_secs_f64());
+                writeln!(err, "{}", visible(&status))?;
+                writeln!(err, "    {}", style.dim(&fit(&summary(response), 4)))?;
+            }
+            RunEvent::Said { message, .. } => {
+                writeln!(out, "{}", lines_visible(message))?;
+                self.said.clone_from(message);
+            }
+            RunEvent::NeedsInput { node, message } => {
+                writeln!(err, "{} {}", style.bold(&format!("{}:", visible(node))), lines_visible(message))?;
+            }
+            RunEvent::Ended(Outcome::Done(response)) => {
+                // The last node may have said its message already.
+                let is_said = self.said == response.message;
+                print_result(&mut out, response, is_said)?;
+            }
+            RunEvent::Ended(Outcome::Failed { node, reason }) => {
+                let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
+                let said = lines_visible(&format!("{at}{reason}"));
+                writeln!(err, "{} {said}", red_on_stderr("error:"))?;
+            }
+        }
+        out.flush()
+    }
+}
+
+/// A response in a line.
+fn summary(response: &Response) -> String {
+    let text = if response.message.is_empty() { json!(response.data).to_string() } else { response.message.clone() };
+    visible(&text.replace('\n', " ")).into_owned()
+}
+
+fn print_result(out: &mut impl Write, response: &Response, is_said: bool) -> io::Result<()> {
+    if !response.message.is_empty() && !is_said {
+        writeln!(out, "{}", lines_visible(&response.message))?;
+    }
+    if !response.data.is_empty() {
+        let data = serde_json::to_string_pretty(&response.data)?;
+        writeln!(out, "{}", lines_visible(&data))?;
+    }
+    Ok(())
+}
