@@ -3,10 +3,13 @@
 //! Documents go in and come out as text, so that numbers and the order of members stay as they are.
 //! What the registry refuses comes back as [`Error::Refused`] with its problem document.
 
+mod documents;
 mod error;
 mod events;
+mod guardian;
 mod import;
 mod search;
+mod service;
 pub(crate) mod sse;
 mod tracked_sources;
 
@@ -23,6 +26,7 @@ use crate::{
 };
 
 pub use self::{
+    documents::BatchResult,
     error::{Error, Problem, ValidationError},
     events::{Event, EventFilter, Events},
     import::Imported,

@@ -7,6 +7,7 @@ use reqwest::Method;
 
 use super::{
     Error, RegistryClient, Result,
+    search::query_path,
     sse::{Block, Parser},
 };
 use crate::{Timestamp, registry::MatchKind};
@@ -25,6 +26,8 @@ pub struct EventFilter {
     /// A query as in `GET /search`: only Things that match, with `thing_matched` and `thing_unmatched` where that
     /// changed; none: all.
     pub query: Option<String>,
+    /// The name of a saved query, in place of all of the above; none: by them.
+    pub saved_query: Option<String>,
     /// Whether the data carry what was created (the TD) and what was updated (the merge patch).
     pub diff: bool,
 }
@@ -47,7 +50,8 @@ pub struct Event {
 /// Events as they happen; made by [`RegistryClient::events`].
 pub struct Events {
     client: RegistryClient,
-    filter: EventFilter,
+    path: String,
+    parameters: Vec<(String, String)>,
     last_id: Option<String>,
     pause: Duration,
     attempted: bool,
@@ -67,11 +71,35 @@ impl RegistryClient {
 
     /// The events from now on, or after the event `after`. It reconnects and misses none.
     pub fn events(&self, filter: EventFilter, after: Option<String>) -> Events {
-        Events { client: self.clone(), filter, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
+        let path = match (&filter.saved_query, filter.kind) {
+            (Some(name), _) => format!("{}/events", query_path(name)),
+            (None, Some(kind)) => format!("events/{kind}"),
+            (None, None) => "events".into(),
+        };
+        let mut parameters = Vec::new();
+        if filter.diff {
+            parameters.push(("diff", "true"));
+        }
+        if filter.saved_query.is_none() {
+            parameters.extend(filter.capability.as_deref().map(|capability| ("capability", capability)));
+            parameters.extend(filter.query.as_deref().map(|query| ("q", query)));
+        }
+        Events::at(self.clone(), path, &parameters, after)
     }
 }
 
 impl Events {
+    /// The events at a path.
+    pub(super) fn at(
+        client: RegistryClient,
+        path: String,
+        parameters: &[(&str, &str)],
+        after: Option<String>,
+    ) -> Events {
+        let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Events { client, path, parameters, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
+    }
+
     /// The next event. An error that [`Error::is_transient`] doesn't end the events: the next call
     /// waits a moment, connects again and resumes after the last event.
     ///
@@ -125,17 +153,10 @@ impl Events {
         }
         // From now on every attempt but the first is preceded by a pause.
         self.attempted = true;
-        let path = match self.filter.kind {
-            Some(kind) => format!("events/{kind}"),
-            None => "events".into(),
-        };
-        let mut parameters = Vec::new();
-        if self.filter.diff {
-            parameters.push(("diff", "true"));
-        }
-        parameters.extend(self.filter.capability.as_deref().map(|capability| ("capability", capability)));
-        parameters.extend(self.filter.query.as_deref().map(|query| ("q", query)));
-        let mut request = self.client.request(Method::GET, &path, &parameters).header("accept", "text/event-stream");
+        let parameters: Vec<(&str, &str)> =
+            self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut request =
+            self.client.request(Method::GET, &self.path, &parameters).header("accept", "text/event-stream");
         if let Some(id) = &self.last_id {
             request = request.header("last-event-id", id);
         }

@@ -141,6 +141,15 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "the saved queries")
     }
 
+    /// A saved query.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused) also where there is none,
+    /// [`Error::Unreachable`](super::Error::Unreachable), [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn saved_query(&self, name: &str) -> Result<NamedQuery> {
+        read(&text(self.send(self.request(Method::GET, &query_path(name), &[])).await?).await?, "a saved query")
+    }
+
     /// Removes a saved query.
     ///
     /// # Errors
@@ -151,6 +160,6 @@ impl RegistryClient {
     }
 }
 
-fn query_path(name: &str) -> String {
+pub(super) fn query_path(name: &str) -> String {
     format!("queries/{}", utf8_percent_encode(name, PATH_SEGMENT))
 }

@@ -1,5 +1,7 @@
 //! The client for the REST API: what it repeats, and what it reads as a stream.
 
+mod routes;
+
 use std::{pin::pin, sync::Mutex, time::Duration};
 
 use agentdex::client::{Event, EventFilter, RegistryClient};

@@ -1,0 +1,99 @@
+//! Documents that the registry reads: checked, converted, written many at once.
+
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Problem, RegistryClient, Result, read, text, thing_path};
+use crate::td::Violation;
+
+/// A line of a batch.
+#[derive(Debug, Clone, Deserialize)]
+pub struct BatchResult {
+    /// Which line, from 1.
+    pub line: u64,
+    /// 201 or 204 where it was written (200 in a dry run), else the status of its problem.
+    pub status: u16,
+    /// The Thing, if the line has one.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// What a dry run would do: `created`, `updated` or `unchanged`.
+    #[serde(default)]
+    pub effect: Option<String>,
+    /// What was fixed or is odd.
+    #[serde(default)]
+    pub warnings: Vec<Violation>,
+    /// Why it was not written.
+    #[serde(default)]
+    pub problem: Option<Problem>,
+}
+
+impl RegistryClient {
+    /// What is wrong with a Thing Description: the report of `POST /validate`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn validate(&self, document: impl Into<String>) -> Result<Value> {
+        let request = self.request(Method::POST, "validate", &[]).header("content-type", "application/td+json");
+        read(&text(self.send(request.body(document.into())).await?).await?, "a report")
+    }
+
+    /// Which format a document is in, and the Thing Descriptions that it would be imported as, without importing it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn convert(&self, document: impl Into<Vec<u8>>, media_type: &str) -> Result<Value> {
+        let request = self.request(Method::POST, "convert", &[]).header("content-type", media_type);
+        read(&text(self.send(request.body(document.into())).await?).await?, "converted descriptions")
+    }
+
+    /// Writes many Things at once, one Thing Description a line, and returns what became of each line. A `dry_run`
+    /// says what would become of them.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn write_batch(&self, lines: impl Into<String>, dry_run: bool) -> Result<Vec<BatchResult>> {
+        let dry_run = if dry_run { "true" } else { "false" };
+        let request = self.request(Method::POST, "things/batch", &[("dry_run", dry_run)]);
+        let request = request.header("content-type", "application/x-ndjson").body(lines.into());
+        let answer = text(self.send(request).await?).await?;
+        answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "the result of a line")).collect()
+    }
+
+    /// The Things whose capabilities take what this one gives, and give what it takes: the answer of
+    /// `GET /things/{id}/compatible`, with its parameters.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn neighbors(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Value> {
+        let request = self.request(Method::GET, &format!("{}/compatible", thing_path(id)), parameters);
+        read(&text(self.send(request).await?).await?, "compatible Things")
+    }
+
+    /// The instructions that make an agent answer in SACP as one of its actions declares it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn sacp_instructions(&self, id: &str, action: &str) -> Result<String> {
+        text(self.send(self.request(Method::GET, &sacp_path(id, action), &[])).await?).await
+    }
+
+    /// An answer of an agent, read as a response of SACP, with what is wrong with it by what its action declares.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<Value> {
+        let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
+        read(&text(self.send(request.body(answer.into())).await?).await?, "a reading of an answer")
+    }
+}
+
+fn sacp_path(id: &str, action: &str) -> String {
+    let action = percent_encoding::utf8_percent_encode(action, super::PATH_SEGMENT);
+    format!("{}/actions/{action}/sacp", thing_path(id))
+}

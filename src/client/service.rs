@@ -1,0 +1,44 @@
+//! The registry itself: what it is, how it is, and its API.
+
+use reqwest::Method;
+use serde_json::Value;
+
+use super::{RegistryClient, Result, read, text};
+
+impl RegistryClient {
+    /// The Thing Description of the registry (`/.well-known/wot`).
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn description(&self) -> Result<Value> {
+        let request = self.request(Method::GET, ".well-known/wot", &[]);
+        read(&text(self.send(request).await?).await?, "the description of a registry")
+    }
+
+    /// The OpenAPI description of its API.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::description`].
+    pub async fn openapi(&self) -> Result<Value> {
+        let request = self.request(Method::GET, "openapi.json", &[]);
+        read(&text(self.send(request).await?).await?, "an OpenAPI description")
+    }
+
+    /// Its measurements, as Prometheus reads them.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn metrics(&self) -> Result<String> {
+        text(self.send(self.request(Method::GET, "metrics", &[])).await?).await
+    }
+
+    /// Whether its process answers; whether it is ready is what [`RegistryClient::status`] says.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::description`].
+    pub async fn liveness(&self) -> Result<Value> {
+        let request = self.request(Method::GET, "health/live", &[]);
+        read(&text(self.send(request).await?).await?, "a sign of life")
+    }
+}

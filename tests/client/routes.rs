@@ -1,0 +1,168 @@
+//! Every route of the REST API has a method of the client.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use agentdex::client::{EventFilter, RegistryClient};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use crate::{
+    consumer::run,
+    support::{TestRegistry, agent},
+};
+
+/// Each route with the method of the client that calls it.
+const METHODS: &[(&str, &str)] = &[
+    ("get /.well-known/wot", "description"),
+    ("post /aos", "report_step"),
+    ("get /aos/decisions", "decisions"),
+    ("get /aos/events", "subscribe_to_decisions"),
+    ("get /aos/sessions", "sessions"),
+    ("get /aos/sessions/{id}", "session"),
+    ("get /backup", "backup"),
+    ("get /changes", "changes"),
+    ("post /convert", "convert"),
+    ("get /events", "events"),
+    ("get /events/{type}", "subscribe"),
+    ("get /health/live", "liveness"),
+    ("get /health/ready", "status"),
+    ("post /import/a2a", "import"),
+    ("post /import/agent-spec", "import"),
+    ("post /import/aos", "import"),
+    ("post /import/lmos-capabilities", "import"),
+    ("post /import/mcp-server", "import_url"),
+    ("get /imports", "imports"),
+    ("delete /imports/{id}", "untrack"),
+    ("get /imports/{id}", "find_tracked_source"),
+    ("get /metrics", "metrics"),
+    ("get /openapi.json", "openapi"),
+    ("get /queries", "saved_queries"),
+    ("delete /queries/{name}", "remove_query"),
+    ("get /queries/{name}", "saved_query"),
+    ("put /queries/{name}", "save_query"),
+    ("get /queries/{name}/events", "events"),
+    ("get /search", "search"),
+    ("post /search/compatible", "search_compatible"),
+    ("post /search/compose", "compose"),
+    ("get /search/jsonpath", "search_by_path"),
+    ("get /search/sparql", "query_sparql"),
+    ("post /search/sparql", "query_sparql"),
+    ("get /things", "list"),
+    ("post /things", "create"),
+    ("post /things/batch", "write_batch"),
+    ("delete /things/{id}", "remove"),
+    ("get /things/{id}", "find_by_id"),
+    ("patch /things/{id}", "patch"),
+    ("put /things/{id}", "put"),
+    ("get /things/{id}/actions/{name}/sacp", "sacp_instructions"),
+    ("post /things/{id}/actions/{name}/sacp", "check_sacp"),
+    ("get /things/{id}/agent-card", "find_in_format"),
+    ("get /things/{id}/agent-spec", "find_in_format"),
+    ("get /things/{id}/aos", "find_in_format"),
+    ("get /things/{id}/compatible", "neighbors"),
+    ("get /things/{id}/history", "history"),
+    ("get /things/{id}/lmos-capabilities", "find_in_format"),
+    ("get /things/{id}/mcp-server", "find_in_version"),
+    ("post /things/{id}/refresh", "refresh"),
+    ("post /validate", "validate"),
+];
+/// The page for people, and what is answered for query languages that the registry doesn't have.
+const WITHOUT: &[&str] = &["get /", "get /search/{language}", "post /search/{language}"];
+
+#[test]
+fn every_route_has_a_method() {
+    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi/agentdex.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let verbs = ["get", "put", "post", "patch", "delete"];
+    let routes = document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
+        let own = item.as_object().unwrap().keys().filter(|verb| verbs.contains(&verb.as_str()));
+        own.map(move |verb| format!("{verb} {path}"))
+    });
+    let own = |route: &String| ["/keys", "/audit"].iter().all(|path| !route.contains(path));
+    let mut known: BTreeMap<&str, &str> = METHODS.iter().copied().collect();
+    for route in routes.filter(own).filter(|route| !WITHOUT.contains(&route.as_str())) {
+        assert!(known.remove(route.as_str()).is_some(), "{route} has no method of the client");
+    }
+    assert!(known.is_empty(), "these are no routes: {known:?}");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/client");
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let source: String =
+        files.chain([folder.with_extension("rs")]).map(|file| fs::read_to_string(file).unwrap()).collect();
+    for (route, method) in METHODS {
+        assert!(
+            source.contains(&format!("pub async fn {method}(")) || source.contains(&format!("pub fn {method}(")),
+            "{route}: {method}"
+        );
+    }
+}
+
+#[test]
+fn methods_return_what_the_registry_answers() {
+    let registry = TestRegistry::start();
+    let client = RegistryClient::new(&registry.url("")).unwrap();
+    let description = agent("urn:example:a", "Weather");
+    run(async {
+        assert_eq!(client.liveness().await.unwrap()["status"], "live");
+        assert!(client.description().await.unwrap()["securityDefinitions"].is_object());
+        assert!(client.openapi().await.unwrap()["paths"]["/things"].is_object());
+        assert!(client.metrics().await.unwrap().contains("# HELP agentdex_"));
+        assert_eq!(client.validate(description.clone()).await.unwrap()["valid"], true);
+        let converted = client.convert(description.clone(), "application/json").await.unwrap();
+        assert!(converted.to_string().contains("urn:example:a"), "{converted}");
+
+        let mut lines =
+            client.write_batch(format!("{}\nnot a line\n", description.replace('\n', " ")), true).await.unwrap();
+        assert_eq!((lines[0].status, lines[0].effect.as_deref()), (200, Some("created")));
+        lines = client.write_batch(format!("{}\nnot a line\n", description.replace('\n', " ")), false).await.unwrap();
+        assert_eq!((lines[0].status, lines[0].id.as_deref()), (201, Some("urn:example:a")));
+        assert_eq!(
+            (lines[1].line, lines[1].status, lines[1].problem.as_ref().map(|problem| problem.status)),
+            (2, 400, Some(400))
+        );
+        assert!(client.neighbors("urn:example:a", &[("limit", "1")]).await.unwrap().is_object());
+
+        let mut answering: Value = serde_json::from_str(&description).unwrap();
+        answering["id"] = "urn:example:s".into();
+        answering["actions"] = json!({"ask": {
+            "forms": [{"href": "https://a.example/"}],
+            "output": {"@type": "sacp:Response", "type": "object", "properties": {"data": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}},
+        }});
+        client.put("urn:example:s", answering.to_string()).await.unwrap();
+        assert!(client.sacp_instructions("urn:example:s", "ask").await.unwrap().contains("city"));
+        let answer = r#"{"thought": "", "status": "success", "data": {}, "message": ""}"#;
+        assert_eq!(client.check_sacp("urn:example:s", "ask", answer).await.unwrap()["valid"], false);
+
+        let query = serde_json::from_value(json!({"q": "weather"})).unwrap();
+        client.save_query("w", &query).await.unwrap();
+        assert_eq!(client.saved_query("w").await.unwrap().name, "w");
+        let filter = EventFilter { saved_query: Some("w".into()), ..EventFilter::default() };
+        let mut events = client.events(filter, None);
+        events.connect().await.unwrap();
+        client.put("urn:example:b", agent("urn:example:b", "Weather too")).await.unwrap();
+        assert!(events.next().await.unwrap().data.contains("urn:example:b"));
+
+        let travel: Value = serde_json::from_slice(include_bytes!("../fixtures/aos/travel.json")).unwrap();
+        let step = json!({"jsonrpc": "2.0", "id": "1", "method": "steps/message", "params": {
+            "context": {
+                "agent": travel, "session": {"id": "s-1"}, "turnId": "t", "stepId": "1", "timestamp": "2026-01-01T00:00:00Z",
+            },
+            "message": {"id": "m", "role": "agent", "content": [{"kind": "text", "text": "hello"}]},
+        }});
+        let decisions = client.subscribe_to_decisions(&[]);
+        let mut decisions = std::pin::pin!(decisions);
+        let first = async { tokio::time::timeout(Duration::from_secs(30), decisions.next()).await.unwrap() };
+        // Reported until the subscription is there.
+        let report = async {
+            loop {
+                let decision = client.report_step(&step).await.unwrap();
+                assert!(decision["result"]["decision"].is_string(), "{decision}");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        };
+        let event = tokio::select! { event = first => event, () = report => None };
+        assert!(event.unwrap().unwrap().data.contains("s-1"));
+        assert!(!client.decisions(&[("limit", "5")]).await.unwrap().is_empty());
+        assert!(client.sessions(&[]).await.unwrap()[0].to_string().contains("s-1"));
+        assert!(!client.session("s-1", &[]).await.unwrap().is_empty());
+    });
+}
