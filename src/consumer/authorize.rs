@@ -128,7 +128,10 @@ impl Authorizer {
             return Ok(None);
         }
         if !matches!(scheme, "basic" | "bearer" | "apikey" | "oauth2" | "auto" | "a2a:openIdConnect") {
-            let reason = format!("the security scheme {name:?} is {scheme}, which can't be used");
+            let reason = format!(
+                "the security scheme {name:?} is {scheme}, which can't be used; the agent can be called where its \
+                 description also offers basic, bearer, apikey or oauth2 (`oneOf`)"
+            );
             return Err(Error::Setting { setting: format!("credentials.{name}"), reason });
         }
         let credential = found.ok_or_else(|| {

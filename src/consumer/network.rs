@@ -51,6 +51,12 @@ impl Network {
         self.connections.addresses(host, port).await.map_err(refused)
     }
 
+    /// The configuration of TLS for protocols that connect themselves: it trusts whom HTTP trusts.
+    #[cfg(feature = "consumer-mqtt")]
+    pub(super) fn tls(&self) -> rustls::ClientConfig {
+        self.connections.tls()
+    }
+
     /// What a failed request means for the caller.
     pub fn failure(url: &str, error: reqwest::Error) -> Error {
         let url = shown(url);

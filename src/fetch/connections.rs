@@ -94,6 +94,14 @@ impl Connections {
         Ok(client)
     }
 
+    /// The configuration of TLS for protocols that make their own connections: whom they trust.
+    pub(crate) fn tls(&self) -> ClientConfig {
+        let mut configuration = self.0.tls.clone();
+        // What HTTP would negotiate.
+        configuration.alpn_protocols.clear();
+        configuration
+    }
+
     /// The addresses of a host for protocols that make their own connections, all checked.
     ///
     /// # Errors

@@ -1,15 +1,19 @@
 // An agent that speaks the LMOS protocol over WebSocket, on the server of the package ws. Its first line on standard
-// output is its port; each message that comes is a further line.
+// output is its port; each message that comes is a further line. With `tls CERTIFICATE KEY` it is one of HTTPS.
 import { createRequire } from "node:module";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
 
 const { WebSocketServer } = createRequire(process.argv[2] + "/")("ws");
+const [mode, certificate, key] = process.argv.slice(3);
+const secured = mode === "tls" ? createServer({ cert: readFileSync(certificate), key: readFileSync(key) }) : null;
 const server = new WebSocketServer({
-  host: "127.0.0.1",
-  port: 0,
-  handleProtocols: (offered) => (offered.has("lmosprotocol") && process.argv[3] !== "other" ? "lmosprotocol" : false),
+  ...(secured ? { server: secured } : { host: "127.0.0.1", port: 0 }),
+  handleProtocols: (offered) => (offered.has("lmosprotocol") && mode !== "other" ? "lmosprotocol" : false),
 });
-server.on("listening", () => console.log(server.address().port));
+server.on("listening", () => console.log((secured ?? server).address().port));
+secured?.listen(0, "127.0.0.1");
 
 const properties = { language: "de", volume: 3 };
 

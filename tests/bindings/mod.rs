@@ -5,7 +5,7 @@ mod mqtt;
 mod websocket;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -30,6 +30,28 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn network() -> Network {
     let allowed = AllowList::parse(["127.0.0.1"]).unwrap();
     Network::new(fetch::Options { allowed, ..fetch::Options::default() }).unwrap()
+}
+
+/// The same, which also trust a certificate.
+fn network_trusting(certificate: &Path) -> Network {
+    let allowed = AllowList::parse(["127.0.0.1"]).unwrap();
+    Network::new(fetch::Options { allowed, ca: Some(certificate.to_owned()), ..fetch::Options::default() }).unwrap()
+}
+
+/// A certificate for 127.0.0.1, and its key, as files.
+struct Certified {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+impl Certified {
+    fn new(folder: &Path) -> Certified {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        Certified { certificate, key }
+    }
 }
 
 /// Waits until something holds, without holding up what else runs.

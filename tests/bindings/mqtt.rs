@@ -14,7 +14,7 @@ use agentdex::consumer::{
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use super::{answer, beside, block_on, call, description, events, invoke};
+use super::{Certified, answer, beside, block_on, call, description, events, invoke, network_trusting};
 use crate::{
     consumer::{agent, thing},
     support::eventually,
@@ -32,6 +32,10 @@ impl Drop for Process {
     }
 }
 
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 /// A broker, and an agent behind it where one is wanted.
 struct Setting {
     port: u16,
@@ -41,13 +45,13 @@ struct Setting {
 
 impl Setting {
     fn broker(arguments: &[&str]) -> Option<Setting> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let broker = Command::new("mosquitto")
-            .args(["-p", &port.to_string()])
-            .args(arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
+        let port = free_port();
+        Setting::listening(port, &[&["-p", &port.to_string()], arguments].concat())
+    }
+
+    /// A broker that these arguments make listen on a port.
+    fn listening(port: u16, arguments: &[&str]) -> Option<Setting> {
+        let broker = Command::new("mosquitto").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let Ok(broker) = broker else {
             eprintln!("skipped: mosquitto is not installed (Debian: mosquitto)");
             return None;
@@ -58,11 +62,16 @@ impl Setting {
     }
 
     fn start() -> Option<Setting> {
+        let port = free_port();
+        Setting::with_agent(port, &["-p", &port.to_string()])
+    }
+
+    fn with_agent(port: u16, arguments: &[&str]) -> Option<Setting> {
         let Ok(python) = env::var("AGENTDEX_PAHO_PYTHON") else {
             eprintln!("skipped: AGENTDEX_PAHO_PYTHON names no Python with paho-mqtt (.ci/run installs one)");
             return None;
         };
-        let mut setting = Setting::broker(&[])?;
+        let mut setting = Setting::listening(port, arguments)?;
         let mut agent = Command::new(python)
             .arg(beside("mqtt_agent.py"))
             .args([&setting.port.to_string(), THING])
@@ -112,6 +121,30 @@ fn an_action_is_invoked_by_its_topic() {
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     traced.trace = Some(Trace { parent: parent.into(), state: None });
     assert_eq!(block_on(answer(&Mqtt, traced)).unwrap().data(), Some(&json!({"traceparent": parent})));
+}
+
+#[test]
+fn a_broker_is_spoken_to_over_tls_by_whom_the_caller_trusts() {
+    let folder = tempfile::tempdir().unwrap();
+    let Certified { certificate, key } = Certified::new(folder.path());
+    let (plain, secured) = (free_port(), free_port());
+    let configuration = folder.path().join("mosquitto.conf");
+    let lines = format!(
+        "user root\nallow_anonymous true\nlistener {plain} 127.0.0.1\nlistener {secured} 127.0.0.1\ncertfile {}\nkeyfile {}\n",
+        certificate.display(),
+        key.display()
+    );
+    std::fs::write(&configuration, lines).unwrap();
+    let Some(setting) = Setting::with_agent(plain, &["-c", configuration.to_str().unwrap()]) else { return };
+    eventually("the secured listener", || TcpStream::connect(("127.0.0.1", secured)).is_ok());
+    let call = || {
+        let form = json!({"href": format!("mqtts://127.0.0.1:{secured}")});
+        setting.call(Affordance::Action("weather".into()), form, invoke(json!({"city": "Bonn"})))
+    };
+    let trusting = Call { network: network_trusting(&certificate), ..call() };
+    assert_eq!(block_on(answer(&Mqtt, trusting)).unwrap().text(), "Sunny in Bonn");
+    let error = block_on(answer(&Mqtt, call())).unwrap_err();
+    assert!(matches!(&error, Error::Unreachable { reason, .. } if reason.contains("certificate")), "{error:?}");
 }
 
 #[test]

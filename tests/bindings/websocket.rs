@@ -16,7 +16,7 @@ use agentdex::consumer::{
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use super::{answer, beside, block_on, call, description, events, invoke};
+use super::{Certified, answer, beside, block_on, call, description, events, invoke, network_trusting};
 use crate::consumer::{agent, thing};
 
 /// An agent that runs.
@@ -89,6 +89,20 @@ impl Drop for Agent {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+#[test]
+fn an_agent_is_spoken_to_over_tls_by_whom_the_caller_trusts() {
+    let folder = tempfile::tempdir().unwrap();
+    let Certified { certificate, key } = Certified::new(folder.path());
+    let Some(agent) = Agent::start(&["tls", certificate.to_str().unwrap(), key.to_str().unwrap()]) else { return };
+    let form = json!({"href": format!("wss://127.0.0.1:{}/", agent.port), "subprotocol": "lmosprotocol"});
+    let description = description(json!({"actions": {"getWeather": {"forms": [form]}}}));
+    let call = || call(&description, Affordance::Action("getWeather".into()), invoke(json!({"city": "Bonn"})));
+    let trusting = Call { network: network_trusting(&certificate), ..call() };
+    assert_eq!(block_on(answer(&WebSocket, trusting)).unwrap().text(), "Sunny in Bonn");
+    let error = block_on(answer(&WebSocket, call())).unwrap_err();
+    assert!(matches!(&error, Error::Unreachable { reason, .. } if reason.contains("certificate")), "{error:?}");
 }
 
 fn failed(agent: &Agent, action: &str) -> Error {

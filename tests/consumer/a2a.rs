@@ -48,7 +48,7 @@ fn question_is_answered_and_the_conversation_goes_on() {
 fn task_is_processed_until_it_is_done_or_needs_input() {
     each(async |name, agent| {
         let done = agent.process("report").await.unwrap();
-        assert_eq!(done.message().text().replace('\n', ""), "Here is the report.Monday: sun", "{name}");
+        assert_eq!(done.message().text().replace('\n', ""), "Monday: sunHere is the report.", "{name}");
         let asked = agent.process("which?").await.unwrap();
         assert_eq!((asked.state(), asked.message().text()), (State::InputRequired, "Which city?".into()), "{name}");
         assert!(asked.continuation().task.is_some(), "{name}");
@@ -136,6 +136,25 @@ fn call_that_is_given_up_cancels_its_task() {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
         }
+    });
+}
+
+#[test]
+fn question_that_nobody_waits_for_any_more_cancels_its_task() {
+    each(async |name, agent| {
+        let cancelled = async || -> u32 { agent.ask("cancelled?").await.unwrap().message().text().parse().unwrap() };
+        let before = cancelled().await;
+        // Nobody sees when the agent has begun: it is given more time until it had enough.
+        for seconds in [1, 2, 4, 8, 16] {
+            let patience = std::time::Duration::from_secs(seconds);
+            let answer = tokio::time::timeout(patience, agent.ask("slow")).await;
+            assert!(answer.is_err(), "{name}: {answer:?}");
+            tokio::time::sleep(patience).await;
+            if cancelled().await > before {
+                return;
+            }
+        }
+        panic!("{name}: the task goes on");
     });
 }
 

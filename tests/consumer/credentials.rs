@@ -45,6 +45,27 @@ fn each_scheme_is_sent_where_it_belongs() {
 }
 
 #[test]
+fn scheme_that_cannot_be_used_is_named_and_another_one_is_taken() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let environment =
+        || Settings::new().environment([("AGENTDEX_CREDENTIAL_MY_KEY", "x"), ("AGENTDEX_CREDENTIAL_OTHER", "t0k")]);
+    for scheme in ["digest", "psk", "a2a:mutualTLS"] {
+        let mut description = secured(&server.origin, json!({"scheme": scheme}));
+        let error = run(agent(&description).update(environment()).call("ask", json!({}))).unwrap_err();
+        let Error::Setting { setting, reason } = &error else { panic!("{error:?}") };
+        assert_eq!(setting, "credentials.my-key");
+        assert!(reason.contains(scheme) && reason.contains("bearer") && error.is_before_sending(), "{reason}");
+        description["securityDefinitions"]["other"] = json!({"scheme": "bearer"});
+        description["securityDefinitions"]["any"] = json!({"scheme": "combo", "oneOf": ["my-key", "other"]});
+        description["security"] = json!("any");
+        run(agent(&description).update(environment()).call("ask", json!({}))).unwrap();
+    }
+    let sent = server.received();
+    assert_eq!(sent.len(), 3, "nothing is sent without the credential");
+    assert!(sent.iter().all(|request| request.header("authorization") == "Bearer t0k"), "{sent:?}");
+}
+
+#[test]
 fn token_is_fetched_once_for_client_credentials() {
     let server = Server::start(|request| match request.line.as_str() {
         "POST /token" => Said::json(json!({"access_token": "t0k", "token_type": "Bearer", "expires_in": 3600})),

@@ -2,7 +2,7 @@
 
 use agentdex::{
     client::RegistryClient,
-    consumer::{Consumer, Error, FirstThatAnswers, Router},
+    consumer::{Candidate, Consumer, Directory, Error, FirstThatAnswers, Pending, Router, Search},
 };
 use serde_json::{Value, json};
 
@@ -20,6 +20,60 @@ fn translator(id: &str, origin: &str) -> Value {
         "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}}, "security": "nosec_sc",
         "actions": {"translate": {"input": {"type": "string"}, "forms": [{"href": origin}]}},
     })
+}
+
+/// A directory of these descriptions, the best match first.
+#[derive(Debug)]
+struct Ranked(Vec<Value>);
+
+impl Directory for Ranked {
+    fn search<'a>(&'a self, search: &'a Search) -> Pending<'a, Vec<Candidate>> {
+        assert_eq!(search.capability.as_deref(), Some("translate"));
+        let candidate = |(index, description): (usize, &Value)| Candidate {
+            id: description["id"].as_str().unwrap().into(),
+            score: 10.0 - index as f32,
+            ..Candidate::default()
+        };
+        Box::pin(async move { Ok(self.0.iter().enumerate().map(candidate).collect()) })
+    }
+
+    fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>> {
+        Box::pin(async move { Ok(self.0.iter().find(|found| found["id"] == id).map(Value::to_string)) })
+    }
+}
+
+#[test]
+fn router_takes_the_live_then_the_verified_then_the_current_then_the_best_match() {
+    let alive = Server::start(|_| Said::json(json!("hallo")));
+    let dead = format!("http://{}", std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let of = |id: &str, origin: &str, is_verified: bool, is_stale: bool| {
+        let mut description = translator(id, origin);
+        if is_verified {
+            description["agentdex:signature"] = json!({"status": "valid"});
+        }
+        if is_stale {
+            description["agentdex:status"] = json!("stale");
+        }
+        description
+    };
+    let live = alive.origin.as_str();
+    let uncallable = translator("urn:t:none", "ftp://127.0.0.1/");
+    for (agents, expected, reason) in [
+        (vec![of("urn:t:a", live, false, false), of("urn:t:b", live, false, false)], "urn:t:a", "of 2"),
+        (vec![of("urn:t:a", live, false, true), of("urn:t:b", live, false, false)], "urn:t:b", "current"),
+        (vec![of("urn:t:a", live, false, false), of("urn:t:b", live, true, true)], "urn:t:b", "valid signature"),
+        (vec![of("urn:t:a", &dead, true, false), of("urn:t:b", live, false, true)], "urn:t:b", "1 before it can't"),
+        (vec![uncallable, of("urn:t:b", live, false, false)], "urn:t:b", "of 2"),
+    ] {
+        let consumer = Consumer::with_options(Ranked(agents), loopback()).unwrap();
+        let best = run(Router::by_capability("translate").choose(&consumer)).unwrap();
+        assert_eq!(best.id(), expected);
+        assert!(best.why().iter().any(|why| why.contains(reason)), "{:?}", best.why());
+    }
+    let unverified = Ranked(vec![of("urn:t:a", live, false, false)]);
+    let consumer = Consumer::with_options(unverified, loopback()).unwrap();
+    let error = run(Router::by_capability("translate").verified_only().choose(&consumer)).unwrap_err();
+    assert!(matches!(error, Error::NotFound { .. }), "{error}");
 }
 
 #[test]

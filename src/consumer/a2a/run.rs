@@ -31,10 +31,12 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
     let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
     let session = Session { endpoint, transport: Transport::of(&call), ids: Arc::default() };
     match &call.request {
-        Request::Message { message, continuation, stream, schema } => {
+        Request::Message { message, continuation, schema, .. } => {
             session.note(continuation);
             let parameters = write::parameters(&session.endpoint, message, continuation, schema.as_ref());
-            match *stream && streams(&call) {
+            // Also where the answer is wanted whole: a stream names the task at once, so that a call that is dropped can
+            // cancel it.
+            match streams(&call) {
                 true => session.stream(&Rpc::Stream(parameters)).await,
                 false => session.ask(&Rpc::Send(parameters)).await,
             }

@@ -7,7 +7,6 @@ use rumqttc::{
     NetworkOptions, TlsConfiguration, Transport,
     v5::{AsyncClient, ConnectionError, EventLoop, MqttOptions},
 };
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use uuid::Uuid;
 
 use super::super::{Authorization, Call, Error, Grant, Result};
@@ -50,8 +49,8 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
         }
     }
     if secured {
-        let tls = tls().map_err(|error| refused(&shown(&call.form.href), &error.to_string()))?;
-        options.set_transport(Transport::tls_with_config(TlsConfiguration::Rustls(Arc::new(tls))));
+        let tls = Arc::new(call.network.tls());
+        options.set_transport(Transport::tls_with_config(TlsConfiguration::Rustls(tls)));
     }
     Ok(AsyncClient::new(options, REQUESTS))
 }
@@ -75,14 +74,6 @@ fn address(href: &str) -> Result<(bool, String, u16)> {
         return Err(wrong("it names no host"));
     }
     Ok((secured, host, port))
-}
-
-/// The ring provider is named, since none is installed for the whole process.
-fn tls() -> std::result::Result<ClientConfig, rustls::Error> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    Ok(builder.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// What a failure of the connection means for the caller.
