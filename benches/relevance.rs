@@ -126,7 +126,7 @@ impl Registered {
         let registry = Registry::builder(directory.path()).options(options).open()?;
         for set in sets {
             for tool in lines(&folder.join(set).join("agents.jsonl"))? {
-                registry.put(&agent(&tool)?.to_string())?;
+                registry.put(agent(&tool)?.to_string())?;
             }
         }
         while registry.search(Search::words("anything").consistent()).is_err_and(|error| is_late(&error)) {}

@@ -42,7 +42,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if checked.faults.iter().any(|fault| fault.place == "the search index") {
-        writeln!(out, "the search index is made again if its directory, {}, is removed", data.join("search").display())?;
+        writeln!(
+            out,
+            "the search index is made again if its directory, {}, is removed",
+            data.join("search").display()
+        )?;
     }
     writeln!(out, "`agentdex restore` makes a directory of a backup; `agentdex list --json` prints what can be read")?;
     Ok(ExitCode::FAILURE)

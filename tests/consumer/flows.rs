@@ -220,12 +220,12 @@ fn an_agent_is_registered_for_a_node_that_does_not_say_how_it_is_called() {
     let id = converted(&flows["thinking"]).unwrap().needed.remove(0).id.unwrap();
     let mut agent = super::asking(&server.origin);
     agent["id"] = id.as_str().into();
-    registry.registry().put(&agent.to_string()).unwrap();
+    registry.registry().put(agent.to_string()).unwrap();
     let mut forecast = super::thing(json!({"actions": {"forecast": {
         "input": {"type": "object", "properties": {"question": {"type": "string"}}}, "forms": [{"href": &server.origin}],
     }}}));
     forecast["id"] = "urn:example:forecast".into();
-    registry.registry().put(&forecast.to_string()).unwrap();
+    registry.registry().put(forecast.to_string()).unwrap();
     registry.get("/search?q=forecast&consistent=true").expect(200);
     let consumer = Consumer::with_options(registry.registry().clone(), loopback()).unwrap();
     run(async {
@@ -262,7 +262,7 @@ fn flows_of_composed_searches_run() {
         let form = json!([{"href": format!("{}/{action}", server.origin)}]);
         let mut thing = super::thing(json!({"actions": {action: {"input": input, "output": output, "forms": form}}}));
         thing["id"] = id.into();
-        registry.registry().put(&thing.to_string()).unwrap();
+        registry.registry().put(thing.to_string()).unwrap();
     }
     let asked = json!({"have": data(&[("city", "string")]), "want": data(&[("temperature", "number")])});
     let answer =

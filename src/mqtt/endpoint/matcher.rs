@@ -145,7 +145,7 @@ mod tests {
             "@type": "lmos:Agent", "id": "urn:a", "title": "A", "security": "none",
             "securityDefinitions": {"none": {"scheme": "nosec"}}, "lmos:capabilities": capabilities
         });
-        registry.put(&document.to_string()).unwrap();
+        registry.put(document.to_string()).unwrap();
         let feed = Feed::new(registry, Topics::new("agentdex").unwrap(), ENDPOINT_MESSAGES);
         let Next::Change(change) = feed.after(Seq::ZERO).unwrap() else { panic!("there is no change") };
         (feed, change, directory)
