@@ -46,7 +46,7 @@ fn compare_reads(directory: &Path, requests: usize) -> Outcome {
     let data = directory.join("registry");
     let registry = Registry::builder(&data).open()?;
     registry.put(&description(3000))?;
-    let body = registry.find_by_id("urn:example:bench")?.map(|thing| thing.enriched()).unwrap_or_default();
+    let body = registry.find("urn:example:bench")?.map(|thing| thing.enriched()).unwrap_or_default();
     registry.close();
     drop(registry);
     let file = directory.join("body.json");

@@ -56,7 +56,7 @@ async fn by_position(client: &RegistryClient) -> Result<()> {
 /// Server-sent events; the client reconnects by itself and goes on where it broke off.
 async fn by_events(client: &RegistryClient) -> Result<()> {
     let start = client.changes(Seq::ZERO, 1, Duration::ZERO).await?;
-    let mut events = client.events(EventFilter::default(), Some(format!("{}-0", start.epoch)));
+    let mut events = client.subscribe(EventFilter::default(), Some(format!("{}-0", start.epoch)));
     let event = events.next().await?;
     println!("events: {} {} {}", event.id, event.kind, event.data);
     Ok(())

@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use crate::{
     change::{Change, Epoch, Seq},
-    td::Violation,
+    td::{Json, Violation},
 };
 
 pub use self::{
@@ -184,29 +184,40 @@ impl RegistryClient {
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
-    pub async fn put(&self, id: &str, document: impl Into<String>) -> Result<Written> {
+    pub async fn put(&self, id: &str, document: impl Into<Json>) -> Result<Written> {
         let request = self.request(Method::PUT, &thing_path(id), &[]);
-        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into());
+        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into().into_bytes());
         written(self.send(request).await?, Some(id))
     }
 
-    /// Creates a Thing whose document has no id; the registry assigns one.
+    /// Creates a Thing, and refuses one whose id is taken (412). A document without an id gets one.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
-    pub async fn create(&self, document: impl Into<String>) -> Result<Written> {
-        let request = self.request(Method::POST, "things", &[]);
-        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into());
-        written(self.send(request).await?, None)
+    pub async fn register(&self, document: impl Into<Json>) -> Result<Written> {
+        #[derive(Deserialize)]
+        struct Identified {
+            id: Option<String>,
+        }
+        let document = document.into().into_bytes();
+        // What can't be read is for the registry to refuse.
+        let id = serde_json::from_slice::<Identified>(&document).ok().and_then(|document| document.id);
+        let request = match &id {
+            Some(id) => self.request(Method::PUT, &thing_path(id), &[]).header(header::IF_NONE_MATCH, "*"),
+            None => self.request(Method::POST, "things", &[]),
+        };
+        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document);
+        written(self.send(request).await?, id.as_deref())
     }
 
     /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
-    pub async fn patch(&self, id: &str, patch: impl Into<String>) -> Result<Written> {
+    pub async fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
         let request = self.request(Method::PATCH, &thing_path(id), &[]);
-        let request = request.header(header::CONTENT_TYPE, "application/merge-patch+json").body(patch.into());
+        let request =
+            request.header(header::CONTENT_TYPE, "application/merge-patch+json").body(patch.into().into_bytes());
         written(self.send(request).await?, Some(id))
     }
 
@@ -214,7 +225,7 @@ impl RegistryClient {
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
-    pub async fn find_by_id(&self, id: &str) -> Result<Option<String>> {
+    pub async fn find(&self, id: &str) -> Result<Option<String>> {
         match self.send(self.request(Method::GET, &thing_path(id), &[])).await {
             Ok(response) => Ok(Some(text(response).await?)),
             Err(error) if error.is_not_found() => Ok(None),

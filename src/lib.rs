@@ -8,7 +8,8 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod change;
-pub mod config;
+#[cfg(feature = "cli")]
+mod config;
 pub mod error;
 #[cfg(feature = "expression")]
 pub mod expression;
@@ -24,6 +25,7 @@ pub mod sacp;
 pub mod search;
 #[cfg(feature = "signature")]
 pub mod signature;
+#[doc(hidden)]
 pub mod store;
 
 pub mod registry;

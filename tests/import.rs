@@ -72,7 +72,7 @@ fn things_of_a_document_come_with_their_originals() {
     assert_eq!(imported.ids_with(Effect::Created).collect::<Vec<_>>(), ["urn:a", "urn:b"]);
     assert_eq!(imports.original("urn:b").unwrap().bytes, b"two");
     assert_eq!(imports.original("urn:a").unwrap().media_type, "application/json");
-    assert_eq!(imports.registry.find_by_id("urn:a").unwrap().unwrap().format(), Some("agent-spec"));
+    assert_eq!(imports.registry.find("urn:a").unwrap().unwrap().format(), Some("agent-spec"));
     assert_eq!(imports.of_format("agent-spec"), ["urn:a", "urn:b"]);
 }
 
@@ -91,9 +91,9 @@ fn same_document_again_makes_no_change() {
     let imports = Imports::start();
     let things = || vec![converted("urn:a", "Weather", "one"), converted("urn:b", "Alarm", "two")];
     imports.effects(things());
-    let before = imports.registry.find_by_id("urn:a").unwrap().unwrap();
+    let before = imports.registry.find("urn:a").unwrap().unwrap();
     assert_eq!(imports.effects(things()), [Effect::Unchanged, Effect::Unchanged]);
-    let after = imports.registry.find_by_id("urn:a").unwrap().unwrap();
+    let after = imports.registry.find("urn:a").unwrap().unwrap();
     assert_eq!(imports.registry.last_seq(), Seq(2));
     assert_eq!((before.seq(), before.modified()), (after.seq(), after.modified()));
 }
@@ -139,7 +139,7 @@ fn refuse_refuses_all_where_one_is_there() {
         assert!(matches!(&refused, Error::AlreadyExists { id } if id == "urn:b"), "{refused}");
     }
     assert_eq!(imports.registry.last_seq(), Seq(1));
-    assert!(imports.registry.find_by_id("urn:a").unwrap().is_none());
+    assert!(imports.registry.find("urn:a").unwrap().is_none());
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn description_changed_by_hand_has_no_original_any_more() {
         imports.effects(vec![converted("urn:a", "Weather", "one")]);
         assert_eq!(imports.write(change), Effect::Updated);
         assert_eq!(imports.original("urn:a"), None);
-        assert_eq!(imports.registry.find_by_id("urn:a").unwrap().unwrap().format(), None);
+        assert_eq!(imports.registry.find("urn:a").unwrap().unwrap().format(), None);
         assert_eq!(imports.of_format("agent-spec"), [""; 0]);
     }
 }
@@ -225,7 +225,7 @@ fn removed_thing_takes_its_original_along() {
 #[test]
 fn expiry_is_that_of_a_put() {
     let imports = Imports::with(Options { default_ttl: Some(100), max_ttl: Some(500), ..Options::default() });
-    let ttl = || imports.registry.find_by_id("urn:a").unwrap().unwrap().expiry().ttl;
+    let ttl = || imports.registry.find("urn:a").unwrap().unwrap().expiry().ttl;
     let things = || vec![converted("urn:a", "Weather", "one")];
     imports.effects(things());
     assert_eq!(ttl(), Some(100));

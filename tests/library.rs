@@ -37,7 +37,7 @@ fn close_releases_the_directory_at_once_whoever_else_holds_the_registry() {
     registry.close();
     let reopened = Registry::open(directory.path()).expect("the directory is free");
     assert_eq!(reopened.len(), 1);
-    assert!(matches!(clone.find_by_id("urn:a"), Err(Error::ShuttingDown)));
+    assert!(matches!(clone.find("urn:a"), Err(Error::ShuttingDown)));
     assert!(matches!(clone.put(agent("urn:b")), Err(Error::ShuttingDown)));
     assert!(listed.take(1).any(|thing| matches!(thing, Err(Error::ShuttingDown))));
     // Closing again, and dropping what is closed, leaves the other one alone.
@@ -101,7 +101,7 @@ fn documents_are_text_bytes_values_and_whatever_is_serialized() {
     registry.put(Json::of(&serialized).unwrap()).unwrap();
     assert_eq!(registry.len(), 7);
     registry.patch("urn:text", json!({"title": "B"})).unwrap();
-    assert!(registry.find_by_id("urn:text").unwrap().unwrap().text().contains("\"B\""));
+    assert!(registry.find("urn:text").unwrap().unwrap().text().contains("\"B\""));
     // A text that is serialized is a JSON string, which is no description.
     assert!(registry.put(Json::of(&value("urn:quoted").to_string()).unwrap()).is_err());
     assert!(matches!(Json::of(&HashMap::from([((1, 2), 3)])), Err(Error::NotSerializable { .. })));

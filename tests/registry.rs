@@ -39,7 +39,7 @@ fn register_refuses_an_id_that_is_taken() {
     registry.register(&agent("urn:a", "First")).unwrap();
     let refused = registry.register(&agent("urn:a", "Second")).unwrap_err();
     assert!(matches!(&refused, Error::AlreadyExists { id } if id == "urn:a"), "{refused}");
-    assert!(registry.find_by_id("urn:a").unwrap().unwrap().text().contains("First"));
+    assert!(registry.find("urn:a").unwrap().unwrap().text().contains("First"));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_patch_keeps_what_it_does_not_name() {
     let with_number = agent("urn:a", "Weather").replacen('{', r#"{"x:weight": 1.10000000000000000000001, "#, 1);
     registry.register(&with_number).unwrap();
     registry.patch("urn:a", r#"{"title": "Climate", "description": "Forecasts"}"#).unwrap();
-    let thing = registry.find_by_id("urn:a").unwrap().unwrap();
+    let thing = registry.find("urn:a").unwrap().unwrap();
     assert!(thing.text().contains("1.10000000000000000000001"), "{}", thing.text());
     assert!(thing.text().contains("Climate") && thing.text().contains("Forecasts"), "{}", thing.text());
 
@@ -110,7 +110,7 @@ fn patches_by_many_at_once_all_arrive() {
         };
         (0..8).map(patch).collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    let text = registry.find_by_id("urn:a").unwrap().unwrap().text().to_owned();
+    let text = registry.find("urn:a").unwrap().unwrap().text().to_owned();
     assert_eq!(patched, 8);
     assert!((0..8).all(|n| text.contains(&format!("x:{n}"))), "{text}");
 }
@@ -156,7 +156,7 @@ fn an_id_that_is_no_uri_is_found_as_it_was_given() {
     let written = registry.put(&agent("my agent", "Weather")).unwrap();
     assert_eq!(written.id, "urn:agentdex:my%20agent");
     assert!(!written.warnings.is_empty());
-    assert!(registry.find_by_id("my agent").unwrap().is_some());
+    assert!(registry.find("my agent").unwrap().is_some());
     assert_eq!(registry.remove("my agent").unwrap().id, written.id);
 }
 
@@ -165,15 +165,15 @@ fn renewals_are_no_changes() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
     registry.register(&agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
-    let before = registry.find_by_id("urn:a").unwrap().unwrap();
+    let before = registry.find("urn:a").unwrap().unwrap();
     std::thread::sleep(Duration::from_millis(5));
     assert_eq!(registry.patch("urn:a", "{}").unwrap().effect, Effect::Unchanged);
-    let after = registry.find_by_id("urn:a").unwrap().unwrap();
+    let after = registry.find("urn:a").unwrap().unwrap();
     assert!(after.expiry().expires > before.expiry().expires, "{:?}", after.expiry());
     assert_eq!((after.seq(), after.expiry().ttl, registry.last_seq()), (Seq(1), Some(60), Seq(1)));
 
     registry.patch("urn:a", r#"{"registration": {"ttl": 600}}"#).unwrap();
-    let longer = registry.find_by_id("urn:a").unwrap().unwrap();
+    let longer = registry.find("urn:a").unwrap().unwrap();
     assert_eq!((longer.expiry().ttl, longer.seq()), (Some(600), Seq(1)));
 }
 
@@ -184,7 +184,7 @@ fn a_patch_takes_the_time_to_live_away() {
         let registry = open(directory.path());
         registry.register(&agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
         registry.patch("urn:a", patch).unwrap();
-        let expiry = registry.find_by_id("urn:a").unwrap().unwrap().expiry();
+        let expiry = registry.find("urn:a").unwrap().unwrap().expiry();
         assert_eq!((expiry.ttl, expiry.expires), (None, None), "{patch}");
     }
 }
@@ -208,7 +208,7 @@ fn a_ttl_is_held_within_the_bounds_with_a_warning() {
     let ttl = |id: &str, registration: &str| {
         let td = agent(id, "Weather").replacen('{', &format!(r#"{{"registration": {registration}, "#), 1);
         let warned = registry.put(&td).unwrap().warnings.iter().any(|warning| warning.rule == "ttl-out-of-range");
-        (registry.find_by_id(id).unwrap().unwrap().expiry().ttl, warned)
+        (registry.find(id).unwrap().unwrap().expiry().ttl, warned)
     };
     assert_eq!(ttl("urn:a", "{}"), (Some(300), false));
     assert_eq!(ttl("urn:b", r#"{"ttl": 1}"#), (Some(100), true));
@@ -227,7 +227,7 @@ fn an_expired_thing_is_gone_everywhere_and_its_deletion_is_logged() {
     registry.patch("urn:goes", &format!(r#"{{"registration": {{"expires": "{expires}"}}}}"#)).unwrap();
     eventually("the expiry", || agentdex::Timestamp::now() > expires);
 
-    assert!(registry.find_by_id("urn:goes").unwrap().is_none());
+    assert!(registry.find("urn:goes").unwrap().is_none());
     assert_eq!(registry.list().map(|thing| thing.unwrap().id().to_owned()).collect::<Vec<_>>(), ["urn:stays"]);
     let answer = registry.search(Search::words("weather")).unwrap();
     assert_eq!((answer.total, answer.hits[0].id.as_str()), (1, "urn:stays"));

@@ -52,7 +52,7 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 static DOCUMENTS: LazyLock<Vec<(String, Document)>> = LazyLock::new(|| {
-    let stored = THINGS.iter().map(|(id, _)| REGISTRY.find_by_id(id).expect("a store").expect("a Thing"));
+    let stored = THINGS.iter().map(|(id, _)| REGISTRY.find(id).expect("a store").expect("a Thing"));
     let terms = Format::search_terms();
     let document = |thing: agentdex::registry::Thing| {
         let entry = Entry { id: thing.id(), text: thing.text(), format: None, terms };

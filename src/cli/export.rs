@@ -39,8 +39,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let Some(export) = format.export() else { bail!("`agentdex get {id}` prints the Thing Description") };
         let found = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
             Err(message) => bail!("--version of the format {format}: {message}"),
-            Ok(Some(version)) => client.find_in_version(id, format, version).await,
-            Ok(None) => client.find_in_format(id, format).await,
+            Ok(Some(version)) => client.export(id, format, Some(version)).await,
+            Ok(None) => client.export(id, format, None).await,
         };
         found.map_err(remote::explain)
     })?;

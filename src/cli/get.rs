@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// The description of the agent with this id, else of the one with this title.
 async fn find(client: &RegistryClient, name: &str) -> anyhow::Result<String> {
-    if let Some(thing) = client.find_by_id(name).await.map_err(remote::explain)? {
+    if let Some(thing) = client.find(name).await.map_err(remote::explain)? {
         return Ok(thing);
     }
     let query = format!("title:\"{}\"", name.replace('"', " "));
@@ -50,7 +50,7 @@ async fn find(client: &RegistryClient, name: &str) -> anyhow::Result<String> {
     match ids.as_slice() {
         [] => {}
         [id] => {
-            if let Some(thing) = client.find_by_id(id).await.map_err(remote::explain)? {
+            if let Some(thing) = client.find(id).await.map_err(remote::explain)? {
                 return Ok(thing);
             }
         }

@@ -272,7 +272,7 @@ impl Registration<'_> {
         let id = own_id.or(id);
         let written = match id {
             Some(id) => self.client.put(&id, document.as_str()).await,
-            None => self.client.create(document.as_str()).await,
+            None => self.client.register(document.as_str()).await,
         }
         .map_err(refusal)?;
         // With the id that it has by now, an anonymous agent that expired can be registered again.

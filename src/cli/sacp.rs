@@ -121,7 +121,7 @@ impl Action {
     /// What the agent's action declares.
     fn contract(&self, id: &str) -> anyhow::Result<DataContract> {
         let client = self.remote.client()?;
-        let found = remote::block_on(async { client.find_by_id(id).await.map_err(remote::explain) })?;
+        let found = remote::block_on(async { client.find(id).await.map_err(remote::explain) })?;
         let Some(thing) = found else {
             bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
         };

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         ..EventFilter::default()
     };
     remote::block_on(async {
-        let mut events = client.events(filter, arguments.since.clone());
+        let mut events = client.subscribe(filter, arguments.since.clone());
         // What never answered is more likely a wrong address than a registry that restarts.
         events.connect().await.map_err(remote::explain)?;
         let mut titles = Titles::default();
@@ -157,7 +157,7 @@ impl Titles {
         if is_gone || id.is_empty() {
             return None;
         }
-        let thing: Value = serde_json::from_str(&client.find_by_id(id).await.ok()??).ok()?;
+        let thing: Value = serde_json::from_str(&client.find(id).await.ok()??).ok()?;
         thing.get("title").and_then(Value::as_str).map(str::to_owned)
     }
 }

@@ -47,7 +47,7 @@ pub struct Event {
     pub reason: Option<String>,
 }
 
-/// Events as they happen; made by [`RegistryClient::events`].
+/// Events as they happen; made by [`RegistryClient::subscribe`].
 pub struct Events {
     client: RegistryClient,
     path: String,
@@ -64,13 +64,9 @@ struct Connection {
 }
 
 impl RegistryClient {
-    /// The events from now on as a stream that resumes by itself. See [`Events::stream`].
-    pub fn subscribe(&self, filter: EventFilter) -> impl Stream<Item = Result<Event>> + Send + use<> {
-        self.events(filter, None).stream()
-    }
-
-    /// The events from now on, or after the event `after`. It reconnects and misses none.
-    pub fn events(&self, filter: EventFilter, after: Option<String>) -> Events {
+    /// The events from now on, or since the event with this id. It reconnects and misses none. [`Events::stream`] makes
+    /// it a stream.
+    pub fn subscribe(&self, filter: EventFilter, since: Option<String>) -> Events {
         let path = match (&filter.saved_query, filter.kind) {
             (Some(name), _) => format!("{}/events", query_path(name)),
             (None, Some(kind)) => format!("events/{kind}"),
@@ -84,7 +80,7 @@ impl RegistryClient {
             parameters.extend(filter.capability.as_deref().map(|capability| ("capability", capability)));
             parameters.extend(filter.query.as_deref().map(|query| ("q", query)));
         }
-        Events::at(self.clone(), path, &parameters, after)
+        Events::at(self.clone(), path, &parameters, since)
     }
 }
 

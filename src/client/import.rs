@@ -79,25 +79,14 @@ impl RegistryClient {
         read(&text, "what became of an import")
     }
 
-    /// A Thing in another format: what it was imported from, else what the registry makes of its
+    /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
     /// description; none if there is no such Thing.
     ///
     /// # Errors
     /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
-    pub async fn find_in_format(&self, id: &str, format: Format) -> Result<Option<Source>> {
-        self.find_source(id, format, &[]).await
-    }
-
-    /// A Thing in a version of another format: what it was imported from if it has that version, else what
-    /// the registry makes of it; none if there is no such Thing.
-    ///
-    /// # Errors
-    /// As [`RegistryClient::find_in_format`].
-    pub async fn find_in_version(&self, id: &str, format: Format, version: &str) -> Result<Option<Source>> {
-        self.find_source(id, format, &[("version", version)]).await
-    }
-
-    async fn find_source(&self, id: &str, format: Format, parameters: &[(&str, &str)]) -> Result<Option<Source>> {
+    pub async fn export(&self, id: &str, format: Format, version: Option<&str>) -> Result<Option<Source>> {
+        let version = version.map(|version| ("version", version));
+        let parameters = version.as_slice();
         let name = format.export().map_or(format.name(), |export| export.path);
         let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
         let response = match self.send(request).await {

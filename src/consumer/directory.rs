@@ -71,7 +71,7 @@ impl Directory for RegistryClient {
     }
 
     fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>> {
-        Box::pin(async move { self.find_by_id(id).await.map_err(failed) })
+        Box::pin(async move { self.find(id).await.map_err(failed) })
     }
 }
 
@@ -97,7 +97,7 @@ impl Directory for Registry {
     fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>> {
         let (registry, id) = (self.clone(), id.to_owned());
         Box::pin(async move {
-            let found = blocking(move || registry.find_by_id(&id)).await?;
+            let found = blocking(move || registry.find(&id)).await?;
             Ok(found.map(|thing| thing.text().to_owned()))
         })
     }

@@ -10,6 +10,7 @@ mod descriptor;
 mod detect;
 mod format;
 mod import_options;
+#[cfg(any(feature = "yaml", feature = "cli"))]
 mod json_text;
 mod keywords;
 pub mod lmos_capabilities;
@@ -24,9 +25,11 @@ mod syntax;
 mod table;
 mod thing_builder;
 mod thing_description;
+#[cfg_attr(not(feature = "yaml"), path = "no_yaml.rs")]
 mod yaml;
 
 #[cfg(feature = "cli")]
+#[cfg(any(feature = "yaml", feature = "cli"))]
 pub(crate) use self::json_text::JsonText;
 pub use self::{
     descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},

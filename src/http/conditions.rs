@@ -63,7 +63,7 @@ impl Conditions {
             (None, Some(Tags::Any)) => return Ok(Some(Precondition::Absent)),
             _ => {}
         }
-        let found = registry.find_by_id(id)?.map(|thing| thing.seq());
+        let found = registry.find(id)?.map(|thing| thing.seq());
         let pinned = found.map_or(Precondition::Absent, Precondition::Seq);
         if self.hold(found) {
             return Ok(Some(pinned));

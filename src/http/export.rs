@@ -19,7 +19,7 @@ use super::{
     parameters::Parameters,
     problem::Problem,
 };
-use crate::{Error, Registry, td::Document};
+use crate::registry::Exported;
 
 /// A media type, and the version that it stands for.
 type MediaType = (&'static str, Option<&'static str>);
@@ -40,11 +40,11 @@ impl ExportPath {
         let conditions = Conditions::of(&request);
         let id = thing_id_before(&request, &context.options, &self.end)?;
         let registry = context.registry.clone();
-        let mut exported = blocking(move || self.make(&registry, &id, version)).await?;
+        let mut exported = blocking(move || registry.export(&id, self.format, version)).await?;
         if let Some((media_type, _)) = media_type {
             exported.media_type = media_type.to_owned();
         }
-        let mut response = exported.answer(&conditions, self.export.max_age)?;
+        let mut response = answer(exported, &conditions, self.export.max_age)?;
         if media_type.is_some() {
             response.headers_mut().insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
         }
@@ -60,69 +60,34 @@ impl ExportPath {
         let chosen = others.iter().find(of_version).or_else(|| others.iter().find(is_named));
         Some(*chosen.unwrap_or(first))
     }
-
-    /// The original of a Thing, or what is made of its description. Both are read apart: what is replaced in
-    /// between may be answered with the original that it had, as a request a moment ago was.
-    fn make(&self, registry: &Registry, id: &str, version: Option<&str>) -> crate::Result<Exported> {
-        let original = registry.original(id)?.filter(|original| original.format == self.format.name());
-        let (media_type, made) = match original {
-            Some(original) => {
-                let converted = version.map(|version| self.export.in_version(&original.bytes, version)).transpose()?;
-                let Some(converted) = converted.flatten() else {
-                    let supply = self.export.supply(&original.bytes, &original.media_type)?;
-                    let warnings = (!supply.names.is_empty()).then_some(supply.names.len());
-                    return Ok(Exported { media_type: original.media_type, bytes: original.bytes, warnings });
-                };
-                (original.media_type, converted)
-            }
-            None => {
-                let thing = registry.find_by_id(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
-                let thing = Document::parse(thing.text().as_bytes())?;
-                let media_type = self.export.media_types.first().map_or("application/json", |(name, _)| *name);
-                (media_type.to_owned(), self.export.from_thing(thing.value(), version)?)
-            }
-        };
-        Ok(Exported { media_type, bytes: made.bytes, warnings: Some(made.warnings.len()) })
-    }
 }
 
-/// A Thing in a format.
-#[derive(Debug)]
-struct Exported {
-    media_type: String,
-    bytes: Vec<u8>,
-    /// How much could not be said where it was converted, or was left out of the original.
-    warnings: Option<usize>,
+/// A tag of the bytes themselves, the same in every release: another original of the same description
+/// is no change of the Thing.
+fn tag(exported: &Exported) -> String {
+    let media_type = Uuid::new_v5(&Uuid::NAMESPACE_OID, exported.media_type.as_bytes());
+    format!("\"{}\"", Uuid::new_v5(&media_type, &exported.bytes).simple())
 }
 
-impl Exported {
-    /// A tag of the bytes themselves, the same in every release: another original of the same description
-    /// is no change of the Thing.
-    fn tag(&self) -> String {
-        let media_type = Uuid::new_v5(&Uuid::NAMESPACE_OID, self.media_type.as_bytes());
-        format!("\"{}\"", Uuid::new_v5(&media_type, &self.bytes).simple())
-    }
-
-    /// The answer, as far as the client doesn't have it already.
-    fn answer(self, conditions: &Conditions, max_age: Option<u32>) -> Result<HttpResponse, Problem> {
-        let etag = self.tag();
-        let head = |mut response: HttpResponseBuilder| {
-            response.insert_header((ETAG, etag.as_str()));
-            if let Some(seconds) = max_age {
-                response.insert_header((CACHE_CONTROL, format!("max-age={seconds}")));
+/// The answer, as far as the client doesn't have it already.
+fn answer(exported: Exported, conditions: &Conditions, max_age: Option<u32>) -> Result<HttpResponse, Problem> {
+    let etag = tag(&exported);
+    let head = |mut response: HttpResponseBuilder| {
+        response.insert_header((ETAG, etag.as_str()));
+        if let Some(seconds) = max_age {
+            response.insert_header((CACHE_CONTROL, format!("max-age={seconds}")));
+        }
+        response
+    };
+    match conditions.verdict(etag.trim_matches('"')) {
+        Verdict::NotModified => Ok(head(HttpResponse::NotModified()).finish()),
+        Verdict::Failed => Err(Problem::precondition_failed(&etag)),
+        Verdict::Proceed => {
+            let mut response = head(HttpResponse::Ok());
+            if let Some(warnings) = exported.warnings {
+                response.insert_header((WARNINGS, warnings));
             }
-            response
-        };
-        match conditions.verdict(etag.trim_matches('"')) {
-            Verdict::NotModified => Ok(head(HttpResponse::NotModified()).finish()),
-            Verdict::Failed => Err(Problem::precondition_failed(&etag)),
-            Verdict::Proceed => {
-                let mut response = head(HttpResponse::Ok());
-                if let Some(warnings) = self.warnings {
-                    response.insert_header((WARNINGS, warnings));
-                }
-                Ok(response.insert_header((CONTENT_TYPE, self.media_type)).body(self.bytes))
-            }
+            Ok(response.insert_header((CONTENT_TYPE, exported.media_type)).body(exported.bytes))
         }
     }
 }
@@ -134,7 +99,7 @@ mod tests {
     #[test]
     fn tag_is_the_same_in_every_release() {
         let tag = |media_type: &str, bytes: &[u8]| {
-            Exported { media_type: media_type.to_owned(), bytes: bytes.to_vec(), warnings: None }.tag()
+            tag(&Exported { media_type: media_type.to_owned(), bytes: bytes.to_vec(), warnings: None })
         };
         assert_eq!(tag("application/json", b"{}"), "\"22bd458398fe5826bce36f308157f014\"");
         assert_ne!(tag("application/json", b"{}"), tag("application/yaml", b"{}"));

@@ -77,7 +77,7 @@ fn changes(registry: &Registry, id: String, since: Seq, limit: usize) -> crate::
         changes.extend(read);
     }
     // Gone and forgotten is not found; gone and remembered has a history.
-    if changes.is_empty() && registry.find_by_id(&id)?.is_none() {
+    if changes.is_empty() && registry.find(&id)?.is_none() {
         return Err(Error::NotFound { id });
     }
     let is_cut = !changes.is_empty() && !registry.history(&id, position, 1)?.is_empty();

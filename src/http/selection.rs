@@ -163,7 +163,7 @@ impl Selection {
         if let Some(sorting) = self.sorting {
             let ids = sorting.first(things)?.into_iter().skip(self.offset);
             let registry = registry.clone();
-            let things = ids.filter_map(move |id| registry.find_by_id(&id).transpose());
+            let things = ids.filter_map(move |id| registry.find(&id).transpose());
             let next = (sorting.depth < total).then_some(Start::Offset(sorting.depth));
             return Ok(Found { seq, total, things: Box::new(things), next });
         }
@@ -194,7 +194,7 @@ fn first(
     let has_more = ids.len() == limit && things.next().transpose()?.is_some();
     let last = ids.last().and_then(Option::as_deref).or_else(|| held.last().map(Thing::id)).map(str::to_owned);
     let registry = registry.clone();
-    let rest = ids.into_iter().flatten().filter_map(move |id| registry.find_by_id(&id).transpose());
+    let rest = ids.into_iter().flatten().filter_map(move |id| registry.find(&id).transpose());
     Ok((Box::new(held.into_iter().map(Ok).chain(rest)), last.filter(|_| has_more)))
 }
 
@@ -251,7 +251,7 @@ impl Iterator for Matching {
         loop {
             for id in self.ids.by_ref() {
                 // What was removed since is left out.
-                if let Some(thing) = self.registry.find_by_id(&id).transpose() {
+                if let Some(thing) = self.registry.find(&id).transpose() {
                     return Some(thing);
                 }
             }

@@ -71,7 +71,7 @@ pub(super) async fn any(
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = existing_id(&context, &request)?;
-    let Some(thing) = context.registry.find_by_id(&id)? else { return Err(Error::NotFound { id }.into()) };
+    let Some(thing) = context.registry.find(&id)? else { return Err(Error::NotFound { id }.into()) };
     let etag = tag(&thing);
     #[cfg(feature = "rdf")]
     if let Some(syntax) = super::rdf::wanted(&request) {
@@ -164,7 +164,7 @@ pub(super) async fn patch(
     body::check_type(&request, &body::MERGE_PATCHES)?;
     let patch = body::read(&request, payload, context.options.body_limit).await?;
     // The result is validated, not the patch alone.
-    let stored = context.registry.find_by_id(&id)?.map_or(0, |thing| thing.text().len());
+    let stored = context.registry.find(&id)?.map_or(0, |thing| thing.text().len());
     let large = patch.len() + stored > LARGE;
     let write = Write::patch(&id, &patch[..]).dry_run(dry_run);
     let written = commit_to_present(&context.registry, &id, write, &conditions, large).await?;
@@ -270,7 +270,7 @@ fn respond_to_write(
         Effect::Removed => Ok(HttpResponse::NoContent().finish()),
         Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
             if prefers_representation()
-                && let Some(thing) = context.registry.find_by_id(&written.id)?
+                && let Some(thing) = context.registry.find(&written.id)?
             {
                 let mut response = HttpResponse::Ok();
                 response.insert_header(PREFERENCE_APPLIED);
@@ -326,7 +326,7 @@ fn tag(thing: &Thing) -> String {
 fn existing_id(context: &Context, request: &HttpRequest) -> Result<String, Error> {
     let id = thing_id(request, &context.options)?;
     match id_in_own_url(request, &context.options)? {
-        Some(other) if context.registry.find_by_id(&id)?.is_none() => Ok(other),
+        Some(other) if context.registry.find(&id)?.is_none() => Ok(other),
         _ => Ok(id),
     }
 }

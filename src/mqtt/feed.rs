@@ -181,7 +181,7 @@ impl Feed {
         if let Some(payload) = change.find_rendition(&THING) {
             return Ok((*payload).clone());
         }
-        let thing = self.registry.find_by_id(&change.id)?;
+        let thing = self.registry.find(&change.id)?;
         let payload = || thing.map(|thing| thing.enriched()).unwrap_or_default().into_bytes().into();
         Ok((*change.rendition(&THING, payload)).clone())
     }

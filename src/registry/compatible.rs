@@ -170,7 +170,7 @@ impl Registry {
     pub fn compatible_with(&self, id: &str, near_misses: bool, limit: usize) -> Result<Option<Neighbors>> {
         let id = td::normalize_id(id)?.into_owned();
         let seq = self.shapes_at_the_end()?;
-        let Some(thing) = self.find_by_id(&id)? else { return Ok(None) };
+        let Some(thing) = self.find(&id)? else { return Ok(None) };
         let expired = self.expired()?;
         let hidden: HashSet<&str> = expired.iter().map(String::as_str).chain([id.as_str()]).collect();
         let deadline = Instant::now() + TIME_BUDGET;

@@ -125,7 +125,7 @@ impl Registry {
             if things.contains_key(&step.id) {
                 continue;
             }
-            let Some(thing) = self.find_by_id(&step.id)? else { return Ok(false) };
+            let Some(thing) = self.find(&step.id)? else { return Ok(false) };
             let thing = serde_json::from_str(thing.text())
                 .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
             things.insert(step.id.clone(), thing);

@@ -124,7 +124,7 @@ impl Registry {
     ///     "data": {}, "query_params": {}, "headers": {}, "inputs": [], "outputs": []
     /// }"#;
     /// let conversion = Configuration::parse(text, Syntax::Json, &[])?.to_things(&Options::default())?;
-    /// let imported = pollster::block_on(registry.import(Import::new(conversion)))?;
+    /// let imported = registry.import_blocking(Import::new(conversion))?;
     /// assert_eq!(imported.things[0].effect, Effect::Created);
     /// assert_eq!(imported.things[0].id, "urn:agentspec:local:clock");
     /// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
@@ -143,7 +143,15 @@ impl Registry {
         Ok(imported)
     }
 
-    /// Tracker with what is to be noted of the first Thing, given its id.
+    /// [`Registry::import`] for threads that may block.
+    ///
+    /// # Errors
+    /// As [`Registry::import`].
+    pub fn import_blocking(&self, import: Import) -> Result<Imported> {
+        pollster::block_on(self.import(import))
+    }
+
+    /// Imports with what is to be noted of the first Thing, given its id.
     pub(super) async fn import_with_metadata(
         &self,
         import: Import,

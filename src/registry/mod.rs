@@ -12,6 +12,7 @@ mod clock;
 mod compatible;
 mod compose;
 mod expiry;
+mod export;
 mod followers;
 #[cfg(feature = "guardian")]
 pub mod guardian;
@@ -32,6 +33,7 @@ mod searches;
 #[cfg(feature = "sparql")]
 mod sparql;
 mod status;
+#[cfg(feature = "jsonpath")]
 mod structure;
 mod subscription;
 mod thing;
@@ -47,12 +49,15 @@ use std::sync::{
 
 use tokio::sync::watch;
 
+#[doc(inline)]
+pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
 #[cfg(feature = "backup")]
 pub use self::backup::restore;
 pub use self::{
     builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
     compose::{ComposeAnswer, ComposeQuery, ComposedChain},
+    export::Exported,
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     measures::{Metric, MetricSource},
@@ -75,7 +80,7 @@ use crate::Error;
 use crate::{
     Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
-    store::{Changes, Original, Store},
+    store::Store,
     td::{self, Document, Json, Report},
 };
 
@@ -167,7 +172,8 @@ impl Registry {
     }
 
     /// The durable end of the log, as it moves: what followers wait on.
-    pub fn durable(&self) -> watch::Receiver<Seq> {
+    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
+    pub(crate) fn durable(&self) -> watch::Receiver<Seq> {
         self.0.store.durable()
     }
 
@@ -175,7 +181,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
-    pub fn find_by_id(&self, id: &str) -> Result<Option<Thing>> {
+    pub fn find(&self, id: &str) -> Result<Option<Thing>> {
         let id = td::normalize_id(id)?;
         Ok(self.0.store.find(&id)?.map(Thing::from))
     }
@@ -210,7 +216,8 @@ impl Registry {
 
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
     /// Never waits for the disk.
-    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
+    pub(crate) fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
         self.0.store.cached_changes(since, limit)
     }
 
@@ -247,7 +254,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Store`]
-    pub fn expired_count(&self) -> Result<usize> {
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "for metrics"))]
+    pub(crate) fn expired_count(&self) -> Result<usize> {
         self.0.store.expired_count()
     }
 
@@ -255,7 +263,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Store`]
-    pub fn expired(&self) -> Result<Arc<[String]>> {
+    pub(crate) fn expired(&self) -> Result<Arc<[String]>> {
         self.0.store.all_expired(Timestamp::now())
     }
 
@@ -263,6 +271,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Store`]
+    #[doc(hidden)]
     pub fn position(&self, follower: &str) -> Result<Option<Position>> {
         Ok(self.0.store.local().position(follower))
     }
@@ -271,6 +280,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    #[doc(hidden)]
     pub fn set_position(&self, follower: &str, cursor: Position) -> Result<()> {
         self.0.store.local().set_position(follower, cursor)
     }
@@ -279,7 +289,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
-    pub fn remove_position(&self, follower: &str) -> Result<()> {
+    #[cfg_attr(not(feature = "mqtt"), expect(dead_code, reason = "for MQTT"))]
+    pub(crate) fn remove_position(&self, follower: &str) -> Result<()> {
         self.0.store.local().remove_position(follower)
     }
 
@@ -287,6 +298,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Store`]
+    #[doc(hidden)]
     pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.0.store.local().sessions()
     }
@@ -295,7 +307,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
-    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
+    #[cfg_attr(not(feature = "mqtt"), expect(dead_code, reason = "for MQTT"))]
+    pub(crate) fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
         self.0.store.local().put_session(name, session)
     }
 
@@ -303,7 +316,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
-    pub fn remove_session(&self, name: &str) -> Result<()> {
+    #[cfg_attr(not(feature = "mqtt"), expect(dead_code, reason = "for MQTT"))]
+    pub(crate) fn remove_session(&self, name: &str) -> Result<()> {
         self.0.store.local().remove_session(name)
     }
 

@@ -27,7 +27,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::check_response`].
     pub fn response_contract(&self, id: &str, action: &str) -> Result<DataContract> {
-        let thing = self.find_by_id(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
+        let thing = self.find(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
         let refuse = |reason: String| Error::NoSuchAction { id: id.to_owned(), action: action.to_owned(), reason };
         let description: Value = serde_json::from_str(thing.text())
             .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;

@@ -80,8 +80,8 @@ type Waiting = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
 impl Registry {
     /// The changes since a position, as they happen: an [`Iterator`] whose `next` waits for the next change. In
-    /// asynchronous code use [`Subscription::next_event`] or [`Subscription::into_stream`]. Nothing else is needed to follow a registry: a position that the log no longer reaches back to
-    /// is told by [`Event::Resync`], and [`Registry::close`] ends it.
+    /// asynchronous code use [`Subscription::next_event`] or [`Subscription::into_stream`]. Nothing else is needed to
+    /// follow a registry: [`Event::Resync`] says where changes are missing, and [`Registry::close`] ends it.
     ///
     /// ```
     /// use agentdex::{

@@ -73,6 +73,7 @@ pub struct Things {
 }
 
 impl Things {
+    #[cfg(feature = "jsonpath")]
     /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
     /// last.
     pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {

@@ -36,6 +36,7 @@ mod hidden;
 mod hybrid;
 mod index;
 mod iri_spellings;
+#[cfg(feature = "jsonpath")]
 pub mod jsonpath;
 mod known_ids;
 #[doc(hidden)]
@@ -47,6 +48,7 @@ mod rank;
 #[cfg(feature = "rdf")]
 pub mod rdf;
 mod request;
+#[doc(hidden)]
 pub mod saved;
 mod schema;
 #[cfg(feature = "semantic")]
@@ -64,13 +66,18 @@ mod versions;
 mod writer;
 
 pub use filters::{FilterField, Filters};
+#[doc(hidden)]
 pub use hidden::{Hidden, HiddenIds};
+#[doc(hidden)]
 pub use index::Index;
 pub use request::{DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode, Search};
+#[doc(hidden)]
 pub use snapshot::Snapshot;
+#[doc(hidden)]
 pub use writer::IndexWriter;
 
 /// What searches know of meaning: nothing in a build without the feature `semantic`.
+#[doc(hidden)]
 #[cfg(not(feature = "semantic"))]
 #[derive(Debug, Clone, Copy)]
 pub enum Meaning {}
@@ -216,6 +223,7 @@ pub struct FacetCount {
 }
 
 /// What is indexed of a Thing.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// Its id.

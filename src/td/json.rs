@@ -39,6 +39,11 @@ impl Json {
         serde_json::to_vec(value).map(Json).map_err(|source| Error::NotSerializable { source: source.into() })
     }
 
+    /// The text, as [`Json::as_bytes`] has it.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
     /// The text, in UTF-8 unless what it came from isn't.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -93,7 +93,7 @@ fn changes_are_seen_without_waiting_for_them() {
     let registry = open(&directory, guardian::Options::default());
     register(&registry);
     assert_eq!(decision(&registry, &of_method("steps/message")), "allow");
-    let text = registry.find_by_id(TRAVEL).unwrap().unwrap().text().replace("\"find_trains\"", "\"find_buses\"");
+    let text = registry.find(TRAVEL).unwrap().unwrap().text().replace("\"find_trains\"", "\"find_buses\"");
     registry.put(&text).unwrap();
     eventually("the change", || decision(&registry, &of_method("steps/toolCallRequest")) == "deny");
 }
@@ -103,7 +103,7 @@ fn an_expired_agent_does_not_count() {
     let directory = tempfile::tempdir().unwrap();
     let registry = open(&directory, guardian::Options::default());
     register(&registry);
-    let text = registry.find_by_id(TRAVEL).unwrap().unwrap().text().to_owned();
+    let text = registry.find(TRAVEL).unwrap().unwrap().text().to_owned();
     let mut thing: Value = serde_json::from_str(&text).unwrap();
     thing["registration"] = json!({"ttl": 1});
     registry.put(&thing.to_string()).unwrap();
@@ -291,7 +291,7 @@ fn own_rules_know_what_is_registered() {
     let step = of_method("steps/toolCallRequest");
     // `labels` of the metadata are no tags.
     assert_eq!(decision(&registry, &step), "allow");
-    let text = registry.find_by_id(TRAVEL).unwrap().unwrap().text().to_owned();
+    let text = registry.find(TRAVEL).unwrap().unwrap().text().to_owned();
     let mut thing: Value = serde_json::from_str(&text).unwrap();
     thing["lmos:tags"] = json!(["beta"]);
     registry.put(&thing.to_string()).unwrap();

@@ -40,7 +40,7 @@ fn busy_registry_is_asked_again() {
 
     // It has not begun, so that what changes something may be repeated too.
     let server = answering(vec![busy(), Said::new("201 Created", &["location: /things/urn:a"], "")]);
-    let written = run(RegistryClient::new(&server.origin).unwrap().create("{}")).unwrap();
+    let written = run(RegistryClient::new(&server.origin).unwrap().register("{}")).unwrap();
     assert_eq!((written.id.as_str(), server.received().len()), ("urn:a", 2));
     assert!(server.received().iter().all(|request| request.body == "{}"));
 
@@ -61,7 +61,7 @@ fn request_whose_connection_broke_is_repeated_where_that_changes_nothing() {
     assert_eq!(server.received().len(), 2);
 
     let server = answering(vec![broken, Said::new("201 Created", &["location: /things/urn:a"], "")]);
-    let error = run(RegistryClient::new(&server.origin).unwrap().create("{}")).unwrap_err();
+    let error = run(RegistryClient::new(&server.origin).unwrap().register("{}")).unwrap_err();
     assert!(error.is_transient(), "{error}");
     assert_eq!(server.received().len(), 1);
 }
@@ -90,7 +90,7 @@ fn subscription_resumes_after_the_last_event() {
     });
     let client = RegistryClient::new(&server.origin).unwrap();
     let events: Vec<Event> = run(async {
-        let events = pin!(client.subscribe(EventFilter::default()));
+        let events = pin!(client.subscribe(EventFilter::default(), None).stream());
         tokio::time::timeout(Duration::from_secs(60), events.take(2).try_collect()).await.unwrap().unwrap()
     });
     let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();

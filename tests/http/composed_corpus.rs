@@ -67,7 +67,7 @@ fn tools_are_found_by_the_data_that_they_take() {
 
 /// What an action of a Thing needs or gives.
 fn side(registry: &Registry, id: &str, capability: &str, name: &str) -> Option<Value> {
-    let thing: Value = serde_json::from_str(registry.find_by_id(id).unwrap()?.text()).unwrap();
+    let thing: Value = serde_json::from_str(registry.find(id).unwrap()?.text()).unwrap();
     thing["actions"].get(capability)?.get(name).cloned()
 }
 

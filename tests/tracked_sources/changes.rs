@@ -169,7 +169,7 @@ fn moment_of_expiry_that_was_set_by_hand_stays() {
     fixture.track(&source);
     let expires = json!({"registration": {"expires": "2100-01-01T00:00:00Z"}});
     block_on(fixture.registry.write(agentdex::registry::Write::patch("urn:card:a", expires.to_string()))).unwrap();
-    let expiry = || fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().registration(Timestamp::now()).expires;
+    let expiry = || fixture.registry.find("urn:card:a").unwrap().unwrap().registration(Timestamp::now()).expires;
     let before = expiry();
     assert!(before.is_some());
     source.serve(&card("a", "second"));

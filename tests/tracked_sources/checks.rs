@@ -94,7 +94,7 @@ fn whole_card(domain: &Domain, change: impl FnOnce(&mut Value), key: &Signer) ->
 }
 
 fn status(registry: &Registry, id: &str) -> Value {
-    let thing: Value = serde_json::from_str(registry.find_by_id(id).unwrap().unwrap().text()).unwrap();
+    let thing: Value = serde_json::from_str(registry.find(id).unwrap().unwrap().text()).unwrap();
     thing["agentdex:signature"]["status"].clone()
 }
 
@@ -170,7 +170,7 @@ fn signed_card_says_itself_where_its_agent_is() {
     let domain = Domain::start(&key);
     whole_card(&domain, |card| card["url"] = "/a2a".into(), &key);
     let href = |registry: &Registry| {
-        let thing: Value = serde_json::from_str(registry.find_by_id("urn:x").unwrap().unwrap().text()).unwrap();
+        let thing: Value = serde_json::from_str(registry.find("urn:x").unwrap().unwrap().text()).unwrap();
         thing["actions"]["pay"]["forms"][0]["href"].clone()
     };
     let request = TrackRequest::new(domain.url("/card.json"), Format::A2a).id(Some("urn:x".into()));

@@ -13,7 +13,7 @@ fn track(fixture: &Fixture, source: &Page, ttl: u64) -> Imported {
 }
 
 fn expiry(fixture: &Fixture) -> Expiry {
-    fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().expiry()
+    fixture.registry.find("urn:card:a").unwrap().unwrap().expiry()
 }
 
 /// Does what is due in `seconds`; returns how many sources were polled, and whether the Thing was renewed.

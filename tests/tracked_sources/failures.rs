@@ -30,7 +30,7 @@ fn source_that_fails_again_and_again_is_stale() {
     let thing = fixture.thing("urn:card:a");
     assert_eq!((&thing["agentdex:status"], &thing["description"]), (&json!("stale"), &json!("first")));
     assert!(fixture.registry.original("urn:card:a").unwrap().is_some());
-    assert_eq!(fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().format(), Some("a2a"));
+    assert_eq!(fixture.registry.find("urn:card:a").unwrap().unwrap().format(), Some("a2a"));
     assert_eq!(fixture.changes(), [Created, Updated]);
 
     let status = |status: &str| fixture.found(Filters { status: vec![status.into()], ..Filters::default() });
@@ -83,8 +83,7 @@ fn failure_is_noted_where_the_description_has_no_room_for_it() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
     fixture.track(&source);
-    let room =
-        agentdex::td::MAX_DOCUMENT_BYTES - fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().text().len();
+    let room = agentdex::td::MAX_DOCUMENT_BYTES - fixture.registry.find("urn:card:a").unwrap().unwrap().text().len();
     let long = "x".repeat(room - 10);
     source.serve(&json!({"name": "a"}));
     let convert = move |document: &FetchedDocument<'_>| {

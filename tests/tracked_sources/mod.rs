@@ -68,7 +68,7 @@ impl Fixture {
     }
 
     fn thing(&self, id: &str) -> Value {
-        serde_json::from_str(self.registry.find_by_id(id).unwrap().unwrap().text()).unwrap()
+        serde_json::from_str(self.registry.find(id).unwrap().unwrap().text()).unwrap()
     }
 
     /// What the search filters find.

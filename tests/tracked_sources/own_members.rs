@@ -49,7 +49,7 @@ fn description_that_is_put_back_as_it_is_keeps_its_own_members() {
     fixture.track(&source);
     let served = fixture.thing("urn:card:a");
     assert_eq!(served["agentdex:signature"]["status"], "unsigned");
-    let seq = fixture.registry.find_by_id("urn:card:a").unwrap().unwrap().seq();
+    let seq = fixture.registry.find("urn:card:a").unwrap().unwrap().seq();
     for write in [
         Write::put(served.to_string()),
         Write::put(served.to_string()).when(Precondition::Seq(seq)),
@@ -106,7 +106,7 @@ fn card_cannot_speak_for_the_registry() {
     let directory = TempDir::new().unwrap();
     let registry = open(&directory, Tracking { in_background: false, ..Tracking::new(fetcher()) });
     let id = block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap().things.remove(0).id;
-    let thing: Value = serde_json::from_str(registry.find_by_id(&id).unwrap().unwrap().text()).unwrap();
+    let thing: Value = serde_json::from_str(registry.find(&id).unwrap().unwrap().text()).unwrap();
     assert_eq!(thing["agentdex:signature"]["status"], "unsigned");
     assert!(thing.get("agentdex:status").is_none(), "{thing}");
 }

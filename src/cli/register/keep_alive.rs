@@ -74,7 +74,7 @@ impl Registration<'_> {
 
 /// The time to live that the registry granted.
 async fn granted_ttl(client: &RegistryClient, id: &str) -> anyhow::Result<Option<u64>> {
-    let Some(thing) = client.find_by_id(id).await.map_err(remote::explain)? else { return Ok(None) };
+    let Some(thing) = client.find(id).await.map_err(remote::explain)? else { return Ok(None) };
     let thing: Value = serde_json::from_str(&thing)?;
     Ok(thing.pointer("/registration/ttl").and_then(Value::as_u64))
 }

@@ -32,6 +32,7 @@ mod supply;
 mod thing;
 mod types;
 mod version;
+#[cfg(feature = "yaml")]
 mod yaml_text;
 
 pub(super) use self::format::FORMAT;

@@ -7,6 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+#[cfg(feature = "yaml")]
+use super::yaml_text;
 use super::{
     findings::Spot,
     graph::{Graph, Key, Resolved, State},
@@ -14,7 +16,6 @@ use super::{
     references::{DEFINITIONS, REFERENCE, text_member},
     secrets::Secrets,
     source::Source,
-    yaml_text,
 };
 use crate::{
     Result,
@@ -67,7 +68,11 @@ pub(super) fn excerpt(graph: &Graph<'_>, documents: &[Value], key: Key, source: 
 fn in_syntax(json: String, syntax: Syntax) -> Result<convert::Source> {
     let text = match syntax {
         Syntax::Json => json,
+        #[cfg(feature = "yaml")]
         Syntax::Yaml => yaml_text::from_json(&json)?,
+        // JSON is YAML too.
+        #[cfg(not(feature = "yaml"))]
+        Syntax::Yaml => json,
     };
     let media_type = syntax.media_type().to_owned();
     Ok(convert::Source { format: Format::AgentSpec, media_type, bytes: text.into_bytes() })

@@ -87,7 +87,7 @@ impl Redelivered {
                 (topic, payload, Family::Event, DeliveryOptions::default(), false)
             }
             Source::Retained(id, identifier) => {
-                let Some(thing) = feed.registry().find_by_id(id)? else { return Ok(None) };
+                let Some(thing) = feed.registry().find(id)? else { return Ok(None) };
                 let identifiers = identifier.iter().copied().collect();
                 let options = DeliveryOptions { identifiers, ..DeliveryOptions::default() };
                 (feed.topics().thing(id), thing.enriched().into_bytes().into(), Family::Thing, options, true)

@@ -65,7 +65,7 @@ impl Scan {
                 self.remaining = Remaining::Nothing;
                 // A level that is not an id that a Thing could have matches nothing.
                 let is_id = crate::td::normalize_id(&id).is_ok_and(|normal| normal == id);
-                let thing = if is_id && self.after.is_none() { registry.find_by_id(&id)? } else { None };
+                let thing = if is_id && self.after.is_none() { registry.find(&id)? } else { None };
                 Ok(self.found(thing))
             }
             Remaining::Listed { things, since } => {
@@ -74,7 +74,7 @@ impl Scan {
                     return Ok(Scanned::Nothing);
                 }
                 let is_current = *since == feed.last_seq();
-                let current = if is_current { Some(thing) } else { registry.find_by_id(thing.id())? };
+                let current = if is_current { Some(thing) } else { registry.find(thing.id())? };
                 Ok(self.found(current))
             }
         }

@@ -86,7 +86,7 @@ fn is_current(topic: &str, feed: &Feed) -> Result<bool, Ended> {
     let Some(id) = topics.thing_at(topic).filter(|id| topics.thing(id) == topic) else {
         return Ok(false);
     };
-    match feed.registry().find_by_id(&id) {
+    match feed.registry().find(&id) {
         Ok(thing) => Ok(thing.is_some_and(|thing| thing.id() == id)),
         Err(crate::Error::InvalidId { .. } | crate::Error::LimitExceeded { .. }) => Ok(false),
         Err(error) => Err(error.into()),

@@ -1,0 +1,11 @@
+//! What stands for YAML in a build without the feature `yaml`.
+
+use crate::{Error, Result};
+
+/// Refuses every document.
+///
+/// # Errors
+/// [`Error::Unsupported`]
+pub(super) fn to_json(_: &str) -> Result<String> {
+    Err(Error::Unsupported { what: "YAML", instead: "convert it to JSON, or build with the feature `yaml`" })
+}
