@@ -15,12 +15,10 @@ async fn home() -> &'static str {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stay = std::env::args().any(|argument| argument == "--stay");
     let directory = tempfile::tempdir()?;
-    let registry = Registry::builder(directory.path()).open()?;
+    let registry = Registry::open(directory.path())?;
     registry.put(include_str!("agents/weather.json"))?;
 
-    let options = http::Options::default();
-    let stop = options.stop.clone();
-    let api = http::configure(&registry, options);
+    let api = http::configure(&registry, http::Options::default());
     let application = move || App::new().service(home).service(web::scope("/registry").configure(api.clone()));
     let server = HttpServer::new(application).workers(1).bind(("127.0.0.1", if stay { 8081 } else { 0 }))?;
     let address = server.addrs().first().copied().ok_or("no address")?;
@@ -34,8 +32,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for summary in client.summaries(&[]).await? {
             println!("{}: {}", summary.id, summary.title.unwrap_or_default());
         }
-        // Event streams end by this signal; actix-web alone would wait for them.
-        stop.stop();
         handle.stop(true).await;
     }
     running.await??;

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::{
-    output::visible,
+    output::{self, visible},
     remote::{self, Remote},
 };
 use crate::convert::{Format, Supply};
@@ -55,7 +55,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = io::stdout().lock();
-    out.write_all(&document.bytes)?;
+    match str::from_utf8(&document.bytes) {
+        Ok(json) if out.is_terminal() && document.media_type.ends_with("json") => {
+            write!(out, "{}", output::indented(json))?;
+        }
+        _ => out.write_all(&document.bytes)?,
+    }
     if out.is_terminal() && !document.bytes.ends_with(b"\n") {
         writeln!(out)?;
     }

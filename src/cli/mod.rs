@@ -70,6 +70,7 @@ enum Command {
     /// Print an agent in another format: what it was imported from, or what comes near to it.
     Export(export::Arguments),
     /// Print the description of an agent.
+    #[command(visible_alias = "find")]
     Get(get::Arguments),
     /// List the agents.
     List(list::Arguments),

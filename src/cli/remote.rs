@@ -75,7 +75,10 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
             404 if problem.code == "unknown-path" => {
                 Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")
             }
-            404 => Some("`agentdex list` shows what there is"),
+            404 if !problem.code.is_empty() => Some("`agentdex list` shows what there is"),
+            _ if problem.code.is_empty() => {
+                Some("is this the registry? --url or AGENTDEX_URL name it, such as http://127.0.0.1:8080")
+            }
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,
         },

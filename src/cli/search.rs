@@ -4,21 +4,25 @@ mod by_data;
 mod sparql;
 
 use std::{
+    collections::HashMap,
     io::{self, Write},
     process::ExitCode,
 };
 
 use clap::Args;
+use serde::Deserialize;
 
 use self::by_data::ByData;
 use super::{
     output::{self, INDENT, Style},
     remote::{self, Remote},
 };
-use crate::client::{MatchingCapability, SearchAnswer};
+use crate::client::{MatchingCapability, RegistryClient, SearchAnswer};
 
 /// The most capabilities of a hit that are shown.
 const SHOWN_CAPABILITIES: usize = 3;
+/// The most capabilities that are suggested.
+const MOST_ALIKE: usize = 5;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -44,7 +48,7 @@ pub(super) struct Arguments {
     /// signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
-    /// Search by the structure of descriptions (RFC 9535) instead, such as "$[?@.title=='Weather'].actions";
+    /// Search by the structure of descriptions (RFC 9535) instead, such as '$[?@.title=="Weather"].actions';
     /// prints what is found as JSON, one result a line
     #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "json"])]
     jsonpath: Option<String>,
@@ -170,10 +174,39 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", answer.text.trim_end())?;
+    } else if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
+        print(&mut out, &answer, arguments.offset, !query.is_empty())?;
+        let near = remote::block_on(async { Ok(alike(&client, &arguments.filters.capability).await) })?;
+        if !near.is_empty() {
+            writeln!(out, "Capabilities that are spelled alike: {}", output::visible(&near.join(", ")))?;
+        }
     } else {
         print(&mut out, &answer, arguments.offset, !query.is_empty())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The capabilities that agents have and that are spelled like one of these.
+async fn alike(client: &RegistryClient, asked: &[String]) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Counted {
+        facets: HashMap<String, Vec<Value>>,
+    }
+    #[derive(Deserialize)]
+    struct Value {
+        value: String,
+    }
+    let Ok(answer) = client.search(&[("limit", "1"), ("facets", "capability")]).await else { return Vec::new() };
+    let counted: Option<Counted> = serde_json::from_str(&answer.text).ok();
+    let known = counted.and_then(|mut counted| counted.facets.remove("capability")).unwrap_or_default();
+    let is_alike = |known: &str| {
+        asked.iter().any(|asked| {
+            let asked = asked.split('@').next().unwrap_or_default().to_lowercase();
+            let known = known.to_lowercase();
+            strsim::jaro_winkler(&asked, &known) > 0.9 || (asked.len() > 3 && known.contains(&asked))
+        })
+    };
+    known.into_iter().map(|known| known.value).filter(|known| is_alike(known)).take(MOST_ALIKE).collect()
 }
 
 /// Without words there are no scores.

@@ -405,7 +405,8 @@ fn tracking(settings: &Settings) -> anyhow::Result<Tracking> {
 
 /// Reads the keys that are trusted, and says how many.
 fn trusted_keys(path: &Path) -> anyhow::Result<TrustedKeys> {
-    let keys = TrustedKeys::read(path).context("no trusted keys")?;
+    let keys =
+        TrustedKeys::read(path).context("--trusted-keys must name a JSON Web Key Set (JWKS) or a folder with some")?;
     let passed_over = match keys.passed_over() {
         [] => String::new(),
         keys => format!("; {} passed over: {}", keys.len(), keys.join("; ")),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     moments,
-    output::{Style, red_on_stderr, visible},
+    output::{self, Style, red_on_stderr, visible},
     remote::{self, Remote},
 };
 use crate::{
@@ -131,15 +131,13 @@ impl Titles {
         };
         let time = event.at.map(moments::shown_as_time).unwrap_or_default();
         let reason = event.reason.as_deref().map(|reason| format!(" ({})", visible(reason))).unwrap_or_default();
+        // Ids stay whole, so that they can be copied: it is the title that makes room.
+        let word = event.kind.trim_start_matches("thing_");
+        let others: usize = [&time, word, &reason, id, &event.id].iter().map(|text| text.chars().count()).sum();
+        let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(others + 3));
+        let called = output::shorten(&visible(title.as_deref().unwrap_or_default()), room);
         let mut out = io::stdout().lock();
-        writeln!(
-            out,
-            "{}{kind}{reason} {} {} {}",
-            style.dim(&time),
-            style.bold(id),
-            visible(title.as_deref().unwrap_or_default()),
-            style.dim(&event.id)
-        )?;
+        writeln!(out, "{}{kind}{reason} {} {called} {}", style.dim(&time), style.bold(id), style.dim(&event.id))?;
         out.flush()?;
         if self.0.len() < MAX_TITLES
             && let Some(title) = title

@@ -104,9 +104,12 @@ impl Problem {
     /// Reads a body; one that is not a problem document becomes the detail.
     pub(super) fn read(status: u16, body: &str) -> Problem {
         let problem: Option<Problem> = serde_json::from_str(body).ok();
-        let problem = problem.unwrap_or_else(|| Problem {
-            detail: Some(body.trim().chars().take(200).collect()).filter(|detail: &String| !detail.is_empty()),
-            ..Problem::default()
+        let problem = problem.unwrap_or_else(|| {
+            // Pages are for people in a browser.
+            let text = body.trim_start();
+            let text = if text.starts_with('<') { "" } else { text.trim_end() };
+            let detail = Some(text.chars().take(200).collect()).filter(|detail: &String| !detail.is_empty());
+            Problem { detail, ..Problem::default() }
         });
         Problem { status, ..problem }
     }
@@ -116,7 +119,7 @@ impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.detail.as_deref().unwrap_or(&self.title);
         if words.is_empty() {
-            return write!(f, "the registry responded with status {}", self.status);
+            return write!(f, "what responded is not a registry (status {})", self.status);
         }
         write!(f, "{words} (status {})", self.status)
     }
@@ -136,8 +139,10 @@ mod tests {
     }
 
     #[test]
-    fn body_that_is_not_a_problem_document_is_quoted() {
-        assert_eq!(Problem::read(502, "<h1>Bad gateway</h1>").to_string(), "<h1>Bad gateway</h1> (status 502)");
+    fn body_that_is_not_a_problem_document_is_quoted_unless_it_is_a_page() {
+        assert_eq!(Problem::read(502, "no upstream").to_string(), "no upstream (status 502)");
+        let page = Problem::read(404, "\n<!DOCTYPE HTML>\n<title>Not found</title>");
+        assert_eq!(page.to_string(), "what responded is not a registry (status 404)");
         assert_eq!(Problem::read(500, "").to_string(), "the registry responded with status 500");
     }
 }

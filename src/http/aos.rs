@@ -254,7 +254,7 @@ pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Resu
     }
     let subscription = Subscription {
         entries: context.registry.guardian().subscribe(),
-        stopped: context.options.stop.listener(),
+        stopped: Context::stopped(&context, &request),
         agent,
         decision,
         _counted: context.metrics.event_stream(),

@@ -65,7 +65,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     let foreign = epoch != context.registry.epoch();
     if wait > 0 && !foreign && context.registry.last_seq() == since {
         let _place = context.streams.take_for_stream(&request)?;
-        wait_for_change(&context, since, Duration::from_secs(wait)).await;
+        wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
     }
     let read = {
         let registry = context.registry.clone();
@@ -84,9 +84,9 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
 }
 
 /// Waits until the end of the log is another one than `since`, but no longer than `wait`.
-async fn wait_for_change(context: &Data<Context>, since: Seq, wait: Duration) {
+async fn wait_for_change(context: &Data<Context>, request: &HttpRequest, since: Seq, wait: Duration) {
     let _counted = context.metrics.long_poll();
-    let (mut durable, mut stopped) = (context.registry.durable(), context.options.stop.listener());
+    let (mut durable, mut stopped) = (context.registry.durable(), Context::stopped(context, request));
     tokio::select! {
         _ = durable.wait_for(|last| *last != since) => {}
         () = stopped.wait() => {}

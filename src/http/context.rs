@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use actix_web::web::Data;
+use actix_web::{HttpRequest, web::Data};
 
-use super::{host::Hosts, limits::Places, metrics::Metrics, network::Network, options::Options};
+use super::{
+    host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
+    stop::Stopped,
+};
 use crate::Registry;
 
 /// What all handlers share.
@@ -18,19 +21,32 @@ pub(super) struct Context {
     pub(super) streams: Arc<Places>,
     pub(super) metrics: Metrics,
     pub(super) network: Network,
+    /// Where the API is mounted into a server that doesn't say when it stops.
+    pub(super) listening: Option<Listening>,
 }
 
 impl Context {
     /// What the servers of one registry share.
-    pub(super) fn shared(registry: &Registry, options: Options) -> Data<Context> {
-        Data::new(Context {
+    pub(super) fn shared(registry: &Registry, options: Options) -> Context {
+        Context {
             registry: registry.clone(),
             hosts: Hosts::of(&options),
             connections: options.limits.connection_places(),
             streams: options.limits.stream_places(),
             metrics: Metrics::default(),
             network: Network::default(),
+            listening: None,
             options,
-        })
+        }
+    }
+
+    /// The same for an API that is mounted into a server of somebody else's.
+    pub(super) fn mounted(registry: &Registry, options: Options) -> Context {
+        Context { listening: Some(Listening::default()), ..Context::shared(registry, options) }
+    }
+
+    /// What ends a stream that a request opens: the signal of the options, or that its server no longer listens.
+    pub(super) fn stopped(context: &Data<Context>, request: &HttpRequest) -> Stopped {
+        context.options.stop.listener(Listening::watch(context, request.app_config().local_addr()))
     }
 }

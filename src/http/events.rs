@@ -236,7 +236,8 @@ fn open(
         return Ok(response.body(Empty));
     }
     let place = context.streams.take_for_stream(request)?;
-    Ok(response.streaming(Subscription::new(context, selected, start, place).into_stream()))
+    let stopped = Context::stopped(context, request);
+    Ok(response.streaming(Subscription::new(context, stopped, selected, start, place).into_stream()))
 }
 
 /// An event stream that is open.
@@ -257,10 +258,10 @@ struct Subscription {
 }
 
 impl Subscription {
-    fn new(context: &Data<Context>, selected: Selected, start: Start, place: Place) -> Subscription {
+    fn new(context: &Data<Context>, stopped: Stopped, selected: Selected, start: Start, place: Place) -> Subscription {
         let mut subscription = Subscription {
             durable: context.registry.durable(),
-            stopped: context.options.stop.listener(),
+            stopped,
             selected,
             position: Seq::ZERO,
             has_begun: false,

@@ -34,6 +34,7 @@ mod imports;
 mod jsonpath;
 mod limits;
 mod lines;
+mod listening;
 mod listing;
 mod metrics;
 mod mount;
@@ -68,7 +69,7 @@ mod thing;
 mod things;
 mod validate;
 
-use actix_web::web::ServiceConfig;
+use actix_web::web::{Data, ServiceConfig};
 
 use self::{context::Context, mount::Mount};
 pub use self::{
@@ -80,8 +81,8 @@ use crate::Registry;
 ///
 /// Paths that the API doesn't know are left to the application, as is the server and with it the limits on
 /// connections: body limits, time-outs of bodies, checks of `Host` and `Origin`, problem documents, compression
-/// and CORS are the API's own. Give [`Options::stop`] when the
-/// application stops, so that event streams end.
+/// and CORS are the API's own. Event streams end when the server stops: within half a second, since actix-web doesn't say
+/// so and it is found out. [`Options::stop`] ends them at once.
 ///
 /// ```
 /// use actix_web::{App, test, web};
@@ -100,6 +101,6 @@ use crate::Registry;
 /// # }
 /// ```
 pub fn configure(registry: &Registry, options: Options) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
-    let context = Context::shared(registry, options);
+    let context = Data::new(Context::mounted(registry, options));
     move |config| Mount { context: &context }.all(config)
 }

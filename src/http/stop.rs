@@ -6,8 +6,8 @@ use tokio::sync::watch;
 
 /// Ends event streams and long polls, so that a server can stop gracefully. Clones share the signal.
 ///
-/// [`super::Server`] gives it by itself. Who mounts the API into an application of their own calls
-/// [`Stop::stop`] when that application begins to stop.
+/// [`super::Server`] gives it by itself. Where the API is mounted into an application, streams also end when nobody
+/// listens any more where their requests came through.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
@@ -22,9 +22,9 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// What waits for the signal.
-    pub(super) fn listener(&self) -> Stopped {
-        Stopped(self.0.subscribe())
+    /// What waits for the signal, or for another one.
+    pub(super) fn listener(&self, gone: Option<watch::Receiver<bool>>) -> Stopped {
+        Stopped { asked: self.0.subscribe(), gone }
     }
 }
 
@@ -36,11 +36,22 @@ impl Default for Stop {
 
 /// Waits for a [`Stop`].
 #[derive(Debug, Clone)]
-pub(super) struct Stopped(watch::Receiver<bool>);
+pub(super) struct Stopped {
+    asked: watch::Receiver<bool>,
+    /// That the server no longer listens.
+    gone: Option<watch::Receiver<bool>>,
+}
 
 impl Stopped {
     /// Is done once the signal is given, or can no longer be given.
     pub(super) async fn wait(&mut self) {
-        let _ = self.0.wait_for(|stopped| *stopped).await;
+        let Stopped { asked, gone } = self;
+        match gone {
+            Some(gone) => tokio::select! {
+                _ = asked.wait_for(|stopped| *stopped) => {}
+                _ = gone.wait_for(|gone| *gone) => {}
+            },
+            None => drop(asked.wait_for(|stopped| *stopped).await),
+        }
     }
 }

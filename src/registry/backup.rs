@@ -88,7 +88,7 @@ impl Registry {
     ///
     /// agentdex::registry::restore(file.as_slice(), &other)?;
     /// let restored = agentdex::Registry::builder(&other).open()?;
-    /// assert!(restored.find_by_id("urn:x")?.is_some());
+    /// assert!(restored.find("urn:x")?.is_some());
     /// # restored.close(); registry.close(); drop((registry, restored)); std::fs::remove_dir_all(home).ok();
     /// # Ok(())
     /// # }

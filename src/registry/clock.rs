@@ -3,6 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
         mpsc::{RecvTimeoutError, Sender, channel},
     },
     thread::JoinHandle,
@@ -23,19 +24,25 @@ const PURGE_AT_ONCE: usize = 256;
 
 pub(super) struct Clock {
     running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+    /// How many Things have expired and were purged since the start.
+    purged: Arc<AtomicU64>,
 }
 
 impl Clock {
     pub(super) fn start(store: Store, followers: Arc<Followers>) -> Result<Clock> {
         let (stop, stopped) = channel();
+        let purged = Arc::new(AtomicU64::new(0));
+        let counter = purged.clone();
         let thread = spawn("agentdex-clock", move || {
             let (mut trimmed, mut pause) = (Instant::now(), TICK);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 followers.expire_waits();
                 // While there are more to purge there is no pause: every search has to exclude them.
                 pause = match purge(&store) {
-                    Ok(PURGE_AT_ONCE) => Duration::ZERO,
-                    Ok(_) => TICK,
+                    Ok(count) => {
+                        counter.fetch_add(count as u64, Ordering::Relaxed);
+                        if count == PURGE_AT_ONCE { Duration::ZERO } else { TICK }
+                    }
                     Err(error) => {
                         tracing::warn!(%error, "expired Things could not be purged");
                         TICK
@@ -49,7 +56,12 @@ impl Clock {
                 }
             }
         })?;
-        Ok(Clock { running: Mutex::new(Some((stop, thread))) })
+        Ok(Clock { running: Mutex::new(Some((stop, thread))), purged })
+    }
+
+    /// How many Things have expired and were purged since the start.
+    pub(super) fn purged(&self) -> u64 {
+        self.purged.load(Ordering::Relaxed)
     }
 
     pub(super) fn stop(&self) {

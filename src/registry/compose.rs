@@ -32,8 +32,10 @@ const MAX_CHAINS: usize = 100;
 #[serde(deny_unknown_fields)]
 pub struct ComposeQuery {
     /// The schema of the data that the caller has.
+    #[serde(default)]
     pub have: Value,
     /// The schema of the data that the caller wants.
+    #[serde(default)]
     pub want: Value,
     /// Of chains that fit as well, those come first whose Things this query finds.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
@@ -91,6 +93,14 @@ impl Registry {
         if !(1..=MAX_STEPS).contains(&query.max_steps) {
             let message = format!("`max_steps` is {}, but must be from 1 to {MAX_STEPS}", query.max_steps);
             return Err(Error::InvalidQuery { message });
+        }
+        for (name, schema) in [("have", &query.have), ("want", &query.want)] {
+            if schema.is_null() {
+                let message = format!(
+                    "a composed search needs `have`, the schema of the data that there is, and `want`, that of the data to get; there is no `{name}`"
+                );
+                return Err(Error::InvalidQuery { message });
+            }
         }
         let (Some(have), Some(want)) = have_and_want(Some(&query.have), Some(&query.want))? else {
             return Err(Error::InvalidQuery { message: "give `have` and `want`".to_owned() });

@@ -49,8 +49,6 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-#[doc(inline)]
-pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
 #[cfg(feature = "backup")]
 pub use self::backup::restore;
 pub use self::{
@@ -77,6 +75,8 @@ use self::{
 };
 #[cfg(doc)]
 use crate::Error;
+#[doc(inline)]
+pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
 use crate::{
     Result,
     change::{Change, Epoch, Position, Seq, Timestamp},
@@ -331,9 +331,20 @@ impl Registry {
         self.0.measures.add(source);
     }
 
-    /// The numbers of what was added, those of one name added up.
+    /// The numbers of the registry, and of what was added, those of one name added up.
     pub fn metrics(&self) -> Vec<Metric> {
-        self.0.measures.read()
+        let mut metrics = vec![Metric {
+            name: "agentdex_expired_things_total",
+            help: "Things that have expired and were purged.",
+            value: self.0.clock.purged(),
+        }];
+        #[cfg(feature = "fetch")]
+        if let Some(tracker) = &self.0.tracker {
+            let value = tracker.schedule.len() as u64;
+            metrics.push(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value });
+        }
+        metrics.extend(self.0.measures.read());
+        metrics
     }
 
     /// How the registry is: the end of the log, its followers, whether it takes writes.

@@ -76,6 +76,41 @@ pub enum FilterField {
     Signature,
 }
 
+/// Each field with its name.
+const NAMES: [(FilterField, &str); 12] = [
+    (FilterField::Capability, "capability"),
+    (FilterField::Type, "type"),
+    (FilterField::Tag, "tag"),
+    (FilterField::Vendor, "vendor"),
+    (FilterField::Protocol, "protocol"),
+    (FilterField::Security, "security"),
+    (FilterField::Format, "format"),
+    (FilterField::Tenant, "tenant"),
+    (FilterField::Channel, "channel"),
+    (FilterField::Speaks, "speaks"),
+    (FilterField::Status, "status"),
+    (FilterField::Signature, "signature"),
+];
+
+impl FilterField {
+    /// All fields.
+    pub const ALL: [FilterField; NAMES.len()] = {
+        let mut all = [FilterField::Capability; NAMES.len()];
+        let mut at = 0;
+        while at < all.len() {
+            assert!(NAMES[at].0 as usize == at, "in the order of the variants");
+            all[at] = NAMES[at].0;
+            at += 1;
+        }
+        all
+    };
+
+    /// The name of the field, as in `GET /search`.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+}
+
 impl Filters {
     /// Adds a value that a field may have.
     ///

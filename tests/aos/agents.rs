@@ -114,24 +114,22 @@ fn a_tool_that_was_changed_in_the_thing_is_changed_in_the_agent() {
 fn things_that_never_were_agents_of_aos_are_exported_with_warnings() {
     let input = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let lamp = json!({
-        "id": "urn:x:lamp", "title": "Lamp", "lmos:capabilities": [{"id": "light"}],
-        "actions": {"dim": {"title": "Dim", "description": "Less light", "input": input, "output": {"type": "string"}}},
+        "id": "urn:x:lamp", "title": "Lamp", "version": {"instance": "1.0.0"},
+        "lmos:metadata": {"lmos:vendor": {"lmos:name": "Example", "lmos:url": "https://example.org"}},
+        "lmos:capabilities": [{"id": "light"}, {"id": "switch-off"}],
+        "actions": {
+            "dim": {"title": "Dim", "description": "Less light", "input": input, "output": {"type": "string"}},
+            "switchOff": {"title": "How `switch-off` is invoked"},
+        },
     });
     let rendition = from_thing(&lamp).unwrap();
-    assert_eq!(
-        rules(&rendition.warnings),
-        [
-            ("version", "/version"),
-            ("provider", "/lmos:metadata"),
-            ("provider", "/lmos:metadata"),
-            ("private", "/aos:instructions")
-        ]
-    );
+    assert_eq!(rules(&rendition.warnings), [("private", "/aos:instructions")]);
     let agent = exported(&lamp);
     assert_eq!(
         agent["tools"],
         json!([
             {"id": "light", "name": "light", "type": "function_call", "arguments": null, "outputs": null},
+            {"id": "switch-off", "name": "switch-off", "type": "function_call", "arguments": null, "outputs": null},
             {
                 "id": "dim", "name": "Dim", "type": "api_request", "description": "Less light",
                 "arguments": [{"name": "n", "type": "number", "required": true}],
@@ -140,8 +138,16 @@ fn things_that_never_were_agents_of_aos_are_exported_with_warnings() {
         ])
     );
     AgentDocument::parse(agent.to_string().as_bytes(), false).unwrap();
-    let wrong = json!({"id": "urn:x:a", "title": "A", "aos:model": "large"});
+    let mut wrong = lamp.clone();
+    wrong["aos:model"] = "large".into();
     assert!(matches!(from_thing(&wrong), Err(Error::NotExpressible { format: "aos", .. })));
+    // Nothing is invented.
+    for missing in ["version", "lmos:metadata"] {
+        let mut incomplete = lamp.clone();
+        incomplete.as_object_mut().unwrap().remove(missing);
+        let refused = from_thing(&incomplete).unwrap_err().to_string();
+        assert!(refused.contains("version") && refused.contains("lmos:vendor"), "{refused}");
+    }
 }
 
 #[test]

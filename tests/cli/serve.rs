@@ -130,7 +130,11 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
         ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: it is not a URL of an HTTP proxy, such as http://"),
         ("--fetch-ca", private.to_str().unwrap(), "it has no certificate in PEM"),
         ("--fetch-timeout", "0", "fetch_timeout (0) is not between 1 and"),
-        ("--trusted-keys", "/there/is/none.json", "no trusted keys: reading /there/is/none.json"),
+        (
+            "--trusted-keys",
+            "/there/is/none.json",
+            "--trusted-keys must name a JSON Web Key Set (JWKS) or a folder with some: reading /there/is/none.json",
+        ),
         ("--trusted-keys", empty.to_str().unwrap(), "the folder has no *.json or *.jwks file"),
         ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 has its private part"),
         ("--refresh-interval", "0", "refresh_interval (0) is not between 1 and"),

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use actix_web::{App, test as actix, web};
+use actix_web::{App, HttpServer, test as actix, web};
 use agentdex::{Registry, http};
 
 use crate::{
@@ -83,6 +83,31 @@ async fn mounted_in_a_scope_it_knows_its_prefix() {
     }
     let own = actix::TestRequest::get().uri("/own").to_request();
     assert_eq!(actix::call_and_read_body(&app, own).await, "own");
+    registry.close();
+}
+
+#[actix_web::test]
+async fn streams_end_when_the_server_of_an_application_stops() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::open(directory.path()).unwrap();
+    let api = http::configure(&registry, http::Options::default());
+    let application = move || App::new().service(web::scope("/registry").configure(api.clone()));
+    // Long enough to tell a stream that ends from one that is cut off.
+    let server = HttpServer::new(application).workers(1).shutdown_timeout(600).disable_signals();
+    let server = server.bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/registry", server.addrs()[0]);
+    let server = server.run();
+    let handle = server.handle();
+    let running = actix_web::rt::spawn(server);
+    let mut stream = reqwest::get(format!("{url}/events")).await.unwrap();
+    let poll = tokio::spawn(reqwest::get(format!("{url}/changes?since=0&wait=300")));
+    registry.put(agent("urn:example:a", "A")).unwrap();
+    assert!(stream.chunk().await.unwrap().is_some());
+    let stopping = tokio::time::timeout(Duration::from_secs(60), handle.stop(true));
+    stopping.await.expect("nothing holds it up");
+    while stream.chunk().await.unwrap().is_some() {}
+    drop(poll.await);
+    running.await.unwrap().unwrap();
     registry.close();
 }
 

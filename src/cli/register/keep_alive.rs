@@ -35,13 +35,18 @@ impl Registration<'_> {
             writeln!(io::stdout(), "renewing {count} every {} s until interrupted", pause.as_secs_f32())?;
         }
         let mut interrupted = std::pin::pin!(stop::signal()?);
-        let mut wait = pause;
+        let (mut wait, mut is_failing) = (pause, false);
         loop {
             tokio::select! {
                 () = &mut interrupted => return Ok(()),
                 () = tokio::time::sleep(wait) => {}
             }
-            wait = if self.renew_all(agents).await? { pause } else { RETRY.min(pause) };
+            let is_complete = self.renew_all(agents).await?;
+            if is_complete && is_failing && !self.arguments.json {
+                writeln!(io::stdout(), "connected again: all are renewed")?;
+            }
+            is_failing = !is_complete;
+            wait = if is_complete { pause } else { RETRY.min(pause) };
         }
     }
 

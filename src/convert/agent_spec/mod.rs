@@ -2,6 +2,20 @@
 //!
 //! A [`Configuration`] is read into a graph of its components, by one table of the types that there are,
 //! and validated in one of two [`Profile`]s: by the text of the language, or by what its SDK accepts.
+//!
+//! - **All or nothing.** All agents of a document are registered, or none. The same document again changes nothing; one
+//!   that leads to the same description, such as YAML after JSON, replaces the original without an event. Nested agents
+//!   and tools that it no longer has are removed with it (they have `agentdex:partOf`), and all of them when its Thing is
+//!   removed or expires. Components in separate files are parts of the form of a request, or `--component`.
+//! - **Found by what it can do.** The action of an agent, or without an address its capability, has the name of the agent.
+//!   Its tools are capabilities too, and those of the members and steps of a team or flow (`agentspec:via` names the
+//!   member).
+//! - **No secrets.** What the language marks as a secret, keys and tokens anywhere in a text, credentials in URLs, and what
+//!   looks like a secret under a name that says so, is replaced before anything is stored, each with a warning; prompts
+//!   too, unless they are to be published. An export is the document without them; `components_registry` supplies them.
+//! - **No invented addresses.** An agent whose address isn't in the document is called once a base gives its URL: `{id}`
+//!   and `{name}` in it are filled in, which several agents need. It gets a POST of its inputs as JSON there, or messages
+//!   of A2A.
 
 mod chain;
 mod coercion;

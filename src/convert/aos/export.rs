@@ -1,5 +1,7 @@
 //! Things as AOS agents: of one that was one, or of any other.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -18,11 +20,12 @@ type Object = Map<String, Value>;
 /// Members that describe the agent as it is exported, and no member of it by themselves.
 const NOT_EXPORTED: [&str; 1] = ["id"];
 
-/// Makes an Agent object of a Thing Description. What a description doesn't say, but an agent must have, is there and
-/// empty, with a warning.
+/// Makes an Agent object of a Thing Description. What is private and not stored, instructions and the content of
+/// resources, is there and empty, with a warning.
 ///
 /// # Errors
-/// [`Error::NotExpressible`] for what is not an object, or has members under `aos:` that an agent can't have.
+/// [`Error::NotExpressible`] for what is not an object, says no version or provider, or has members under `aos:` that an
+/// agent can't have.
 pub fn from_thing(thing: &Value) -> Result<Rendition> {
     let not_expressible = |reason: String| Error::NotExpressible { format: Format::Aos.name(), reason };
     let Some(members) = thing.as_object() else {
@@ -42,8 +45,13 @@ pub fn from_thing(thing: &Value) -> Result<Rendition> {
     if let Some(description) = text("description") {
         agent.insert("description".to_owned(), description.into());
     }
-    agent.insert("version".to_owned(), version(members, &mut findings));
-    agent.insert("provider".to_owned(), provider(members, &mut findings));
+    let (Some(version), Some(provider)) = (version(members), provider(members)) else {
+        let message = "an agent must say its version and its provider, with name and URL: add `version.instance` and \
+                       `lmos:metadata` with `lmos:vendor`";
+        return Err(not_expressible(message.to_owned()));
+    };
+    agent.insert("version".to_owned(), version);
+    agent.insert("provider".to_owned(), provider);
     let tools = tools(thing);
     if !tools.is_empty() {
         agent.insert("tools".to_owned(), tools.into());
@@ -61,17 +69,14 @@ pub fn from_thing(thing: &Value) -> Result<Rendition> {
     }
 }
 
-fn version(thing: &Object, findings: &mut Findings) -> Value {
-    let version =
-        thing.get("version").and_then(|version| version.get("instance")).filter(|version| version.is_string());
-    version.cloned().unwrap_or_else(|| {
-        findings.add(&Path::ROOT.member("version"), "version", || "there is none; 0.0.0 stands for it".into());
-        "0.0.0".into()
-    })
+/// The version, which an agent must have.
+fn version(thing: &Object) -> Option<Value> {
+    let version = thing.get("version").and_then(|version| version.get("instance"));
+    version.filter(|version| version.is_string()).cloned()
 }
 
-fn provider(thing: &Object, findings: &mut Findings) -> Value {
-    let at = Path::ROOT.member("lmos:metadata");
+/// Who offers it, with a name and a URL, which an agent must have.
+fn provider(thing: &Object) -> Option<Value> {
     let vendor = thing.get("lmos:metadata").and_then(|metadata| metadata.get("lmos:vendor"));
     let mut provider = Object::new();
     match vendor {
@@ -84,30 +89,34 @@ fn provider(thing: &Object, findings: &mut Findings) -> Value {
         Some(Value::String(name)) => drop(provider.insert("name".to_owned(), name.as_str().into())),
         _ => {}
     }
-    for (name, stand_in) in [("name", "unknown"), ("url", "about:blank")] {
-        if !provider.get(name).is_some_and(Value::is_string) {
-            let message = || format!("lmos:vendor has no {name}; {stand_in:?} stands for it");
-            findings.add(&at, "provider", message);
-            provider.insert(name.to_owned(), stand_in.into());
-        }
-    }
-    provider.into()
+    let is_whole = ["name", "url"].iter().all(|name| provider.get(*name).is_some_and(Value::is_string));
+    is_whole.then(|| provider.into())
 }
 
-/// The tools: of entries of `lmos:capabilities` and of actions.
+/// The tools: of entries of `lmos:capabilities` and of actions. An action that is called as an entry, but for the way
+/// that it is spelled (`translate-text`, `translateText`), is how that one is invoked and no tool of its own.
 fn tools(thing: &Value) -> Vec<Value> {
     let listed = listed_capabilities(thing);
     let actions = thing.get("actions").and_then(Value::as_object);
+    let of_entries = listed.iter().filter(|(_, entry)| entry.is_some());
+    let names = of_entries.flat_map(|(capability, _)| capability.id.into_iter().chain(capability.name));
+    let spelled: HashSet<String> = names.map(letters).collect();
     listed
         .into_iter()
-        .map(|(capability, entry)| {
+        .filter_map(|(capability, entry)| {
             let key = capability.key();
-            match entry.and_then(Value::as_object) {
-                Some(entry) => of_entry(key, capability.name, capability.description, entry),
-                None => of_action(key, actions.and_then(|actions| actions.get(key)).unwrap_or(&Value::Null)),
+            match entry {
+                Some(Value::Object(entry)) => Some(of_entry(key, capability.name, capability.description, entry)),
+                _ if spelled.contains(&letters(key)) && entry.is_none() => None,
+                _ => Some(of_action(key, actions.and_then(|actions| actions.get(key)).unwrap_or(&Value::Null))),
             }
         })
         .collect()
+}
+
+/// A name without what spellings differ in.
+fn letters(name: &str) -> String {
+    name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn of_entry(key: &str, name: Option<&str>, description: Option<&str>, entry: &Object) -> Value {

@@ -36,7 +36,9 @@ impl Rule {
                 "the value of a parameter in the text was hidden: by its name and its looks it is a secret"
             }
             Rule::Name => "the value was hidden: by its name and its looks it is a secret",
-            Rule::Prompt => "the prompt was hidden; `--publish-prompts` (`?publish_prompts=true`) shows it",
+            Rule::Prompt => {
+                "the prompt is not stored, since it may be confidential; `--publish-prompts` (`?publish_prompts=true`) stores it"
+            }
         }
     }
 }

@@ -89,7 +89,7 @@ impl Server {
         let stop = self.options.stop.clone();
         let count = self.options.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)).max(1);
         let (stopping, stopped) = watch::channel(false);
-        let context = Context::shared(&self.registry, self.options);
+        let context = actix_web::web::Data::new(Context::shared(&self.registry, self.options));
         let context = context.into_inner();
         let worker = Worker { context: context.clone(), stopped: stopped.clone(), threads: count };
         let (mut workers, mut ends) = (Vec::new(), Vec::new());

@@ -7,6 +7,9 @@
 //! log, 50 ms; [`Registry::catch_up_guardian`](crate::Registry::catch_up_guardian) waits for all writes so far. Renewals are no changes of the log, so that
 //! an agent counts as expired once it is purged, within a second.
 //!
+//! Own rules have 20 ms together, 50,000 values in a step, and patterns that stand in the rule; what can't be decided is
+//! denied. The trail has hashes of what is exchanged, or with an option the content, without secrets.
+//!
 //! [`sessions`] are bounded in number and forgotten once they are idle. Every decision goes to the [`trail`] and to those
 //! who subscribe. Which rules there are, and what they find, is in [`crate::policy`].
 

@@ -1,12 +1,15 @@
 //! A query and filters as JSON.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use crate::{
     Error, Result,
-    search::{Filters, Mode},
+    search::{FilterField, Filters, Mode},
 };
+
+/// The members beside the filters.
+const OWN: [&str; 3] = ["q", "mode", "threshold"];
 
 /// A query and filters, as `/search` has them. In JSON they are members of one object, and each filter a list.
 ///
@@ -60,6 +63,15 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
     type Error = serde_json::Error;
 
     fn try_from(mut members: Map<String, Value>) -> serde_json::Result<QueryParameters> {
+        let filters = FilterField::ALL.map(FilterField::name);
+        let known = || OWN.iter().chain(&filters).copied();
+        if let Some(unknown) = members.keys().find(|member| !known().any(|name| name == member.as_str())) {
+            let known: Vec<_> = known().collect();
+            return Err(serde_json::Error::custom(format!(
+                "there is no member `{unknown}`; known here: {}",
+                known.join(", ")
+            )));
+        }
         Ok(QueryParameters {
             q: members.remove("q").map(serde_json::from_value).transpose()?,
             mode: members.remove("mode").map(serde_json::from_value).transpose()?,

@@ -128,6 +128,11 @@ impl Schedule {
         plans.of.remove(id);
     }
 
+    /// How many sources there are.
+    pub fn len(&self) -> usize {
+        self.plans().of.len()
+    }
+
     /// Refuses one source too many.
     pub fn check_room(&self, id: &str) -> Result<()> {
         let plans = self.plans();

@@ -18,7 +18,7 @@ pub(in crate::registry) struct Tracker {
     pub(super) poller: Arc<Poller>,
     /// Polls those that are due. Neither waits for the other.
     pub(super) due_poller: Arc<Poller>,
-    pub(super) schedule: Arc<Schedule>,
+    pub(in crate::registry) schedule: Arc<Schedule>,
     /// Held while a source is read and then written.
     pub(super) reconciling: Mutex<()>,
     pub(super) worker: Worker,
