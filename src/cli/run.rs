@@ -115,7 +115,7 @@ async fn plan(what: &str, client: &RegistryClient) -> anyhow::Result<Plan> {
     if !what.contains(':') {
         bail!("{what}: there is no such file, and it is not the id of an agent, which is a URI");
     }
-    let found = client.find_in_format(what, Format::AgentSpec).await.map_err(explain)?;
+    let found = client.export(what, Format::AgentSpec, None).await.map_err(explain)?;
     let Some(source) = found else {
         bail!("there is no agent {what:?} at {}\n  `agentdex list` shows what there is", client.url());
     };

@@ -22,7 +22,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /backup", "backup"),
     ("get /changes", "changes"),
     ("post /convert", "convert"),
-    ("get /events", "events"),
+    ("get /events", "subscribe"),
     ("get /events/{type}", "subscribe"),
     ("get /health/live", "liveness"),
     ("get /health/ready", "status"),
@@ -40,7 +40,7 @@ const METHODS: &[(&str, &str)] = &[
     ("delete /queries/{name}", "remove_query"),
     ("get /queries/{name}", "saved_query"),
     ("put /queries/{name}", "save_query"),
-    ("get /queries/{name}/events", "events"),
+    ("get /queries/{name}/events", "subscribe"),
     ("get /search", "search"),
     ("post /search/compatible", "search_compatible"),
     ("post /search/compose", "compose"),
@@ -48,21 +48,21 @@ const METHODS: &[(&str, &str)] = &[
     ("get /search/sparql", "query_sparql"),
     ("post /search/sparql", "query_sparql"),
     ("get /things", "list"),
-    ("post /things", "create"),
+    ("post /things", "register"),
     ("post /things/batch", "write_batch"),
     ("delete /things/{id}", "remove"),
-    ("get /things/{id}", "find_by_id"),
+    ("get /things/{id}", "find"),
     ("patch /things/{id}", "patch"),
     ("put /things/{id}", "put"),
     ("get /things/{id}/actions/{name}/sacp", "sacp_instructions"),
     ("post /things/{id}/actions/{name}/sacp", "check_sacp"),
-    ("get /things/{id}/agent-card", "find_in_format"),
-    ("get /things/{id}/agent-spec", "find_in_format"),
-    ("get /things/{id}/aos", "find_in_format"),
+    ("get /things/{id}/agent-card", "export"),
+    ("get /things/{id}/agent-spec", "export"),
+    ("get /things/{id}/aos", "export"),
     ("get /things/{id}/compatible", "neighbors"),
     ("get /things/{id}/history", "history"),
-    ("get /things/{id}/lmos-capabilities", "find_in_format"),
-    ("get /things/{id}/mcp-server", "find_in_version"),
+    ("get /things/{id}/lmos-capabilities", "export"),
+    ("get /things/{id}/mcp-server", "export"),
     ("post /things/{id}/refresh", "refresh"),
     ("post /validate", "validate"),
 ];
@@ -136,7 +136,7 @@ fn methods_return_what_the_registry_answers() {
         client.save_query("w", &query).await.unwrap();
         assert_eq!(client.saved_query("w").await.unwrap().name, "w");
         let filter = EventFilter { saved_query: Some("w".into()), ..EventFilter::default() };
-        let mut events = client.events(filter, None);
+        let mut events = client.subscribe(filter, None);
         events.connect().await.unwrap();
         client.put("urn:example:b", agent("urn:example:b", "Weather too")).await.unwrap();
         assert!(events.next().await.unwrap().data.contains("urn:example:b"));
