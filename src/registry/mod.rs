@@ -340,7 +340,7 @@ impl Registry {
         }];
         #[cfg(feature = "fetch")]
         if let Some(tracker) = &self.0.tracker {
-            let value = tracker.schedule.len() as u64;
+            let value = tracker.sources() as u64;
             metrics.push(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value });
         }
         metrics.extend(self.0.measures.read());

@@ -18,7 +18,7 @@ pub(in crate::registry) struct Tracker {
     pub(super) poller: Arc<Poller>,
     /// Polls those that are due. Neither waits for the other.
     pub(super) due_poller: Arc<Poller>,
-    pub(in crate::registry) schedule: Arc<Schedule>,
+    pub(super) schedule: Arc<Schedule>,
     /// Held while a source is read and then written.
     pub(super) reconciling: Mutex<()>,
     pub(super) worker: Worker,
@@ -38,6 +38,11 @@ impl Tracker {
         let due_poller = Arc::new(poller.separate());
         let (poller, reconciling) = (Arc::new(poller), Mutex::new(()));
         Ok(Tracker { poller, due_poller, schedule, reconciling, worker: Worker::default() })
+    }
+
+    /// How many sources are tracked.
+    pub(in crate::registry) fn sources(&self) -> usize {
+        self.schedule.len()
     }
 
     pub fn stop(&self) {
