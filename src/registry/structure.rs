@@ -1,4 +1,5 @@
-//! Searches by the structure of descriptions: every description is read, by all processors.
+//! Searches by the structure of descriptions: every description that may match is read, by all processors. Where a query
+//! asks for a title, a type or an id, the index says which these are.
 
 use std::{
     num::NonZero,
@@ -10,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Registry, Things};
+use super::{Registry, Thing, Things};
 use crate::{
     Error, Result,
     search::jsonpath::{Found, Query},
@@ -25,11 +26,28 @@ const MAX_FOUND_BYTES: usize = 16 * 1024 * 1024;
 /// The most threads that evaluate one query.
 const MAX_THREADS: usize = 4;
 
+/// How many descriptions a thread reads at a time, where the index says which.
+const PORTION: usize = 64;
+
+/// Of so many descriptions the index need not say which may match: all are read in their order.
+const MOST_CANDIDATES: usize = 20_000;
+
+/// Descriptions that a thread reads.
+type Portion<'a> = Box<dyn Iterator<Item = Result<Thing>> + 'a>;
+
+/// What is left to read.
+enum Unread {
+    All(Things),
+    /// The ids of those that may match, ascending.
+    Candidates(std::vec::IntoIter<String>),
+}
+
 /// What the threads of a search share.
 struct Work<'a> {
+    registry: &'a Registry,
     query: &'a Query,
     /// What is left, and how many portions were taken.
-    things: Mutex<(Things, usize)>,
+    unread: Mutex<(Unread, usize)>,
     deadline: Instant,
     found_bytes: AtomicUsize,
 }
@@ -42,9 +60,11 @@ impl Registry {
     /// # Errors
     /// [`Error::QueryTooCostly`] after 5 s, or where more than 16 MiB are found, [`Error::Store`].
     pub fn search_by_path(&self, query: &Query) -> Result<Vec<String>> {
+        let unread = self.candidates(query).map_or_else(|| Unread::All(self.list()), Unread::Candidates);
         let work = Work {
+            registry: self,
             query,
-            things: Mutex::new((self.list(), 0)),
+            unread: Mutex::new((unread, 0)),
             deadline: Instant::now() + TIME_BUDGET,
             found_bytes: AtomicUsize::new(0),
         };
@@ -61,6 +81,19 @@ impl Registry {
         })?;
         portions.sort_unstable_by_key(|(number, _)| *number);
         Ok(portions.into_iter().flat_map(|(_, found)| found).collect())
+    }
+
+    /// The ids of the descriptions that may match, ascending, where the index tells.
+    fn candidates(&self, query: &Query) -> Option<std::vec::IntoIter<String>> {
+        if let Some(id) = query.only_id() {
+            return Some(vec![id.to_owned()].into_iter());
+        }
+        let (words, filters) = query.narrowed()?;
+        // An index that isn't ready, or behind, tells nothing; then all are read.
+        let words = Some(words.as_str()).filter(|words| !words.is_empty());
+        pollster::block_on(self.ready_to_search(true)).ok()?;
+        let found = self.ids_as_indexed(words, &filters, None, MOST_CANDIDATES + 1).ok()?;
+        (found.ids.len() <= MOST_CANDIDATES).then(|| found.ids.into_iter())
     }
 }
 
@@ -80,11 +113,19 @@ impl Work<'_> {
         Ok(portions)
     }
 
-    fn next_portion(&self) -> Result<Option<(usize, Things)>> {
-        let mut things = self.things.lock().unwrap_or_else(PoisonError::into_inner);
-        let (things, taken) = &mut *things;
+    fn next_portion(&self) -> Result<Option<(usize, Portion<'_>)>> {
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        let (unread, taken) = &mut *unread;
         *taken += 1;
-        Ok(things.take_chunk()?.map(|portion| (*taken, portion)))
+        let portion: Option<Portion<'_>> = match unread {
+            Unread::All(things) => things.take_chunk()?.map(|things| -> Portion<'_> { Box::new(things) }),
+            Unread::Candidates(ids) => {
+                let ids: Vec<String> = ids.take(PORTION).collect();
+                let find = |id: String| self.registry.find_by_id(&id).transpose();
+                (!ids.is_empty()).then(|| -> Portion<'_> { Box::new(ids.into_iter().filter_map(find)) })
+            }
+        };
+        Ok(portion.map(|portion| (*taken, portion)))
     }
 
     fn evaluate(&self, description: String, found: &mut Vec<String>) -> Result<()> {

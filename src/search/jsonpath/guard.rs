@@ -28,6 +28,8 @@ pub(super) struct Outline {
     pub selectors: usize,
     /// Texts that a description must have for the query to find anything in it.
     pub required: Vec<String>,
+    /// A member with the text that it must have for the query to find anything in a description.
+    pub equality: Option<(String, String)>,
     /// The members of a description that the query reads; none where it may be all of them.
     pub members: Option<BTreeSet<String>>,
 }
@@ -48,7 +50,10 @@ pub(super) fn check(text: &str) -> Result<Outline> {
     };
     check_root(&tokens)?;
     let mut outline = nesting(&tokens)?;
-    outline.required = required(&tokens);
+    if !has_alternatives(&tokens) {
+        outline.required = required(&tokens);
+        outline.equality = equality(&tokens);
+    }
     outline.members = members(&tokens);
     Ok(outline)
 }
@@ -260,18 +265,49 @@ fn unescaped(text: &str) -> Option<String> {
     serde_json::from_str(&json).ok()
 }
 
-/// The texts that are compared by `==` where all of the query must hold: no alternatives, no negation, and nothing
-/// that counts what isn't there.
-fn required(tokens: &[Token<'_>]) -> Vec<String> {
-    let has_alternatives = tokens.iter().any(|token| {
+/// Whether not all of a query must hold: there are alternatives, a negation, or something that counts what isn't there.
+fn has_alternatives(tokens: &[Token<'_>]) -> bool {
+    tokens.iter().any(|token| {
         matches!(
             token.kind,
             Kind::Pair("||" | "!=") | Kind::Symbol('!' | ',') | Kind::Word("count" | "length" | "value")
         )
-    });
-    if has_alternatives {
-        return Vec::new();
+    })
+}
+
+/// The first member of a description that is compared by `==` with a text, `$[?@.title=='x']`, in a filter of the root.
+fn equality(tokens: &[Token<'_>]) -> Option<(String, String)> {
+    // After `$`, `[` and `?` the filter begins, which ends with the bracket of its own.
+    let [dollar, open, filter, rest @ ..] = tokens else { return None };
+    let begins = [dollar, open, filter].map(|token| &token.kind);
+    if begins != [&Kind::Symbol('$'), &Kind::Symbol('['), &Kind::Symbol('?')] {
+        return None;
     }
+    let mut depth = 0;
+    for (index, token) in rest.iter().enumerate() {
+        match token.kind {
+            Kind::Symbol('[' | '(') => depth += 1,
+            Kind::Symbol(']' | ')') if depth == 0 => return None,
+            Kind::Symbol(']' | ')') => depth -= 1,
+            // Another filter, which is about something else than a description.
+            Kind::Symbol('?') => return None,
+            Kind::Symbol('@') => {
+                let path = rest.get(index + 1..)?;
+                let name = member(path)?;
+                let after = if path.first()?.kind == Kind::Symbol('.') { 2 } else { 3 };
+                let compared = (path.get(after).map(|token| &token.kind), path.get(after + 1).map(|token| &token.kind));
+                if let (Some(Kind::Pair("==")), Some(Kind::Text(text))) = compared {
+                    return Some((name, unescaped(text)?));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The texts that are compared by `==`.
+fn required(tokens: &[Token<'_>]) -> Vec<String> {
     let is_equality = |index: Option<usize>| {
         index.and_then(|index| tokens.get(index)).is_some_and(|token| token.kind == Kind::Pair("=="))
     };

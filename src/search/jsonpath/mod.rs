@@ -14,7 +14,11 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use self::guard::Outline;
+use super::Filters;
 use crate::{Error, Result};
+
+/// Longer words aren't in the index.
+const MAX_WORD_BYTES: usize = 80;
 
 /// A query that can be asked.
 #[derive(Debug)]
@@ -59,6 +63,28 @@ impl Query {
     pub fn may_match(&self, description: &str) -> bool {
         let is_missing = |value: &String| memchr::memmem::find(description.as_bytes(), value.as_bytes()).is_none();
         !self.outline.required.iter().any(is_missing) || guard::has_escaped_letters(description)
+    }
+
+    /// A query of words and filters that finds every description in which this one finds something; none where all have
+    /// to be read.
+    pub fn narrowed(&self) -> Option<(String, Filters)> {
+        let (member, text) = self.outline.equality.as_ref()?;
+        let is_word = |word: &str| (1..=MAX_WORD_BYTES).contains(&word.len()) && word.is_ascii();
+        match member.as_str() {
+            "title" if text.split(|c: char| !c.is_alphanumeric()).any(is_word) && !text.contains('"') => {
+                Some((format!("title:\"{text}\""), Filters::default()))
+            }
+            "@type" if !text.is_empty() => {
+                Some((String::new(), Filters { type_: vec![text.clone()], ..Filters::default() }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The id that a description must have for the query to find something in it.
+    pub fn only_id(&self) -> Option<&str> {
+        let (member, text) = self.outline.equality.as_ref()?;
+        (member == "id").then_some(text.as_str())
     }
 
     /// What the query finds in a description, in document order.
