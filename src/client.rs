@@ -8,6 +8,7 @@ mod error;
 mod events;
 mod guardian;
 mod import;
+mod keys;
 mod search;
 mod service;
 pub(crate) mod sse;
@@ -17,10 +18,14 @@ use std::{borrow::Cow, pin::Pin, time::Duration};
 
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, RequestBuilder, Response, header};
+use reqwest::{
+    Method, RequestBuilder, Response,
+    header::{self, HeaderMap, HeaderValue},
+};
 use serde::Deserialize;
 
 use crate::{
+    access::Token,
     change::{Change, Epoch, Seq},
     td::{Json, Violation},
 };
@@ -158,13 +163,31 @@ impl RegistryClient {
             // Fails only where another thread was faster, which is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let http = reqwest::Client::builder()
-            .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(SILENCE_TIMEOUT)
-            .build()
-            .map_err(|error| invalid(error.to_string()))?;
+        let http = http_client(HeaderMap::new()).map_err(|error| invalid(error.to_string()))?;
         Ok(RegistryClient { http, base, attempts: ATTEMPTS })
+    }
+
+    /// With an API key, which is sent with every request as `Authorization: Bearer`.
+    ///
+    /// ```
+    /// # fn main() -> agentdex::client::Result<()> {
+    /// let key = format!("adx_0123456789ab_{}", "0".repeat(64));
+    /// let registry = agentdex::client::RegistryClient::new("http://127.0.0.1:8080")?.api_key(&key)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidApiKey`] where it isn't written as a key.
+    pub fn api_key(self, key: &str) -> Result<RegistryClient> {
+        let key = key.trim();
+        let credentials = Token::parse(key).and_then(|_| HeaderValue::try_from(format!("Bearer {key}")).ok());
+        let mut credentials = credentials.ok_or(Error::InvalidApiKey)?;
+        credentials.set_sensitive(true);
+        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, credentials)]);
+        let url = self.base.to_string();
+        let http = http_client(headers).map_err(|error| Error::InvalidUrl { url, reason: error.to_string() })?;
+        Ok(RegistryClient { http, ..self })
     }
 
     /// With another number of attempts in all; 1 repeats nothing. A request is repeated, after a pause that doubles or
@@ -425,6 +448,16 @@ impl RegistryClient {
         }
         Err(Error::UnexpectedAnswer { expected: "an answer", reason: "no attempt was made".into() })
     }
+}
+
+/// What sends requests, each with these headers.
+fn http_client(headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(SILENCE_TIMEOUT)
+        .build()
 }
 
 /// How long the registry wants to be left alone.

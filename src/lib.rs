@@ -15,6 +15,7 @@ pub mod error;
 pub mod expression;
 pub mod td;
 
+pub mod access;
 pub mod convert;
 #[cfg(feature = "fetch")]
 pub mod fetch;

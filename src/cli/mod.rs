@@ -13,6 +13,7 @@ mod export;
 mod get;
 mod history;
 mod imports;
+mod keys;
 mod line_editor;
 mod list;
 mod mapping;
@@ -53,6 +54,9 @@ struct Cli {
     /// Where the registry is, for all commands that talk to one
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// API key, for all commands that talk to a registry
+    #[arg(long, value_name = "KEY")]
+    api_key: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -101,6 +105,8 @@ enum Command {
     Refresh(refresh::Arguments),
     /// Stop tracking the sources of agents; the agents stay.
     Untrack(untrack::Arguments),
+    /// Create, list and revoke API keys.
+    Keys(keys::Arguments),
     /// Print what changes, as it changes.
     #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
@@ -141,6 +147,7 @@ impl Command {
             Command::Imports(arguments) => &mut arguments.remote,
             Command::Refresh(arguments) => &mut arguments.remote,
             Command::Untrack(arguments) => &mut arguments.remote,
+            Command::Keys(arguments) => arguments.remote(),
             Command::Watch(arguments) => &mut arguments.remote,
             Command::Backup(arguments) => &mut arguments.remote,
             Command::Sacp(arguments) => return arguments.remote(),
@@ -158,13 +165,15 @@ impl Command {
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
-    let Cli { url, mut command } = Cli::parse();
-    if let Some(url) = url {
+    let Cli { url, api_key, mut command } = Cli::parse();
+    if url.is_some() || api_key.is_some() {
         let Some(remote) = command.remote() else {
-            return report(&anyhow::anyhow!("--url is for commands that talk to a registry, and this one doesn't"));
+            let flag = if url.is_some() { "--url" } else { "--api-key" };
+            return report(&anyhow::anyhow!("{flag} is for commands that talk to a registry, and this one doesn't"));
         };
         // What stands behind the command is nearer to it.
-        remote.url.get_or_insert(url);
+        remote.url = remote.url.take().or(url);
+        remote.api_key = remote.api_key.take().or(api_key);
     }
     let outcome = match command {
         Command::Serve(arguments) => serve::run(arguments),
@@ -187,6 +196,7 @@ pub fn run() -> ExitCode {
         Command::Imports(arguments) => imports::run(&arguments),
         Command::Refresh(arguments) => refresh::run(&arguments),
         Command::Untrack(arguments) => untrack::run(&arguments),
+        Command::Keys(arguments) => keys::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Backup(arguments) => backup::take(&arguments),
         Command::Restore(arguments) => backup::restore(&arguments),

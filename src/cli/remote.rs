@@ -18,6 +18,10 @@ pub(super) struct Remote {
     /// Where the registry is: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// API key that the registry knows the caller by; the variable doesn't show in lists of processes
+    /// [env: AGENTDEX_API_KEY]
+    #[arg(long, value_name = "KEY")]
+    pub api_key: Option<String>,
 }
 
 /// Where a registry is looked for that nobody named.
@@ -25,9 +29,13 @@ const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 impl Remote {
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
-        let from_environment = || env::var("AGENTDEX_URL").ok().filter(|url| !url.is_empty());
-        let url = self.url.clone().or_else(from_environment);
-        Ok(RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?)
+        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let url = self.url.clone().or_else(|| variable("AGENTDEX_URL"));
+        let client = RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?;
+        match self.api_key.clone().or_else(|| variable("AGENTDEX_API_KEY")) {
+            Some(key) => Ok(client.api_key(&key)?),
+            None => Ok(client),
+        }
     }
 
     /// Does something with one agent after the other, and says of each what became of it. What fails with
@@ -68,9 +76,19 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
             Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
         }
         client::Error::Refused(problem) => match problem.status {
+            401 if problem.code == "unauthenticated" => {
+                Some("AGENTDEX_API_KEY or --api-key gives an API key; an admin of the registry creates them")
+            }
+            401 | 403
+                if ["invalid-credentials", "forbidden", "read-only", "authentication-off"]
+                    .contains(&problem.code.as_str()) =>
+            {
+                None
+            }
             401 | 403 => {
                 Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
             }
+            404 if problem.code == "no-such-key" => Some("`agentdex keys list` shows what there is"),
             404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
             404 if problem.code == "unknown-path" => {
                 Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")

@@ -2,11 +2,12 @@
 
 mod banner;
 mod descriptors;
+mod exposure;
 mod guardian;
 mod logging;
 
 use std::{
-    net::{SocketAddr, TcpListener},
+    net::TcpListener,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -17,6 +18,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use self::exposure::{check_exposure, check_mqtt_exposure, report_access, rules};
 use super::{
     examples,
     mqtt::{publisher_options, resync_on_request},
@@ -88,6 +90,18 @@ pub(super) struct Arguments {
     /// What a cosine of 1 counts beside the score of the words (BM25), from 0 to 1000 [default: 40, with a directory 60]
     #[arg(long, value_name = "NUMBER")]
     semantic_scale: Option<u32>,
+    /// Let only clients with an API key in; `agentdex keys create` makes keys
+    #[arg(long)]
+    auth: bool,
+    /// With --auth, let everybody read
+    #[arg(long)]
+    public_read: bool,
+    /// Let no client register, change or remove anything
+    #[arg(long)]
+    read_only: bool,
+    /// Listen on an address that isn't loopback although every client may do everything there
+    #[arg(long)]
+    insecure: bool,
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -195,6 +209,10 @@ impl Arguments {
             max_ttl: self.max_ttl,
             embedding_model: self.embedding_model,
             semantic_scale: self.semantic_scale,
+            auth: self.auth.then_some(true),
+            public_read: self.public_read.then_some(true),
+            read_only: self.read_only.then_some(true),
+            insecure: self.insecure.then_some(true),
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),
             max_connections: self.max_connections,
@@ -239,9 +257,11 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     descriptors::raise_limit();
     let stop = stop::signal().context("catching signals")?;
     // The port first, so that a start that can't succeed changes nothing in the data directory.
-    let socket = listen(&settings.listen)?;
+    let socket = listen(&settings)?;
+    check_mqtt_exposure(&settings)?;
     let exporter = guardian::exporter(&settings)?;
     let registry = open(&settings)?;
+    report_access(&settings, &registry);
     let progress = tokio::spawn(show_rebuilding(registry.clone()));
     let endpoint = start_endpoint(&settings, &registry)?.map(Arc::new);
     let publisher = start_publisher(&settings, &registry)?;
@@ -299,13 +319,15 @@ fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http:
             write_timeout: Duration::from_secs(settings.write_timeout),
             ..http::Limits::default()
         },
+        access: rules(settings),
         public_url: settings.public_url.clone(),
         mqtt: endpoint.map(mqtt::Endpoint::handle),
         ..defaults
     }
 }
 
-fn listen(address: &str) -> anyhow::Result<TcpListener> {
+fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
+    let address = settings.listen.as_str();
     if !address.contains(':') {
         bail!(
             "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN or `listen` in agentdex.toml); for example 127.0.0.1:8080"
@@ -314,7 +336,7 @@ fn listen(address: &str) -> anyhow::Result<TcpListener> {
     let hint = "choose another address with --listen; port 0 takes a free one";
     let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
     socket.set_nonblocking(true)?;
-    warn_of_remote_clients(socket.local_addr()?);
+    check_exposure(settings, socket.local_addr()?, "--listen 127.0.0.1:8080")?;
     Ok(socket)
 }
 
@@ -325,6 +347,7 @@ fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Op
     let default_session_expiry = Duration::from_secs(settings.mqtt_session_expiry);
     let options = mqtt::EndpointOptions {
         prefix: settings.mqtt_prefix.clone(),
+        access: rules(settings),
         max_connections,
         default_session_expiry,
         max_session_expiry: defaults.max_session_expiry.max(default_session_expiry),
@@ -347,16 +370,7 @@ fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Op
             bound => bound?,
         },
     };
-    warn_of_remote_clients(endpoint.local_addr());
     Ok(Some(endpoint))
-}
-
-fn warn_of_remote_clients(address: SocketAddr) {
-    if !address.ip().is_loopback() {
-        tracing::warn!(
-            "{address} is open to other machines, and agentdex does not authenticate clients: see SECURITY.md"
-        );
-    }
 }
 
 fn open(settings: &Settings) -> anyhow::Result<Registry> {

@@ -16,6 +16,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The API key isn't written as one.
+    #[error("the API key is not one of agentdex: write adx_<id>_<secret>, as `agentdex keys create` printed it")]
+    InvalidApiKey,
     /// No connection, or it broke.
     #[error("the registry at {url} can't be reached: {reason}")]
     Unreachable {

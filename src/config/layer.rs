@@ -66,6 +66,14 @@ layer! {
     embedding_model: EmbeddingModel = parse,
     /// What likeness of meaning counts beside words.
     semantic_scale: u32 = number,
+    /// Whether clients have to prove who they are.
+    auth: bool = switch,
+    /// Whether clients without credentials may read.
+    public_read: bool = switch,
+    /// Whether no client may change anything.
+    read_only: bool = switch,
+    /// Whether to listen on other addresses than loopback without authentication.
+    insecure: bool = switch,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// Names that requests may have in `Host`.

@@ -54,6 +54,14 @@ pub struct Settings {
     pub embedding_model: EmbeddingModel,
     /// What a cosine of 1 counts beside BM25; none: what suits the model.
     pub semantic_scale: Option<u32>,
+    /// Whether clients have to prove who they are.
+    pub auth: bool,
+    /// Whether clients without credentials may read.
+    pub public_read: bool,
+    /// Whether no client may change anything.
+    pub read_only: bool,
+    /// Whether to listen on other addresses than loopback without authentication.
+    pub insecure: bool,
     /// Origins whose pages may call the API; `*` for all; empty for none.
     pub cors_origins: Vec<String>,
     /// Names that requests may have in `Host`, beside those that always may.
@@ -149,6 +157,10 @@ impl Settings {
             let message = format!("default_ttl ({ttl} s) is not between min_ttl and max_ttl");
             return Err(Error::InvalidSetting { origin: "settings".into(), message });
         }
+        if layer.public_read == Some(true) && layer.auth != Some(true) {
+            let message = "public_read is for servers that authenticate their clients: set auth (--auth) as well";
+            return Err(Error::InvalidSetting { origin: "settings".into(), message: message.into() });
+        }
         Ok(Settings {
             data: layer.data.unwrap_or_else(|| DEFAULT_DATA.into()),
             listen: layer.listen.unwrap_or_else(|| DEFAULT_LISTEN.into()),
@@ -169,6 +181,10 @@ impl Settings {
             max_ttl: layer.max_ttl,
             embedding_model: layer.embedding_model.unwrap_or_default(),
             semantic_scale: between("semantic_scale", layer.semantic_scale, 0..=MAX_SEMANTIC_SCALE)?,
+            auth: layer.auth.unwrap_or(false),
+            public_read: layer.public_read.unwrap_or(false),
+            read_only: layer.read_only.unwrap_or(false),
+            insecure: layer.insecure.unwrap_or(false),
             cors_origins: layer.cors_origin.unwrap_or_default(),
             allowed_hosts: layer.allowed_host.unwrap_or_default(),
             max_connections: between("max_connections", layer.max_connections, 1..=usize::MAX)?,

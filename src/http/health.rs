@@ -7,7 +7,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
+use super::{access, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
 /// `GET /health/live`
 #[utoipa::path(
@@ -44,6 +44,9 @@ pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Resul
     let status = blocking(move || Ok(registry.status())).await?;
     if let Some(reason) = status.not_ready() {
         return Err(not_ready(&reason));
+    }
+    if !access::may_read(&context, &request) {
+        return Ok(HttpResponse::Ok().json(json!({"status": "ready"})));
     }
     Ok(HttpResponse::Ok().json(json!({
         "status": "ready",

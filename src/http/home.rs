@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::header::VARY, web::Data};
 use serde_json::json;
 
-use super::{address::base_path, context::Context, formats, page, parameters::Parameters, problem::Problem};
+use super::{access, address::base_path, context::Context, formats, page, parameters::Parameters, problem::Problem};
 
 /// `GET /`
 #[utoipa::path(
@@ -27,7 +27,6 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         "description": "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions) and are found by what they can do",
         "version": env!("CARGO_PKG_VERSION"),
         "registry": format!("urn:agentdex:registry:{}", context.registry.registry_id()),
-        "things": context.registry.len(),
         "formats": formats::list(base),
         "links": {
             "things": format!("{base}/things"),
@@ -46,6 +45,9 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
             "metrics": format!("{base}/metrics"),
         },
     });
+    if access::may_read(&context, &request) {
+        about["things"] = context.registry.len().into();
+    }
     if cfg!(feature = "guardian") {
         about["links"]["sessions"] = format!("{base}/aos/sessions").into();
         about["links"]["decisions"] = format!("{base}/aos/decisions").into();

@@ -5,6 +5,7 @@
 //! errors to statuses. [`Server`] serves the API on a socket of its own; [`configure`] mounts it into
 //! an application of yours.
 
+mod access;
 mod address;
 #[cfg(feature = "guardian")]
 mod aos;
@@ -32,6 +33,7 @@ mod host;
 mod import;
 mod imports;
 mod jsonpath;
+mod keys;
 mod limits;
 mod lines;
 mod listening;

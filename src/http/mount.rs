@@ -20,7 +20,7 @@ use super::{
     context::Context,
     convert, events, exposition,
     formats::{EXPORTS, IMPORTS},
-    health, history, home, imports, jsonpath,
+    health, history, home, imports, jsonpath, keys,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
@@ -153,6 +153,8 @@ impl Mount<'_> {
     fn about(&self, config: &mut ServiceConfig) {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
+        self.resource(config, "/keys", "/keys", vec![read(keys::list), on(POST, keys::create)]);
+        self.resource(config, "/keys/{id}", "/keys/{id:[^/]+}", vec![on(DELETE, keys::revoke)]);
         self.resource(config, "/metrics", "/metrics", vec![read(exposition::metrics)]);
         self.resource(config, "/backup", "/backup", vec![read(backup::take)]);
         #[cfg(feature = "mqtt")]

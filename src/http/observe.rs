@@ -1,5 +1,5 @@
-//! Around every request: its id, metrics and log line, headers that protect browsers, and the promise that
-//! every failure is a problem document. A request is measured to the end of the response's body.
+//! Around every request: whether its sender may send it, its id, metrics and log line, headers that protect
+//! browsers, and the promise that every failure is a problem document. A request is measured to the end of the response's body.
 //!
 //! One small middleware instead of several: it is on the path of every read.
 
@@ -15,7 +15,7 @@ use std::{
 };
 
 use actix_web::{
-    Error, HttpRequest, ResponseError,
+    Error, HttpMessage, HttpRequest, ResponseError,
     body::{BodySize, BoxBody, MessageBody},
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
     http::{
@@ -30,6 +30,7 @@ use actix_web::{
 use futures_util::future::{Either, LocalBoxFuture};
 
 use super::{
+    access,
     context::Context,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
@@ -44,6 +45,8 @@ const MAX_REQUEST_ID: usize = 128;
 /// The middleware of one resource.
 pub(super) struct Observe {
     context: Data<Context>,
+    /// The name of the resource in the table of what is needed.
+    path: &'static str,
     route: Arc<RouteMetrics>,
     /// Whether responses are compressed for clients that accept it.
     is_compressed: bool,
@@ -51,7 +54,7 @@ pub(super) struct Observe {
 
 impl Observe {
     pub(super) fn new(context: &Data<Context>, path: &'static str, is_compressed: bool) -> Observe {
-        Observe { context: context.clone(), route: context.metrics.route(path), is_compressed }
+        Observe { context: context.clone(), path, route: context.metrics.route(path), is_compressed }
     }
 }
 
@@ -68,7 +71,7 @@ where
 
     fn new_transform(&self, service: S) -> Self::Future {
         let (context, route, is_compressed) = (self.context.clone(), self.route.clone(), self.is_compressed);
-        ready(Ok(Observed { service, context, route, is_compressed }))
+        ready(Ok(Observed { service, context, path: self.path, route, is_compressed }))
     }
 }
 
@@ -76,6 +79,7 @@ where
 pub(super) struct Observed<S> {
     service: S,
     context: Data<Context>,
+    path: &'static str,
     route: Arc<RouteMetrics>,
     is_compressed: bool,
 }
@@ -96,10 +100,16 @@ where
         let request_id = request_id(request.headers());
         let (context, route) = (self.context.clone(), self.route.clone());
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
-        let refusal = context.hosts.check(request.head(), &context.options).err();
-        let response = match refusal {
-            None => Either::Left(self.service.call(request)),
-            Some(problem) => Either::Right(request.into_response(problem.error_response())),
+        let checked = context.hosts.check(request.head(), &context.options);
+        let caller = checked.and_then(|()| access::check(&context, self.path, request.head()));
+        let response = match caller {
+            Ok(caller) => {
+                if let Some(caller) = caller {
+                    request.extensions_mut().insert(caller);
+                }
+                Either::Left(self.service.call(request))
+            }
+            Err(problem) => Either::Right(request.into_response(problem.error_response())),
         };
         Box::pin(async move {
             let response = match response {

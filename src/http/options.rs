@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::Uri;
 
 use super::{limits::Limits, stop::Stop};
-use crate::{Error, Result, td};
+use crate::{Error, Result, access::Rules, td};
 
 /// How the API behaves. The default suits a server on one machine.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct Options {
     /// those that clients reach the server by. With `*` every name is taken, which lets web pages use the API
     /// by DNS rebinding, unless somebody else checks the names.
     pub allowed_hosts: Vec<String>,
+    /// Who may do what. By default everybody who reaches the API may do everything.
+    pub access: Rules,
     /// What clients may take up.
     pub limits: Limits,
     /// The largest body of a request in bytes; a batch is limited line by line.
@@ -40,6 +42,7 @@ impl Default for Options {
         Options {
             cors_origins: Vec::new(),
             allowed_hosts: Vec::new(),
+            access: Rules::default(),
             limits: Limits::default(),
             body_limit: td::MAX_DOCUMENT_BYTES,
             public_url: None,

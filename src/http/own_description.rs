@@ -38,7 +38,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     Parameters::parse(&request, &[])?;
     let base = base_url(&request, &context.options, "/.well-known/wot");
     let id = format!("urn:agentdex:registry:{}", context.registry.registry_id());
-    let document = description(&base, &id, offers_sparql(&context)).to_string();
+    let document = description(&base, &id, offers_sparql(&context), security(&context)).to_string();
     let mut hasher = DefaultHasher::new();
     document.hash(&mut hasher);
     let tag = format!("{:016x}", hasher.finish());
@@ -59,8 +59,16 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
 /// Which headers of a request the description depends on.
 const VARY_BY: (HeaderName, &str) = (VARY, "accept, host");
 
+/// The security scheme of the API.
+fn security(context: &Context) -> Value {
+    match context.options.access.authentication {
+        true => json!({"scheme": "bearer", "in": "header", "name": "Authorization", "format": "opaque"}),
+        false => json!({"scheme": "nosec"}),
+    }
+}
+
 /// The TD; `base` is the URL of the API's root without a slash at the end.
-fn description(base: &str, id: &str, with_sparql: bool) -> Value {
+fn description(base: &str, id: &str, with_sparql: bool, security: Value) -> Value {
     json!({
         "@context": [
             "https://www.w3.org/2022/wot/td/v1.1",
@@ -74,8 +82,8 @@ fn description(base: &str, id: &str, with_sparql: bool) -> Value {
         "version": {"instance": env!("CARGO_PKG_VERSION")},
         "base": format!("{base}/"),
         "links": [{"rel": "service-doc", "href": "openapi.json", "type": "application/json"}],
-        "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}},
-        "security": "nosec_sc",
+        "securityDefinitions": {"registry_sc": security},
+        "security": "registry_sc",
         "schemaDefinitions": {"problem": object(json!({
             "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
             "code": {"type": "string"}, "detail": {"type": "string"},
@@ -260,7 +268,9 @@ mod tests {
 
     #[test]
     fn it_is_a_valid_thing_description() -> crate::Result<()> {
-        let document = description("https://example.org/registry", "urn:agentdex:registry:x", true).to_string();
+        let document =
+            description("https://example.org/registry", "urn:agentdex:registry:x", true, json!({"scheme": "bearer"}))
+                .to_string();
         let report = validate(&Document::parse(document.as_bytes())?, Layers::All);
         assert!(report.is_valid(), "{report:?}");
         assert!(report.warnings.is_empty(), "{report:?}");

@@ -2,11 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use crate::access::Rules;
+
 /// How the built-in endpoint treats its clients.
 #[derive(Debug, Clone)]
 pub struct EndpointOptions {
     /// The first levels of all topics.
     pub prefix: String,
+    /// Who may connect. By default everybody who reaches the endpoint.
+    pub access: Rules,
     /// The most connections at a time, WebSocket included. Those beyond are refused.
     pub max_connections: usize,
     /// The most sessions, connected or away. New ones beyond are refused.
@@ -35,6 +39,7 @@ impl Default for EndpointOptions {
     fn default() -> EndpointOptions {
         EndpointOptions {
             prefix: "agentdex".into(),
+            access: Rules::default(),
             max_connections: 10_000,
             max_sessions: 10_000,
             max_subscriptions: 1_000,

@@ -19,6 +19,7 @@ pub mod guardian;
 #[cfg(feature = "guardian")]
 mod guarding;
 mod import;
+mod keys;
 mod measures;
 mod options;
 mod own_members;
@@ -58,6 +59,7 @@ pub use self::{
     export::Exported,
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
+    keys::Keys,
     measures::{Metric, MetricSource},
     options::Options,
     queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
@@ -144,6 +146,8 @@ struct Inner {
     shaping: Arc<Shared>,
     /// What changes mean for queries.
     queries: Arc<Queries>,
+    /// Who may do what, where a server authenticates its clients.
+    keys: Keys,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.
@@ -164,6 +168,11 @@ impl Registry {
     /// The uuid of this registry, drawn when its directory was created.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.0.store.registry_id()
+    }
+
+    /// The API keys, for servers that authenticate their clients.
+    pub fn keys(&self) -> &Keys {
+        &self.0.keys
     }
 
     /// The durable end of the log.

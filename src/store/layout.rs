@@ -17,6 +17,7 @@
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
 //! | `n/q/<name>` | as it was given | this node alone: a saved query |
+//! | `n/k/<id>` | as it was given | this node alone: an API key |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
@@ -59,6 +60,7 @@ pub(super) const LOG: &[u8] = b"l/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
 pub(super) const QUERIES: &[u8] = b"n/q/";
+pub(super) const KEYS: &[u8] = b"n/k/";
 
 pub(super) fn record_key(id: &str) -> IVec {
     join(&[RECORDS, id.as_bytes()])

@@ -300,9 +300,9 @@ impl Store {
     }
 }
 
-/// The positions of followers, the sessions of network followers and saved queries: what belongs to this node and not to
+/// The positions of followers, the sessions of network followers, saved queries and API keys: what belongs to this node and not to
 /// the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
-/// they may be what they were before. Queries are durable once the call returns.
+/// they may be what they were before. Queries and keys are durable once the call returns.
 #[derive(Clone, Copy)]
 pub struct LocalState<'a> {
     store: &'a Store,
@@ -378,6 +378,40 @@ impl LocalState<'_> {
     pub fn remove_query(&self, name: &str) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Query, name, None))?;
         self.make_durable(Kind::Query, name)
+    }
+
+    /// The API keys, by id.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn keys(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.store.view.local.values(Kind::Key)
+    }
+
+    /// Stores an API key. Blocks until it is durable.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn put_key(&self, id: &str, key: Vec<u8>) -> Result<()> {
+        self.put_key_soon(id, key)?;
+        self.make_durable(Kind::Key, id)
+    }
+
+    /// Stores an API key with the next write of local state.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn put_key_soon(&self, id: &str, key: Vec<u8>) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Key, id, Some(key)))
+    }
+
+    /// Removes an API key. Blocks until it is gone durably.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn remove_key(&self, id: &str) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Key, id, None))?;
+        self.make_durable(Kind::Key, id)
     }
 
     /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that

@@ -1,5 +1,6 @@
 //! The command line, run as users run it: in processes of its own.
 
+mod access;
 mod agent_cards;
 mod agent_spec;
 mod backup;

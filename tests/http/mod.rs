@@ -1,6 +1,7 @@
 //! The REST API, one module a resource.
 
 mod about;
+mod access;
 mod agent_cards;
 mod batch;
 mod capability_files;

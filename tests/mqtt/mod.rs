@@ -1,5 +1,6 @@
 //! Changes over MQTT, as clients that others wrote receive them.
 
+mod access;
 mod broker;
 mod decisions;
 mod events;

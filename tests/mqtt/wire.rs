@@ -31,11 +31,13 @@ pub struct Hello<'a> {
     pub properties: Vec<u8>,
     /// The QoS of a will.
     pub will: Option<u8>,
+    /// User name and password.
+    pub credentials: Option<(&'a str, &'a str)>,
 }
 
 impl Default for Hello<'_> {
     fn default() -> Self {
-        Hello { client_id: "", clean: true, keep_alive: 60, properties: Vec::new(), will: None }
+        Hello { client_id: "", clean: true, keep_alive: 60, properties: Vec::new(), will: None, credentials: None }
     }
 }
 
@@ -210,7 +212,8 @@ pub fn connect(version: Version, hello: &Hello<'_>) -> Vec<u8> {
     let mut body = Vec::new();
     put_string(&mut body, "MQTT");
     body.push(if version == Version::V5 { 5 } else { 4 });
-    body.push(u8::from(hello.clean) << 1 | hello.will.map_or(0, |qos| 4 | qos << 3));
+    let credentials = if hello.credentials.is_some() { 0xc0 } else { 0 };
+    body.push(credentials | u8::from(hello.clean) << 1 | hello.will.map_or(0, |qos| 4 | qos << 3));
     body.extend_from_slice(&hello.keep_alive.to_be_bytes());
     if version == Version::V5 {
         body.push(hello.properties.len().try_into().unwrap());
@@ -223,6 +226,10 @@ pub fn connect(version: Version, hello: &Hello<'_>) -> Vec<u8> {
         }
         put_string(&mut body, "agentdex/things/urn:will");
         put_string(&mut body, "dead");
+    }
+    if let Some((user_name, password)) = hello.credentials {
+        put_string(&mut body, user_name);
+        put_string(&mut body, password);
     }
     packet(0x10, &body)
 }

@@ -7,6 +7,7 @@ mod constraints;
 mod formats;
 #[cfg(feature = "guardian")]
 mod guardian;
+mod keys;
 mod links;
 mod parameters;
 mod queries;
@@ -17,7 +18,8 @@ use utoipa::ToSchema;
 #[cfg(feature = "guardian")]
 pub(super) use self::guardian::*;
 pub(super) use self::{
-    about::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*, refusals::*,
+    about::*, compatible::*, constraints::Constraints, formats::*, keys::*, links::Links, parameters::*, queries::*,
+    refusals::*,
 };
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.

@@ -10,6 +10,12 @@ pub(in crate::http) enum Refusals {
     /// The request isn't understood: a parameter, a header, the body.
     #[response(status = 400, content_type = "application/problem+json")]
     BadRequest(Problem),
+    /// The server authenticates its clients, and the request has no valid API key.
+    #[response(status = 401, content_type = "application/problem+json")]
+    Unauthenticated(Problem),
+    /// The API key doesn't have the role that is needed, the server is read-only, or the page that sent it may not.
+    #[response(status = 403, content_type = "application/problem+json")]
+    Forbidden(Problem),
     /// The registry failed; its log says why.
     #[response(status = 500, content_type = "application/problem+json")]
     Failed(Problem),

@@ -20,7 +20,10 @@ use super::{
     session::Session,
     sessions::Lease,
 };
-use crate::Result;
+use crate::{
+    Result,
+    access::{Caller, Need, Role},
+};
 
 /// How often a session that moves is written to the store.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,6 +38,8 @@ pub(super) struct Connection<S> {
     session: Session,
     delivery: Delivery,
     decisions: Decisions,
+    /// Whether the client may see what the guardian decides.
+    sees_decisions: bool,
     /// What the client asked for in CONNECT; 0 can't be raised later (5.0, section 3.14.2.2.2).
     asked_expiry: u32,
     /// Since when the client has been neither taking bytes nor acknowledging, while it should.
@@ -48,7 +53,15 @@ impl<S> Connection<S>
 where
     S: AsyncRead + AsyncWrite + Send,
 {
-    pub fn new(context: Arc<Context>, link: Link<S>, lease: Lease, mut session: Session, asked_expiry: u32) -> Self {
+    pub fn new(
+        context: Arc<Context>,
+        link: Link<S>,
+        lease: Lease,
+        mut session: Session,
+        asked_expiry: u32,
+        caller: &Caller,
+    ) -> Self {
+        let sees_decisions = context.options.access.decide(caller, Need::Role(Role::Admin)).is_ok();
         let delivery = Delivery::resume(context.index.clone(), &mut session);
         Connection {
             context,
@@ -57,6 +70,7 @@ where
             session,
             delivery,
             decisions: Decisions::default(),
+            sees_decisions,
             asked_expiry,
             waiting_since: None,
             saved_at: Instant::now(),
@@ -189,6 +203,9 @@ where
 
     /// Receives the decisions that the session's subscriptions match.
     fn select_decisions(&mut self) {
+        if !self.sees_decisions {
+            return;
+        }
         let feed = &self.context.index.feed;
         self.decisions.select(feed.registry(), feed.topics(), &self.session.subscriptions);
     }

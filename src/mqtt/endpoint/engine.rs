@@ -37,6 +37,10 @@ type Event = GenericEvent<u16>;
 pub(super) enum Refusal {
     InvalidClientId,
     UnsupportedAuthentication,
+    /// The user name and password aren't those of a valid API key.
+    InvalidCredentials,
+    /// Credentials are needed.
+    Unauthenticated,
     /// The will has a higher QoS than the endpoint has.
     UnsupportedQos,
     /// Another connection has the session and doesn't let go.
@@ -171,6 +175,10 @@ impl Engine {
             Refusal::UnsupportedAuthentication => {
                 (ConnectReturnCode::NotAuthorized, ConnectReasonCode::BadAuthenticationMethod)
             }
+            Refusal::InvalidCredentials => {
+                (ConnectReturnCode::BadUserNameOrPassword, ConnectReasonCode::BadUserNameOrPassword)
+            }
+            Refusal::Unauthenticated => (ConnectReturnCode::NotAuthorized, ConnectReasonCode::NotAuthorized),
             // Version 3.1.1 has no maximum.
             Refusal::UnsupportedQos => (ConnectReturnCode::NotAuthorized, ConnectReasonCode::QosNotSupported),
             Refusal::Busy => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::ServerBusy),

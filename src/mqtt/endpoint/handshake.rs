@@ -19,6 +19,7 @@ use super::{
     session::Session,
     sessions::{Entering, Lease},
 };
+use crate::access::{Caller, Need, Role, Token};
 
 /// The longest client id.
 const MAX_CLIENT_ID_BYTES: usize = 1024;
@@ -40,16 +41,16 @@ where
         return link.finish().await;
     };
     let refusal = if admitted { refusal(&connect) } else { Some(Refusal::Full) };
-    let entered = match refusal {
-        Some(refusal) => Err(refusal),
-        None => enter(&context, &connect).await,
+    let entered = match refusal.map_or_else(|| authenticate(&context, &connect), Err) {
+        Err(refusal) => Err(refusal),
+        Ok(caller) => enter(&context, &connect, &caller).await.map(|entered| (caller, entered)),
     };
     match entered {
-        Ok((lease, session, welcome)) => {
-            tracing::debug!(peer, client_id = session.client_id, "an MQTT client has connected");
+        Ok((caller, (lease, session, welcome))) => {
+            tracing::debug!(peer, client_id = session.client_id, ?caller, "an MQTT client has connected");
             link.engine.welcome(welcome);
             let asked_expiry = connect.session_expiry.unwrap_or(session.expiry);
-            Connection::new(context, link, lease, session, asked_expiry).run(&rest).await;
+            Connection::new(context, link, lease, session, asked_expiry, &caller).run(&rest).await;
         }
         Err(refusal) => {
             context.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -92,18 +93,45 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
     is_qos_unsupported.then_some(Refusal::UnsupportedQos)
 }
 
+/// Who the client is: the user name is the id of an API key, the password the key.
+fn authenticate(context: &Context, connect: &Connect) -> Result<Caller, Refusal> {
+    let rules = &context.options.access;
+    let caller = match (&connect.user_name, &connect.password) {
+        (None, None) => rules.without_credentials(),
+        _ if !rules.authentication => Caller::Trusted,
+        (user_name, password) => {
+            let key = password.as_deref().and_then(|password| std::str::from_utf8(password).ok());
+            let is_id = |key: &&str| Token::parse(key).is_some_and(|token| user_name.as_deref() == Some(token.id));
+            let keys = context.index.feed.registry().keys();
+            key.filter(is_id).and_then(|key| keys.authenticate(key)).ok_or(Refusal::InvalidCredentials)?
+        }
+    };
+    rules.decide(&caller, Need::Role(Role::Read)).map_err(|_| Refusal::Unauthenticated)?;
+    Ok(caller)
+}
+
+/// The name of a session: each owner has client ids of its own, so that none takes over the session of another. No client
+/// id and no owner contains NUL.
+fn session_name(client_id: &str, caller: &Caller) -> String {
+    match caller.owner() {
+        Some(owner) => format!("{owner}\0{client_id}"),
+        None => client_id.to_owned(),
+    }
+}
+
 /// Gives the client its session, and returns what CONNACK states.
-async fn enter(context: &Context, connect: &Connect) -> Result<(Lease, Session, Welcome), Refusal> {
+async fn enter(context: &Context, connect: &Connect, caller: &Caller) -> Result<(Lease, Session, Welcome), Refusal> {
     let options = &context.options;
     let assigned = connect.client_id.is_empty().then(|| format!("agentdex-{}", uuid::Uuid::new_v4()));
     let client_id = assigned.as_deref().unwrap_or(&connect.client_id);
     let asked = connect.session_expiry.unwrap_or_else(|| seconds(options.default_session_expiry));
     let expiry = asked.min(seconds(options.max_session_expiry));
-    let (lease, session, present) = match context.sessions.enter(client_id, connect.clean, expiry).await {
-        Entering::Entered { lease, session, present } => (lease, *session, present),
-        Entering::Waiting(_) | Entering::Busy => return Err(Refusal::Busy),
-        Entering::Full => return Err(Refusal::Full),
-    };
+    let (lease, session, present) =
+        match context.sessions.enter(&session_name(client_id, caller), connect.clean, expiry).await {
+            Entering::Entered { lease, session, present } => (lease, *session, present),
+            Entering::Waiting(_) | Entering::Busy => return Err(Refusal::Busy),
+            Entering::Full => return Err(Refusal::Full),
+        };
     let longest = u16::try_from(options.max_keep_alive.as_secs()).unwrap_or(u16::MAX);
     let is_too_long = connect.keep_alive == 0 || connect.keep_alive > longest;
     let welcome = Welcome {

@@ -10,7 +10,6 @@ use mqtt_protocol_core::mqtt::{
 pub(super) type Packet = GenericPacket<u16>;
 
 /// What a client sent.
-#[derive(Debug)]
 pub(super) enum Incoming {
     Connect(Connect),
     Subscribe { packet_id: u16, requests: Vec<FilterRequest>, identifier: Option<u32> },
@@ -34,7 +33,6 @@ impl Incoming {
 }
 
 /// What a client asks for when it connects.
-#[derive(Debug)]
 pub(super) struct Connect {
     pub client_id: String,
     pub is_version_3: bool,
@@ -45,6 +43,8 @@ pub(super) struct Connect {
     pub will_qos: Option<u8>,
     pub keep_alive: u16,
     pub extended_authentication: bool,
+    pub user_name: Option<String>,
+    pub password: Option<Vec<u8>>,
 }
 
 /// One filter of a SUBSCRIBE.
@@ -152,6 +152,8 @@ pub(super) fn read_packet(packet: Packet) -> Incoming {
             will_qos: connect.will_flag().then_some(connect.will_qos() as u8),
             keep_alive: connect.keep_alive(),
             extended_authentication: false,
+            user_name: connect.user_name().map(Into::into),
+            password: connect.password().map(Into::into),
         }),
         Packet::V5_0Connect(connect) => Incoming::Connect(Connect {
             client_id: connect.client_id().into(),
@@ -164,6 +166,8 @@ pub(super) fn read_packet(packet: Packet) -> Incoming {
                 .props()
                 .iter()
                 .any(|property| matches!(property, Property::AuthenticationMethod(_))),
+            user_name: connect.user_name().map(Into::into),
+            password: connect.password().map(Into::into),
         }),
         Packet::V3_1_1Subscribe(subscribe) => Incoming::Subscribe {
             packet_id: subscribe.packet_id(),

@@ -1,0 +1,152 @@
+//! API keys: `adx_<id>_<secret>`. The id is looked up; of the secret only the SHA-256 is stored.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Owner, Role};
+use crate::Timestamp;
+
+/// What all keys begin with, so that scanners for leaked secrets find them.
+const PREFIX: &str = "adx_";
+/// The length of an id in hexadecimal digits.
+const ID_DIGITS: usize = 12;
+/// The length of a secret in hexadecimal digits.
+const SECRET_DIGITS: usize = 64;
+
+/// What a key is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// What its holder may do.
+    pub role: Role,
+    /// In whose name its holder acts.
+    pub owner: Owner,
+    /// For how many seconds it is valid; none: until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u64>,
+}
+
+/// A key as it is listed: everything but its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    /// What it is revoked by.
+    pub id: String,
+    /// What its holder may do.
+    pub role: Role,
+    /// In whose name its holder acts.
+    pub owner: Owner,
+    /// When it was created.
+    pub created: Timestamp,
+    /// When it stops to be valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Whether it is valid at a moment.
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
+        self.expires.is_none_or(|expires| now < expires)
+    }
+}
+
+/// The SHA-256 of a secret, in hexadecimal digits.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Whether it is that of the token. Takes as long wherever the two differ.
+    pub fn matches(&self, token: &Token<'_>) -> bool {
+        let given = token.secret();
+        let differing =
+            self.0.bytes().zip(given.0.bytes()).fold(0, |differing, (one, other)| differing | (one ^ other));
+        self.0.len() == given.0.len() && std::hint::black_box(differing) == 0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// A key as its holder has it, taken apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// The id of the key.
+    pub id: &'a str,
+    secret: &'a str,
+}
+
+impl<'a> Token<'a> {
+    /// Takes a key apart; none if it isn't written as one.
+    ///
+    /// ```
+    /// use agentdex::access::Token;
+    ///
+    /// let text = format!("adx_0123456789ab_{}", "0".repeat(64));
+    /// assert_eq!(Token::parse(&text).map(|token| token.id), Some("0123456789ab"));
+    /// assert!(Token::parse("0123456789ab").is_none());
+    /// ```
+    pub fn parse(text: &'a str) -> Option<Token<'a>> {
+        let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
+        let is_hexadecimal =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        let is_token = id.len() == ID_DIGITS && secret.len() == SECRET_DIGITS && is_hexadecimal(id);
+        (is_token && is_hexadecimal(secret)).then_some(Token { id, secret })
+    }
+
+    /// Writes a key from 38 random bytes: what its holder gets.
+    pub fn from_random(random: &[u8; (ID_DIGITS + SECRET_DIGITS) / 2]) -> String {
+        let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (id, secret) = digits.split_at(ID_DIGITS);
+        format!("{PREFIX}{id}_{secret}")
+    }
+
+    /// What is stored of it.
+    pub fn secret(&self) -> Secret {
+        Secret(Sha256::digest(self.secret).iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_secret_matches() {
+        let (one, other) = (Token::from_random(&[7; 38]), Token::from_random(&[8; 38]));
+        let (one, other) = (Token::parse(&one).unwrap(), Token::parse(&other).unwrap());
+        assert!(one.secret().matches(&one) && !one.secret().matches(&other));
+        assert!(!Secret(String::new()).matches(&one));
+        assert_eq!(one.id, "070707070707");
+        // FIPS 180-4, of 64 times "0".
+        let zeros = format!("adx_000000000000_{}", "0".repeat(64));
+        assert_eq!(
+            Token::parse(&zeros).unwrap().secret().0,
+            "60e05bd1b195af2f94112fa7197a5c88289058840ce7c6df9693756bc6250f55"
+        );
+    }
+
+    #[test]
+    fn what_is_no_key_is_not_read_as_one() {
+        let key = Token::from_random(&[0xab; 38]);
+        assert!(Token::parse(&key).is_some());
+        let others = [
+            key.to_uppercase(),
+            format!("{key}0"),
+            format!(" {key}"),
+            key.replace("adx_", ""),
+            key.replace("ab_ab", "abab"),
+        ];
+        for other in others.iter().map(String::as_str).chain(["", "adx_", "adx__", "adx_\u{e9}_"]) {
+            assert!(Token::parse(other).is_none(), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The name of an owner.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name in bytes.
+const MAX_BYTES: usize = 128;
+
+/// The name in which principals act: of a team, a service or a person. Several API keys may have the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Owner(String);
+
+impl Owner {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Owner {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Owner, String> {
+        let is_plain = |character: char| !character.is_control() && !character.is_whitespace();
+        if name.is_empty() || name.len() > MAX_BYTES || !name.chars().all(is_plain) {
+            let shown: String = name.chars().take(MAX_BYTES).collect();
+            return Err(format!(
+                "{shown:?} is not an owner; write 1 to {MAX_BYTES} bytes without spaces, for example weather-team"
+            ));
+        }
+        Ok(Owner(name))
+    }
+}
+
+impl FromStr for Owner {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Owner, String> {
+        name.to_owned().try_into()
+    }
+}
+
+impl From<Owner> for String {
+    fn from(owner: Owner) -> String {
+        owner.0
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_have_neither_spaces_nor_control_characters() {
+        for owner in ["a", "weather-team", "ops@example.org", "https://example.org/teams/ä"] {
+            assert!(owner.parse::<Owner>().is_ok(), "{owner}");
+        }
+        for other in ["", "a b", "a\0", "a\n", &"a".repeat(129)] {
+            assert!(other.parse::<Owner>().is_err(), "{other:?}");
+        }
+    }
+}

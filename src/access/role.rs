@@ -1,0 +1,46 @@
+//! What principals may do.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// What a principal may do. Each role may do what those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Read, search and subscribe.
+    Read,
+    /// Also register, change and remove.
+    Register,
+    /// Also manage API keys, take backups and read the guardian's trail.
+    Admin,
+}
+
+impl Role {
+    /// All of them, the one that may least first.
+    pub const ALL: [Role; 3] = [Role::Read, Role::Register, Role::Admin];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Register => "register",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Role, String> {
+        let known = Role::ALL.into_iter().find(|role| role.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of `read`, `register`, `admin`"))
+    }
+}

@@ -1,0 +1,113 @@
+//! The decision whether a caller may do something.
+
+use super::{Caller, Role};
+
+/// What is needed to do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    Nothing,
+    /// This role, or one that may more.
+    Role(Role),
+}
+
+/// What holds for all callers of a server. The default is a server that everybody may use who reaches it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether callers have to prove who they are.
+    pub authentication: bool,
+    /// Whether callers without credentials have the role `read`.
+    pub public_read: bool,
+    /// Whether nobody may register, change or remove anything.
+    pub read_only: bool,
+}
+
+/// Why a caller may not do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has to prove who it is.
+    Unauthenticated,
+    /// It needs this role.
+    Forbidden(Role),
+    /// Nobody may.
+    ReadOnly,
+}
+
+impl Rules {
+    /// Whether a caller may do what needs this.
+    ///
+    /// ```
+    /// use agentdex::access::{Caller, Need, Refusal, Role, Rules};
+    ///
+    /// let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+    /// assert_eq!(rules.decide(&Caller::Anonymous, Need::Role(Role::Read)), Ok(()));
+    /// let refused = rules.decide(&Caller::Anonymous, Need::Role(Role::Register));
+    /// assert_eq!(refused, Err(Refusal::Unauthenticated));
+    /// ```
+    ///
+    /// # Errors
+    /// The reason why it may not.
+    pub fn decide(&self, caller: &Caller, need: Need) -> Result<(), Refusal> {
+        let Need::Role(needed) = need else { return Ok(()) };
+        match caller {
+            Caller::Trusted => {}
+            Caller::Anonymous if self.public_read && needed == Role::Read => {}
+            Caller::Anonymous => return Err(Refusal::Unauthenticated),
+            Caller::Principal(principal) if principal.role >= needed => {}
+            Caller::Principal(_) => return Err(Refusal::Forbidden(needed)),
+        }
+        if self.read_only && needed == Role::Register { Err(Refusal::ReadOnly) } else { Ok(()) }
+    }
+
+    /// Who somebody without credentials is.
+    pub fn without_credentials(&self) -> Caller {
+        if self.authentication { Caller::Anonymous } else { Caller::Trusted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::access::Principal;
+
+    fn principal(role: Role) -> Caller {
+        let owner = "team".parse().unwrap();
+        Caller::Principal(Arc::new(Principal { owner, role, key: "0123".into() }))
+    }
+
+    #[test]
+    fn a_role_may_do_what_lesser_roles_may() {
+        let rules = Rules { authentication: true, ..Rules::default() };
+        for (has, role) in Role::ALL.into_iter().enumerate() {
+            for (needs, needed) in Role::ALL.into_iter().enumerate() {
+                let expected = if has >= needs { Ok(()) } else { Err(Refusal::Forbidden(needed)) };
+                assert_eq!(rules.decide(&principal(role), Need::Role(needed)), expected);
+            }
+            assert_eq!(rules.decide(&Caller::Anonymous, Need::Role(role)), Err(Refusal::Unauthenticated));
+        }
+        assert_eq!(rules.decide(&Caller::Anonymous, Need::Nothing), Ok(()));
+    }
+
+    #[test]
+    fn public_read_lets_nobody_write() {
+        let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+        let allowed = Role::ALL.map(|role| rules.decide(&Caller::Anonymous, Need::Role(role)).is_ok());
+        assert_eq!(allowed, [true, false, false]);
+    }
+
+    #[test]
+    fn read_only_holds_for_admins_and_without_authentication() {
+        let rules = Rules { read_only: true, ..Rules::default() };
+        for caller in [principal(Role::Admin), Caller::Trusted] {
+            let decide = |role| rules.decide(&caller, Need::Role(role));
+            assert_eq!(Role::ALL.map(decide), [Ok(()), Err(Refusal::ReadOnly), Ok(())]);
+        }
+        // Who may not write anyway isn't told more.
+        assert_eq!(
+            rules.decide(&principal(Role::Read), Need::Role(Role::Register)),
+            Err(Refusal::Forbidden(Role::Register))
+        );
+    }
+}

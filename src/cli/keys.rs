@@ -1,0 +1,208 @@
+//! `agentdex keys`: API keys of a registry that runs, or in the directory of one that is stopped.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Args, Subcommand};
+
+use super::{
+    moments, output,
+    remote::{self, Remote},
+};
+use crate::{
+    access::{ApiKey, NewKey, Owner, Role},
+    registry::Keys,
+    store::Store,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Create a key and print it; it can't be shown again.
+    Create {
+        /// What its holder may do
+        #[arg(long, value_name = "read|register|admin")]
+        role: Role,
+        /// In whose name its holder acts: a team, a service or a person
+        #[arg(long, value_name = "NAME")]
+        owner: Owner,
+        /// How long it is valid, such as 90d, 12h, 30min or 60s [default: until it is revoked]
+        #[arg(long, value_name = "DURATION", value_parser = seconds)]
+        expires: Option<u64>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// List the keys, without their secrets.
+    List {
+        /// Print them as a JSON array
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Revoke keys: requests with them are refused from then on.
+    Revoke {
+        /// The ids of the keys, or the keys themselves
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+/// Where the keys are.
+#[derive(Debug, Args)]
+struct Place {
+    /// Data directory of a registry that is stopped; this is how the first key is made
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "api_key"])]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Arguments {
+    pub(super) fn remote(&mut self) -> &mut Remote {
+        match &mut self.action {
+            Action::Create { place, .. } | Action::List { place, .. } | Action::Revoke { place, .. } => {
+                &mut place.remote
+            }
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.action {
+        Action::Create { role, owner, expires, place } => {
+            create(&NewKey { role: *role, owner: owner.clone(), ttl: *expires }, place)
+        }
+        Action::List { json, place } => list(*json, place),
+        Action::Revoke { ids, place } => revoke(ids, place),
+    }
+}
+
+/// Does something with the keys in the directory of a registry that is stopped.
+fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> crate::Result<T>) -> anyhow::Result<T> {
+    let store = Store::open(directory, crate::store::Options::default())?;
+    let done = act(&Keys::open(&store)?);
+    store.close();
+    Ok(done?)
+}
+
+fn create(new: &NewKey, place: &Place) -> anyhow::Result<ExitCode> {
+    let (key, text) = match &place.data {
+        Some(directory) => in_directory(directory, |keys| keys.create(new.clone()))?,
+        None => {
+            let client = place.remote.client()?;
+            remote::block_on(async { client.create_key(new).await.map_err(remote::explain) })?
+        }
+    };
+    let until = key.expires.map_or_else(|| "until it is revoked".to_owned(), |moment| format!("until {moment}"));
+    // Only the key goes to standard output, for `KEY=$(agentdex keys create …)`.
+    writeln!(
+        io::stderr(),
+        "key {} of {} with the role {}, valid {until}; it is shown only now:",
+        key.id,
+        output::visible(key.owner.as_str()),
+        key.role
+    )?;
+    writeln!(io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
+    let keys = match &place.data {
+        Some(directory) => in_directory(directory, |keys| Ok(keys.list()))?,
+        None => {
+            let client = place.remote.client()?;
+            remote::block_on(async { client.keys().await.map_err(remote::explain) })?
+        }
+    };
+    let mut out = io::stdout().lock();
+    if json {
+        writeln!(out, "{}", output::indented(&serde_json::to_string(&keys)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for key in &keys {
+        print(&mut out, key)?;
+    }
+    writeln!(out, "{} {}", keys.len(), if keys.len() == 1 { "key" } else { "keys" })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write, key: &ApiKey) -> io::Result<()> {
+    let used = key.last_used.map_or_else(|| "never used".to_owned(), |used| format!("used {}", moments::shown(used)));
+    let expires = match key.expires {
+        Some(expires) if expires <= crate::Timestamp::now() => format!("expired {}", moments::shown(expires)),
+        Some(expires) => format!("expires {}", moments::shown(expires)),
+        None => "does not expire".to_owned(),
+    };
+    let created = moments::shown(key.created);
+    let owner = output::visible(key.owner.as_str());
+    writeln!(out, "{}  {:8}  {owner}  created {created}, {expires}, {used}", key.id, key.role.as_str())
+}
+
+fn revoke(ids: &[String], place: &Place) -> anyhow::Result<ExitCode> {
+    let ids: Vec<String> = ids.iter().map(|text| id_of(text).to_owned()).collect();
+    let Some(directory) = &place.data else {
+        return place.remote.for_each(&ids, async |client, id| {
+            client.revoke_key(id).await?;
+            Ok(format!("revoked: {id}"))
+        });
+    };
+    let revoke = |keys: &Keys| ids.iter().map(|id| Ok((id, keys.revoke(id)?))).collect::<crate::Result<Vec<_>>>();
+    let mut outcome = ExitCode::SUCCESS;
+    for (id, is_revoked) in in_directory(directory, revoke)? {
+        if is_revoked {
+            writeln!(io::stdout(), "revoked: {id}")?;
+        } else {
+            outcome = ExitCode::FAILURE;
+            let error = output::red_on_stderr("error:");
+            writeln!(
+                io::stderr(),
+                "{error} {}: there is no such key; `agentdex keys list` shows what there is",
+                output::visible(id)
+            )?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// The id in a key, or the text itself.
+fn id_of(text: &str) -> &str {
+    crate::access::Token::parse(text).map_or(text, |token| token.id)
+}
+
+/// Reads a duration such as `90d` as seconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|character: char| !character.is_ascii_digit());
+    let unit = match text.get(digits.len()..) {
+        Some("s") => Some(1),
+        Some("min") => Some(60),
+        Some("h") => Some(60 * 60),
+        Some("d") => Some(24 * 60 * 60),
+        _ => None,
+    };
+    let seconds = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
+    seconds.ok_or_else(|| format!("{text:?} is not a duration; write 90d, 12h, 30min or 60s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(["90d", "12h", "30min", "60s"].map(seconds), [Ok(7_776_000), Ok(43_200), Ok(1800), Ok(60)]);
+        for other in ["", "90", "d", "-1d", "1.5h", "1m", "99999999999999999999d", "1 d"] {
+            assert!(seconds(other).is_err(), "{other:?}");
+        }
+    }
+}

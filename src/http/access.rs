@@ -1,0 +1,124 @@
+//! Who asks, and whether it may: the one table of what each route needs, and the check before each handler.
+
+use std::borrow::Cow;
+
+use actix_web::{
+    HttpMessage, HttpRequest,
+    dev::RequestHead,
+    http::{
+        Method, StatusCode,
+        header::{AUTHORIZATION, WWW_AUTHENTICATE},
+    },
+};
+
+use super::{context::Context, problem::Problem};
+use crate::access::{Caller, Need, Refusal, Role};
+
+/// What each route needs that a read or a write of its resource doesn't tell: path, method (none: all), need.
+const EXCEPTIONS: [(&str, Option<&str>, Need); 21] = [
+    ("/", None, Need::Nothing),
+    ("/page/{file}", None, Need::Nothing),
+    ("/docs", None, Need::Nothing),
+    ("/docs/{file}", None, Need::Nothing),
+    ("/openapi.json", None, Need::Nothing),
+    ("/.well-known/wot", None, Need::Nothing),
+    ("/health/live", None, Need::Nothing),
+    ("/health/ready", None, Need::Nothing),
+    // CONNECT has the credentials.
+    ("/mqtt", None, Need::Nothing),
+    // It has everything, the hashes of keys too.
+    ("/backup", None, Need::Role(Role::Admin)),
+    ("/keys", None, Need::Role(Role::Admin)),
+    ("/keys/{id}", None, Need::Role(Role::Admin)),
+    ("/aos", None, Need::Role(Role::Register)),
+    ("/validate", Some("POST"), Need::Role(Role::Read)),
+    ("/convert", Some("POST"), Need::Role(Role::Read)),
+    ("/search/compatible", Some("POST"), Need::Role(Role::Read)),
+    ("/search/compose", Some("POST"), Need::Role(Role::Read)),
+    ("/search/sparql", Some("POST"), Need::Role(Role::Read)),
+    ("/search/{language}", Some("POST"), Need::Role(Role::Read)),
+    ("/things/{id}/actions/{name}/sacp", Some("POST"), Need::Role(Role::Read)),
+    // A path that isn't served: 404 says nothing that the documentation doesn't.
+    ("other", None, Need::Nothing),
+];
+
+/// What a request needs: reads the role `read`, everything else `register`, what the guardian knows `admin`, but for the
+/// exceptions.
+pub(super) fn need(path: &str, method: &Method) -> Need {
+    let of_method = |wanted: Option<&str>| wanted.is_none_or(|wanted| wanted == method.as_str());
+    if method == Method::OPTIONS {
+        // Browsers ask without credentials what they may ask.
+        return Need::Nothing;
+    }
+    if let Some((.., need)) = EXCEPTIONS.iter().find(|(known, wanted, _)| *known == path && of_method(*wanted)) {
+        return *need;
+    }
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    match is_read {
+        true if path.starts_with("/aos/") => Need::Role(Role::Admin),
+        true => Need::Role(Role::Read),
+        false => Need::Role(Role::Register),
+    }
+}
+
+/// Finds out who asks, and refuses who may not. None: somebody without credentials.
+pub(super) fn check(context: &Context, path: &str, head: &RequestHead) -> Result<Option<Caller>, Problem> {
+    let rules = &context.options.access;
+    let need = need(path, &head.method);
+    let known = if rules.authentication { authenticate(context, head, need)? } else { None };
+    let caller = known.clone().unwrap_or_else(|| rules.without_credentials());
+    rules.decide(&caller, need).map_err(|refusal| refused(refusal, &caller))?;
+    Ok(known)
+}
+
+/// Who shows which key. Credentials that aren't valid are refused also where none are needed, but for what has to be
+/// answered in any case.
+fn authenticate(context: &Context, head: &RequestHead, need: Need) -> Result<Option<Caller>, Problem> {
+    let Some(credentials) = head.headers().get(AUTHORIZATION) else { return Ok(None) };
+    let bearer = credentials.to_str().ok().and_then(|text| text.split_once(' '));
+    let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+    match token.and_then(|token| context.registry.keys().authenticate(token)) {
+        Some(caller) => Ok(Some(caller)),
+        None if need == Need::Nothing => Ok(None),
+        None => Err(invalid_credentials(token.is_some())),
+    }
+}
+
+fn invalid_credentials(is_bearer: bool) -> Problem {
+    let detail = match is_bearer {
+        true => "the API key is not valid: it is not one of this registry, it has expired, or it was revoked",
+        false => "this registry takes an API key as `Authorization: Bearer <key>`, and no other credentials",
+    };
+    Problem::new(StatusCode::UNAUTHORIZED, "invalid-credentials", detail)
+        .with_header(WWW_AUTHENTICATE, "Bearer realm=\"agentdex\", error=\"invalid_token\"")
+}
+
+fn refused(refusal: Refusal, caller: &Caller) -> Problem {
+    match refusal {
+        Refusal::Unauthenticated => {
+            let detail = "this needs an API key, sent as `Authorization: Bearer <key>`";
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
+                .with_header(WWW_AUTHENTICATE, "Bearer realm=\"agentdex\"")
+        }
+        Refusal::Forbidden(role) => {
+            let owner =
+                caller.owner().map_or(Cow::Borrowed("the caller"), |owner| Cow::Owned(format!("{:?}", owner.as_str())));
+            let detail = format!("this needs the role `{role}`, which the API key of {owner} doesn't have");
+            let challenge = format!("Bearer realm=\"agentdex\", error=\"insufficient_scope\", scope=\"{role}\"");
+            Problem::new(StatusCode::FORBIDDEN, "forbidden", detail)
+                .with("role", role.as_str())
+                .with_header(WWW_AUTHENTICATE, challenge)
+        }
+        Refusal::ReadOnly => {
+            Problem::new(StatusCode::FORBIDDEN, "read-only", "this server takes no changes (`--read-only`)")
+        }
+    }
+}
+
+/// Whether who asks may read, where a response shows more to those who may.
+pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
+    let rules = &context.options.access;
+    let known = request.extensions().get::<Caller>().cloned();
+    let caller = known.unwrap_or_else(|| rules.without_credentials());
+    rules.decide(&caller, Need::Role(Role::Read)).is_ok()
+}

@@ -1,0 +1,115 @@
+//! `/keys`: the API keys that clients prove themselves with.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        StatusCode,
+        header::{CACHE_CONTROL, LOCATION},
+    },
+    web::{self, Data},
+};
+
+use super::{
+    address::base_path,
+    blocking::blocking,
+    compatible::json_body,
+    context::Context,
+    parameters::Parameters,
+    problem::{Problem, excerpt},
+};
+use crate::access::{ApiKey, NewKey};
+
+/// A key with the text that its holder sends.
+#[derive(serde::Serialize)]
+struct CreatedKey {
+    #[serde(flatten)]
+    listed: ApiKey,
+    key: String,
+}
+
+/// `GET /keys`
+#[utoipa::path(
+    get,
+    path = "/keys",
+    tag = "about",
+    operation_id = "list_keys",
+    summary = "List the API keys, without their secrets",
+    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.",
+    responses(
+        (status = 200, description = "The oldest first, those that have expired included", body = Vec<super::schemas::ApiKey>),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    check_managed(&context)?;
+    Ok(HttpResponse::Ok().json(context.registry.keys().list()))
+}
+
+/// `POST /keys`
+#[utoipa::path(
+    post,
+    path = "/keys",
+    tag = "about",
+    operation_id = "create_key",
+    summary = "Create an API key",
+    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned here and never again.",
+    request_body(content((super::schemas::NewKey = "application/json"))),
+    responses(
+        (status = 201, description = "The key", body = super::schemas::CreatedKey, headers(("Location" = String, description = "What it is revoked at"))),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn create(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let new: NewKey = json_body(&context, &request, payload).await?;
+    check_managed(&context)?;
+    let registry = context.registry.clone();
+    let (listed, key) = blocking(move || registry.keys().create(new)).await?;
+    let location = format!("{}/keys/{}", base_path(&request, &context.options, "/keys"), listed.id);
+    Ok(HttpResponse::Created()
+        .insert_header((LOCATION, location))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .json(CreatedKey { listed, key }))
+}
+
+/// `DELETE /keys/{id}`
+#[utoipa::path(
+    delete,
+    path = "/keys/{id}",
+    tag = "about",
+    operation_id = "revoke_key",
+    summary = "Revoke an API key",
+    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are refused from now on; streams and MQTT connections that were opened with it go on until they end.",
+    params(("id" = String, Path, description = "The id of the key: its digits between the underscores")),
+    responses(
+        (status = 204, description = "It is revoked"),
+        super::schemas::Refusals,
+        (status = 404, description = "There is no such key", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    check_managed(&context)?;
+    let id = request.match_info().get("id").unwrap_or_default().to_owned();
+    let (registry, revoked) = (context.registry.clone(), id.clone());
+    if blocking(move || registry.keys().revoke(&revoked)).await? {
+        return Ok(HttpResponse::NoContent().finish());
+    }
+    let detail = format!("there is no API key {:?}; GET /keys lists them", excerpt(&id));
+    Err(Problem::new(StatusCode::NOT_FOUND, "no-such-key", detail))
+}
+
+/// Where everybody may do everything, a key would outlast the moment in which authentication is switched on.
+fn check_managed(context: &Context) -> Result<(), Problem> {
+    if context.options.access.authentication {
+        return Ok(());
+    }
+    let detail = "this server doesn't authenticate its clients, so it lets nobody manage API keys; start it with \
+        `--auth`, and create the first key with `agentdex keys create --role admin --owner NAME --data DIR` while it is stopped";
+    Err(Problem::new(StatusCode::FORBIDDEN, "authentication-off", detail))
+}

@@ -1,0 +1,94 @@
+//! API keys on the command line, and a start that would let other machines do everything.
+
+use agentdex::client::RegistryClient;
+
+use super::{agent, run, run_with_input, stderr, stdout};
+use crate::process::{ServerProcess, agentdex};
+
+fn created(arguments: &[&str]) -> String {
+    let output = run(&[&["keys", "create"], arguments].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output).trim().to_owned()
+}
+
+#[test]
+fn the_first_key_is_made_in_the_directory_and_makes_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().to_str().unwrap();
+    let admin = created(&["--role", "admin", "--owner", "ops", "--data", data]);
+    let server = ServerProcess::start(directory.path(), &["--auth"]);
+    let url = server.url();
+    // The directory is that of a server that runs.
+    let refused = run(&["keys", "list", "--data", data]);
+    assert!(!refused.status.success() && stderr(&refused).contains("in use"), "{}", stderr(&refused));
+
+    let writer =
+        created(&["--role", "register", "--owner", "team", "--expires", "90d", "--url", url, "--api-key", &admin]);
+    let register =
+        |key: &str| run_with_input(&["register", "-", "--url", url, "--api-key", key], &agent("urn:example:a", "A"));
+    let output = register(&writer);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let by_variable =
+        agentdex().args(["get", "urn:example:a", "--url", url]).env("AGENTDEX_API_KEY", &writer).output().unwrap();
+    assert!(by_variable.status.success(), "{}", stderr(&by_variable));
+    let without = run(&["list", "--url", url]);
+    assert!(!without.status.success());
+    assert!(stderr(&without).contains("AGENTDEX_API_KEY"), "{}", stderr(&without));
+
+    let listed = run(&["keys", "list", "--url", url, "--api-key", &admin]);
+    let text = stdout(&listed);
+    assert!(text.contains("team") && text.contains("2 keys") && !text.contains(&writer), "{text}");
+    let revoked = run(&["--api-key", &admin, "--url", url, "keys", "revoke", &writer]);
+    assert!(revoked.status.success(), "{}", stderr(&revoked));
+    assert!(!register(&writer).status.success());
+    assert!(server.stop().success());
+
+    let keys = run(&["keys", "list", "--data", data, "--json"]);
+    assert!(stdout(&keys).contains("ops") && !stdout(&keys).contains("team"), "{}", stdout(&keys));
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let [file, restored] = ["backup", "restored"].map(|name| elsewhere.path().join(name).to_str().unwrap().to_owned());
+    assert!(run(&["backup", &file, "--data", data]).status.success());
+    assert!(run(&["restore", &file, "--data", &restored]).status.success());
+    assert_eq!(stdout(&run(&["keys", "list", "--data", &restored, "--json"])), stdout(&keys));
+}
+
+#[test]
+fn clients_send_their_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let key = created(&["--role", "register", "--owner", "team", "--data", directory.path().to_str().unwrap()]);
+    let server = ServerProcess::start(directory.path(), &["--auth"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let client = RegistryClient::new(server.url()).unwrap();
+    let refused = runtime.block_on(client.clone().count(&[])).unwrap_err();
+    assert_eq!(refused.problem().unwrap().code, "unauthenticated");
+    let client = client.api_key(&key).unwrap();
+    runtime.block_on(client.put("urn:example:a", agent("urn:example:a", "A"))).unwrap();
+    assert_eq!(runtime.block_on(client.count(&[])).unwrap(), 1);
+    assert_eq!(runtime.block_on(client.keys()).unwrap_err().problem().unwrap().code, "forbidden");
+    assert!(client.api_key("x").is_err());
+}
+
+#[test]
+fn other_machines_are_served_only_with_authentication() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().to_str().unwrap();
+    for arguments in
+        [["--listen", "0.0.0.0:0", "--no-mqtt"].as_slice(), &["--listen", "127.0.0.1:0", "--mqtt-listen", "0.0.0.0:0"]]
+    {
+        let refused = run(&[&["serve", "--data", data], arguments].concat());
+        assert!(!refused.status.success(), "{arguments:?}");
+        let message = stderr(&refused);
+        assert!(
+            ["--auth", "--insecure", "open to other machines"].iter().all(|part| message.contains(part)),
+            "{message}"
+        );
+    }
+    for flag in ["--auth", "--insecure"] {
+        let server = ServerProcess::start(directory.path(), &["--listen", "0.0.0.0:0", flag]);
+        assert!(server.log().contains("open to other machines without TLS"), "{}", server.log());
+        assert!(server.stop().success());
+    }
+    let refused = run(&["serve", "--data", data, "--public-read", "--no-mqtt"]);
+    assert!(stderr(&refused).contains("--auth"), "{}", stderr(&refused));
+}
