@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let directory = tempfile::tempdir()?;
     let registry = Registry::builder(directory.path()).open()?;
-    registry.put(&description.to_string())?;
+    registry.put(description.to_string())?;
 
     // Private addresses are called only where they are allowed.
     let options = Options { allowed: AllowList::parse(["127.0.0.1"])?, ..Options::default() };

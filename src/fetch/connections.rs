@@ -95,6 +95,7 @@ impl Connections {
     }
 
     /// The configuration of TLS for protocols that make their own connections: whom they trust.
+    #[cfg(feature = "consumer-mqtt")]
     pub(crate) fn tls(&self) -> ClientConfig {
         let mut configuration = self.0.tls.clone();
         // What HTTP would negotiate.

@@ -121,7 +121,7 @@ impl Work<'_> {
             Unread::All(things) => things.take_chunk()?.map(|things| -> Portion<'_> { Box::new(things) }),
             Unread::Candidates(ids) => {
                 let ids: Vec<String> = ids.take(PORTION).collect();
-                let find = |id: String| self.registry.find_by_id(&id).transpose();
+                let find = |id: String| self.registry.find(&id).transpose();
                 (!ids.is_empty()).then(|| -> Portion<'_> { Box::new(ids.into_iter().filter_map(find)) })
             }
         };
