@@ -205,14 +205,14 @@ fn serve(directory: &Path, expiries: usize) -> Outcome {
         );
         if id == usize::MAX { td.replace(&usize::MAX.to_string(), "stays") } else { td }
     };
-    registry.put(&put(usize::MAX, ""))?;
+    registry.put(put(usize::MAX, ""))?;
     let all = |registration: &str| -> Outcome {
         thread::scope(|scope| {
             let writers: Vec<_> = (0..64)
                 .map(|writer| {
                     let (registry, put) = (&registry, &put);
                     scope.spawn(move || {
-                        (writer..expiries).step_by(64).try_for_each(|id| registry.put(&put(id, registration)).map(drop))
+                        (writer..expiries).step_by(64).try_for_each(|id| registry.put(put(id, registration)).map(drop))
                     })
                 })
                 .collect();

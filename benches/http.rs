@@ -45,7 +45,7 @@ fn main() -> Outcome {
 fn compare_reads(directory: &Path, requests: usize) -> Outcome {
     let data = directory.join("registry");
     let registry = Registry::builder(&data).open()?;
-    registry.put(&description(3000))?;
+    registry.put(description(3000))?;
     let body = registry.find("urn:example:bench")?.map(|thing| thing.enriched()).unwrap_or_default();
     registry.close();
     drop(registry);

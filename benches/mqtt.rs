@@ -120,14 +120,14 @@ impl Bench {
                 let writer = scope.spawn(|| {
                     let mut number = 0;
                     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                        self.registry.put(&capable_document(990, number))?;
+                        self.registry.put(capable_document(990, number))?;
                         number += 1;
                     }
                     Ok::<_, agentdex::Error>(())
                 });
                 let times = (0..changes).map(|number| {
                     let called = Instant::now();
-                    self.registry.put(&document("urn:innocent", &format!("{clients}-{number}")))?;
+                    self.registry.put(document("urn:innocent", &format!("{clients}-{number}")))?;
                     client.take(1)?;
                     Ok(called.elapsed())
                 });
@@ -219,7 +219,7 @@ impl Bench {
                 .map(|writer| {
                     scope.spawn(move || {
                         for number in (writer..changes).step_by(WRITERS) {
-                            self.registry.put(&document(&format!("urn:agent:{number}"), title))?;
+                            self.registry.put(document(&format!("urn:agent:{number}"), title))?;
                         }
                         Ok::<_, agentdex::Error>(())
                     })

@@ -34,7 +34,7 @@ fn main() {
         for first in 0..WRITERS {
             let plain = &plain;
             scope.spawn(move || {
-                (first..things).step_by(WRITERS).for_each(|number| drop(plain.put(&thing(number)).expect("a write")))
+                (first..things).step_by(WRITERS).for_each(|number| drop(plain.put(thing(number)).expect("a write")))
             });
         }
     });

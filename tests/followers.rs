@@ -71,12 +71,12 @@ fn only_what_all_searches_need_keeps_a_registry_from_being_ready() {
 fn an_index_that_cannot_be_written_answers_as_before_and_recovers() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:before", "Weather")).unwrap();
+    registry.register(agent("urn:before", "Weather")).unwrap();
     registry.refresh().unwrap();
     assert_eq!(registry.status().not_ready(), None);
 
     take_away(directory.path());
-    registry.register(&agent("urn:after", "Weather")).unwrap();
+    registry.register(agent("urn:after", "Weather")).unwrap();
     eventually("the failure", || is_failing(&registry));
     assert_eq!(found(&registry, "weather"), ["urn:before"]);
     let status = registry.status();
@@ -94,8 +94,8 @@ fn an_index_that_cannot_be_written_answers_as_before_and_recovers() {
 fn what_was_removed_is_never_found_however_far_the_index_is_behind() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:stays", "Weather")).unwrap();
-    registry.register(&agent("urn:goes", "Weather")).unwrap();
+    registry.register(agent("urn:stays", "Weather")).unwrap();
+    registry.register(agent("urn:goes", "Weather")).unwrap();
     registry.refresh().unwrap();
 
     take_away(directory.path());
@@ -105,7 +105,7 @@ fn what_was_removed_is_never_found_however_far_the_index_is_behind() {
             let registry = registry.clone();
             scope.spawn(move || {
                 for number in 0..84 {
-                    registry.register(&agent(&format!("urn:{writer}:{number}"), "Tides")).unwrap();
+                    registry.register(agent(&format!("urn:{writer}:{number}"), "Tides")).unwrap();
                 }
             });
         }
@@ -120,7 +120,7 @@ fn what_was_removed_is_never_found_however_far_the_index_is_behind() {
 fn a_failed_rebuild_leaves_nothing_and_is_not_tried_in_a_hurry() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     registry.close();
     drop(registry);
     // The index is gone, and a new one can't be put in its place.
@@ -147,7 +147,7 @@ fn a_search_finds_what_was_acknowledged_longer_ago_than_the_refresh_interval() {
     let registry = open(directory.path());
     let interval = registry.options().refresh_interval;
     for number in 0..5 {
-        registry.register(&agent(&format!("urn:{number}"), "Weather")).unwrap();
+        registry.register(agent(&format!("urn:{number}"), "Weather")).unwrap();
         std::thread::sleep(interval);
         assert_eq!(found(&registry, "weather").len(), number + 1);
     }
@@ -157,7 +157,7 @@ fn a_search_finds_what_was_acknowledged_longer_ago_than_the_refresh_interval() {
 fn waiting_for_the_index_takes_no_thread() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let seqs: Vec<Seq> = runtime.block_on(async {
         let waits: Vec<_> = (0..100)
@@ -184,7 +184,7 @@ fn waiting_for_the_index_takes_no_thread() {
 fn an_index_whose_unsynced_files_are_damaged_is_rebuilt() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     registry.refresh().unwrap();
     // As a crash of the system leaves it: the last files were never synced, and one has lost its content.
     let copy = TempDir::new().unwrap();

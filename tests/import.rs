@@ -170,7 +170,7 @@ fn dry_run_reports_effects_and_writes_nothing() {
 #[test]
 fn import_over_a_description_by_hand_is_found_by_its_format() {
     let imports = Imports::start();
-    imports.registry.put(&agent("urn:a", "Weather")).unwrap();
+    imports.registry.put(agent("urn:a", "Weather")).unwrap();
     assert_eq!(imports.of_format("agent-spec"), [""; 0]);
     let foreseen = imports.import(import(vec![converted("urn:a", "Weather", "one")]).dry_run(true)).unwrap();
     assert_eq!(foreseen.things[0].effect, Effect::Updated);
@@ -218,7 +218,7 @@ fn removed_thing_takes_its_original_along() {
     let imports = Imports::start();
     imports.effects(vec![converted("urn:a", "Weather", "one")]);
     imports.registry.remove("urn:a").unwrap();
-    imports.registry.put(&agent("urn:a", "Weather")).unwrap();
+    imports.registry.put(agent("urn:a", "Weather")).unwrap();
     assert_eq!(imports.original("urn:a"), None);
 }
 

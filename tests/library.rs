@@ -91,7 +91,7 @@ fn documents_are_text_bytes_values_and_whatever_is_serialized() {
     let definitions = json!({"open": {"scheme": "nosec"}});
     let value = |id: &str| json!({"@context": context, "title": "A", "id": id, "security": "open", "securityDefinitions": definitions});
     registry.put(value("urn:value")).unwrap();
-    registry.put(&value("urn:reference")).unwrap();
+    registry.put(value("urn:reference")).unwrap();
     registry.put(value("urn:text").to_string()).unwrap();
     registry.put(value("urn:str").to_string().as_str()).unwrap();
     registry.put(value("urn:bytes").to_string().as_bytes()).unwrap();
@@ -134,7 +134,7 @@ fn a_search_is_a_text_or_what_is_built_of_one() {
     assert_eq!((answer.total, answer.hits.len(), answer.seq), (2, 1, Seq(3)));
     assert_eq!(answer.facets[&FacetField::Tag][0].count, 2);
     assert_eq!(registry.search("forecast").unwrap().total, 3);
-    assert_eq!(registry.search(&Search::all().offset(1)).unwrap().hits.len(), 2);
+    assert_eq!(registry.search(Search::all().offset(1)).unwrap().hits.len(), 2);
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn found(registry: &Registry, words: &str) -> Vec<String> {
 fn register_refuses_an_id_that_is_taken() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "First")).unwrap();
-    let refused = registry.register(&agent("urn:a", "Second")).unwrap_err();
+    registry.register(agent("urn:a", "First")).unwrap();
+    let refused = registry.register(agent("urn:a", "Second")).unwrap_err();
     assert!(matches!(&refused, Error::AlreadyExists { id } if id == "urn:a"), "{refused}");
     assert!(registry.find("urn:a").unwrap().unwrap().text().contains("First"));
 }
@@ -46,8 +46,8 @@ fn register_refuses_an_id_that_is_taken() {
 fn putting_the_same_again_makes_no_change() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    let first = registry.put(&agent("urn:a", "Weather")).unwrap();
-    let again = registry.put(&agent("urn:a", "Weather").replace("\n", " ")).unwrap();
+    let first = registry.put(agent("urn:a", "Weather")).unwrap();
+    let again = registry.put(agent("urn:a", "Weather").replace("\n", " ")).unwrap();
     assert_eq!((first.effect, again.effect), (Effect::Created, Effect::Unchanged));
     assert_eq!((first.seq, again.seq, registry.last_seq()), (Seq(1), Seq(1), Seq(1)));
 }
@@ -56,9 +56,9 @@ fn putting_the_same_again_makes_no_change() {
 fn replace_wants_a_thing_that_is_there() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    assert!(matches!(registry.replace(&agent("urn:a", "Weather")), Err(Error::NotFound { .. })));
-    registry.register(&agent("urn:a", "Weather")).unwrap();
-    assert_eq!(registry.replace(&agent("urn:a", "Climate")).unwrap().effect, Effect::Updated);
+    assert!(matches!(registry.replace(agent("urn:a", "Weather")), Err(Error::NotFound { .. })));
+    registry.register(agent("urn:a", "Weather")).unwrap();
+    assert_eq!(registry.replace(agent("urn:a", "Climate")).unwrap().effect, Effect::Updated);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_patch_keeps_what_it_does_not_name() {
 fn a_patch_that_leaves_an_invalid_description_is_refused_whole() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     let refused = registry.patch("urn:a", r#"{"title": null}"#).unwrap_err();
     assert!(matches!(&refused, Error::Invalid(report) if !report.violations.is_empty()), "{refused}");
     let moved = registry.patch("urn:a", r#"{"id": "urn:b"}"#).unwrap_err();
@@ -94,13 +94,13 @@ fn a_patch_that_leaves_an_invalid_description_is_refused_whole() {
 fn patches_by_many_at_once_all_arrive() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     let patched: usize = std::thread::scope(|scope| {
         let patch = |n: u32| {
             let registry = registry.clone();
             scope.spawn(move || {
                 loop {
-                    match registry.patch("urn:a", &format!(r#"{{"x:{n}": true}}"#)) {
+                    match registry.patch("urn:a", format!(r#"{{"x:{n}": true}}"#)) {
                         Ok(written) => return usize::from(written.effect == Effect::Updated),
                         Err(Error::Contended { .. }) => {}
                         Err(error) => panic!("{error}"),
@@ -119,7 +119,7 @@ fn patches_by_many_at_once_all_arrive() {
 fn a_write_under_a_condition_that_fails_changes_nothing() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     registry.patch("urn:a", r#"{"title": "Climate"}"#).unwrap();
     for write in [
         Write::put(agent("urn:a", "Stale")),
@@ -140,7 +140,7 @@ fn a_dry_run_foretells_and_writes_nothing() {
     let dry = |write: Write| pollster::block_on(registry.write(write.dry_run(true)));
     assert_eq!(dry(Write::put(agent("urn:a", "Weather"))).unwrap().effect, Effect::Created);
     assert!(registry.is_empty());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     assert_eq!(dry(Write::put(agent("urn:a", "Weather"))).unwrap().effect, Effect::Unchanged);
     assert_eq!(dry(Write::patch("urn:a", r#"{"title": "B"}"#)).unwrap().effect, Effect::Updated);
     assert_eq!(dry(Write::remove("urn:a")).unwrap().effect, Effect::Removed);
@@ -153,7 +153,7 @@ fn a_dry_run_foretells_and_writes_nothing() {
 fn an_id_that_is_no_uri_is_found_as_it_was_given() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    let written = registry.put(&agent("my agent", "Weather")).unwrap();
+    let written = registry.put(agent("my agent", "Weather")).unwrap();
     assert_eq!(written.id, "urn:agentdex:my%20agent");
     assert!(!written.warnings.is_empty());
     assert!(registry.find("my agent").unwrap().is_some());
@@ -164,7 +164,7 @@ fn an_id_that_is_no_uri_is_found_as_it_was_given() {
 fn renewals_are_no_changes() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
+    registry.register(agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
     let before = registry.find("urn:a").unwrap().unwrap();
     std::thread::sleep(Duration::from_millis(5));
     assert_eq!(registry.patch("urn:a", "{}").unwrap().effect, Effect::Unchanged);
@@ -182,7 +182,7 @@ fn a_patch_takes_the_time_to_live_away() {
     for patch in [r#"{"registration": null}"#, r#"{"registration": {"ttl": null}}"#] {
         let directory = TempDir::new().unwrap();
         let registry = open(directory.path());
-        registry.register(&agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
+        registry.register(agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
         registry.patch("urn:a", patch).unwrap();
         let expiry = registry.find("urn:a").unwrap().unwrap().expiry();
         assert_eq!((expiry.ttl, expiry.expires), (None, None), "{patch}");
@@ -220,11 +220,11 @@ fn a_ttl_is_held_within_the_bounds_with_a_warning() {
 fn an_expired_thing_is_gone_everywhere_and_its_deletion_is_logged() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:stays", "Weather in Bonn")).unwrap();
-    registry.register(&agent("urn:goes", "Weather in Rome")).unwrap();
+    registry.register(agent("urn:stays", "Weather in Bonn")).unwrap();
+    registry.register(agent("urn:goes", "Weather in Rome")).unwrap();
     assert_eq!(found(&registry, "weather").len(), 2);
     let expires = agentdex::Timestamp::now().plus_seconds(1);
-    registry.patch("urn:goes", &format!(r#"{{"registration": {{"expires": "{expires}"}}}}"#)).unwrap();
+    registry.patch("urn:goes", format!(r#"{{"registration": {{"expires": "{expires}"}}}}"#)).unwrap();
     eventually("the expiry", || agentdex::Timestamp::now() > expires);
 
     assert!(registry.find("urn:goes").unwrap().is_none());
@@ -242,7 +242,7 @@ fn a_deleted_search_index_is_rebuilt_at_the_next_start() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
     for n in 0..50 {
-        registry.register(&agent(&format!("urn:agent:{n}"), "Weather")).unwrap();
+        registry.register(agent(&format!("urn:agent:{n}"), "Weather")).unwrap();
     }
     registry.remove("urn:agent:7").unwrap();
     registry.close();
@@ -260,7 +260,7 @@ fn an_index_of_another_store_is_not_believed() {
     let (one, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     for (directory, id) in [(&one, "urn:one"), (&other, "urn:other")] {
         let registry = open(directory.path());
-        registry.register(&agent(id, "Weather")).unwrap();
+        registry.register(agent(id, "Weather")).unwrap();
         assert_eq!(found(&registry, "weather"), [id]);
         registry.close();
     }
@@ -277,9 +277,9 @@ fn an_index_of_another_store_is_not_believed() {
 fn a_closed_registry_takes_no_writes() {
     let directory = TempDir::new().unwrap();
     let registry = open(directory.path());
-    registry.register(&agent("urn:a", "Weather")).unwrap();
+    registry.register(agent("urn:a", "Weather")).unwrap();
     registry.close();
-    assert!(matches!(registry.register(&agent("urn:b", "Weather")), Err(Error::ShuttingDown)));
+    assert!(matches!(registry.register(agent("urn:b", "Weather")), Err(Error::ShuttingDown)));
     drop(registry);
     assert_eq!(open(directory.path()).len(), 1);
 }
@@ -290,7 +290,7 @@ fn a_very_long_name_is_shown_short() {
     let registry = open(directory.path());
     let name = "weather ".repeat(50_000);
     let capabilities = format!(r#"{{"lmos:capabilities": [{{"name": "{name}"}}], "#);
-    registry.register(&agent("urn:a", "Agent").replacen('{', &capabilities, 1)).unwrap();
+    registry.register(agent("urn:a", "Agent").replacen('{', &capabilities, 1)).unwrap();
     let answer = registry.search(Search::words("weather").consistent()).unwrap();
     let hit = &answer.hits[0].capabilities[0];
     assert!(hit.name.len() < 2048 && hit.snippet.len() < 4096, "{} {}", hit.name.len(), hit.snippet.len());

@@ -106,7 +106,7 @@ fn an_expired_agent_does_not_count() {
     let text = registry.find(TRAVEL).unwrap().unwrap().text().to_owned();
     let mut thing: Value = serde_json::from_str(&text).unwrap();
     thing["registration"] = json!({"ttl": 1});
-    registry.put(&thing.to_string()).unwrap();
+    registry.put(thing.to_string()).unwrap();
     let step = of_method("steps/message");
     decision(&registry, &step);
     eventually("the end of its time", || result(&registry, &step)["reasonCode"] == json!(["agent-live"]));
@@ -294,7 +294,7 @@ fn own_rules_know_what_is_registered() {
     let text = registry.find(TRAVEL).unwrap().unwrap().text().to_owned();
     let mut thing: Value = serde_json::from_str(&text).unwrap();
     thing["lmos:tags"] = json!(["beta"]);
-    registry.put(&thing.to_string()).unwrap();
+    registry.put(thing.to_string()).unwrap();
     pollster::block_on(registry.catch_up_guardian()).unwrap();
     assert_eq!(result(&registry, &step)["reasonCode"], json!(["no-large-groups"]));
 }

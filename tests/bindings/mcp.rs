@@ -264,7 +264,7 @@ fn a_registered_server_is_found_and_called() {
     let action = json!({"title": "Find trains", "input": input, "output": {"type": "object"}, "forms": [form]});
     let described = thing(json!({"id": "urn:example:timetable", "title": "Timetable", "actions": {"find": action}}));
     let registry = TestRegistry::start();
-    registry.registry().put(&described.to_string()).unwrap();
+    registry.registry().put(described.to_string()).unwrap();
     // A search by the consumer may be a tenth of a second behind.
     registry.registry().search(Search::words("find trains").consistent()).unwrap();
     let consumer = Consumer::with_options(registry.registry().clone(), loopback()).unwrap();

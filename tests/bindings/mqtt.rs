@@ -44,11 +44,6 @@ struct Setting {
 }
 
 impl Setting {
-    fn broker(arguments: &[&str]) -> Option<Setting> {
-        let port = free_port();
-        Setting::listening(port, &[&["-p", &port.to_string()], arguments].concat())
-    }
-
     /// A broker that these arguments make listen on a port.
     fn listening(port: u16, arguments: &[&str]) -> Option<Setting> {
         let broker = Command::new("mosquitto").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();

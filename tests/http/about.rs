@@ -161,7 +161,7 @@ fn requests_are_measured_to_the_end_of_the_response() {
     let events = registry.events("/events", None);
     assert!(!counted());
     drop(events);
-    registry.registry().put(&agent("urn:example:a", "A")).unwrap();
+    registry.registry().put(agent("urn:example:a", "A")).unwrap();
     eventually("the stream that ended is counted", counted);
 }
 

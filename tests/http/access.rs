@@ -221,7 +221,7 @@ fn refusals_say_what_is_needed() {
 #[test]
 fn who_may_not_read_learns_nothing_from_what_is_open() {
     let guarded = guarded(Rules::default());
-    guarded.registry.registry().put(&agent("urn:example:a", "A")).unwrap();
+    guarded.registry.registry().put(agent("urn:example:a", "A")).unwrap();
     for path in ["/", "/health/ready"] {
         assert_eq!(guarded.send(None, "GET", path).expect(200).json()["things"], Value::Null, "{path}");
         assert_eq!(guarded.send(Some(Role::Read), "GET", path).expect(200).json()["things"], 1, "{path}");

@@ -9,7 +9,7 @@ use crate::support::{TestRegistry, agent, eventually};
 
 fn put(registry: &TestRegistry, number: usize) {
     let id = format!("urn:example:{number}");
-    registry.registry().put(&agent(&id, "Agent")).unwrap();
+    registry.registry().put(agent(&id, "Agent")).unwrap();
 }
 
 fn wait_for_long_polls(registry: &TestRegistry, count: usize) {

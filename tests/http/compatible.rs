@@ -149,7 +149,7 @@ fn shapes_are_read_again_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let open = || agentdex::Registry::builder(directory.path()).open().unwrap();
     let registry = open();
-    registry.put(&agent("a", "A", &[("a", data(&[("city", "string")]), data(&[("x", "number")]))])).unwrap();
+    registry.put(agent("a", "A", &[("a", data(&[("city", "string")]), data(&[("x", "number")]))])).unwrap();
     registry.close();
     drop(registry);
     let registry = open();

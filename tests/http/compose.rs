@@ -123,7 +123,7 @@ fn flows_are_imported_and_loaded_by_the_sdk() {
             "send": {"input": data(&[("speech", "string")]), "output": data(&[("sent", "boolean")]), "forms": [{"href": "mqtt://broker.example/send"}]},
         },
     });
-    registry.registry().put(&ask.to_string()).unwrap();
+    registry.registry().put(ask.to_string()).unwrap();
     let mut flows = Vec::new();
     for (have, want, kinds) in [
         (data(&[("clothes", "string")]), data(&[("sent", "string")]), vec!["RemoteTool", "MCPTool", "ServerTool"]),

@@ -45,7 +45,7 @@ fn tools_are_found_by_the_data_that_they_take() {
             "securityDefinitions": {"open": {"scheme": "nosec"}},
             "actions": {title: {"input": input, "forms": [{"href": "https://tools.example/"}]}},
         });
-        registry.put(&thing.to_string()).unwrap();
+        registry.put(thing.to_string()).unwrap();
         inputs.push((id, input));
     }
     let (mut pairs, mut own, mut asked) = (0, 0, 0);

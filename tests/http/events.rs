@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{TestRegistry, agent};
 
 fn put(registry: &TestRegistry, id: &str, title: &str) {
-    registry.registry().put(&agent(id, title)).unwrap();
+    registry.registry().put(agent(id, title)).unwrap();
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn capability_filters_events_also_where_it_was_lost() {
     let mut events = registry.events("/events?capability=forecast&capability=greet", None);
     let with = |id: &str, capability: &str| {
         let id_of_capability = format!(r#""id": "{capability}""#);
-        registry.registry().put(&agent(id, "A").replace(r#""id": "forecast""#, &id_of_capability)).unwrap();
+        registry.registry().put(agent(id, "A").replace(r#""id": "forecast""#, &id_of_capability)).unwrap();
     };
     with("urn:example:a", "forecast");
     with("urn:example:b", "translate");
@@ -135,7 +135,7 @@ fn client_behind_the_log_can_resume_from_the_oldest_change() {
     let directory = tempfile::tempdir().unwrap();
     {
         let registry = Registry::builder(directory.path()).open().unwrap();
-        (0..50).for_each(|number| drop(registry.put(&agent(&format!("urn:example:{number}"), "A")).unwrap()));
+        (0..50).for_each(|number| drop(registry.put(agent(&format!("urn:example:{number}"), "A")).unwrap()));
         registry.close();
     }
     {

@@ -215,7 +215,7 @@ fn readers_that_take_nothing_are_cut() {
     let registry = with_limits(Limits { write_timeout: SHORT, ..patient() });
     let large = agent("urn:example:a", &"x".repeat(900_000));
     for number in 0..14 {
-        registry.registry().put(&large.replace("urn:example:a", &format!("urn:example:{number}"))).unwrap();
+        registry.registry().put(large.replace("urn:example:a", &format!("urn:example:{number}"))).unwrap();
     }
     let mut stalled = connect(&registry);
     stalled.write_all(b"GET /things HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();

@@ -8,7 +8,7 @@ use crate::support::{TestRegistry, agent};
 fn registry() -> TestRegistry {
     let registry = TestRegistry::start();
     for (id, title) in [("a", "Weather"), ("b", "Billing"), ("c", "Weather")] {
-        registry.registry().put(&agent(&format!("urn:example:{id}"), title)).unwrap();
+        registry.registry().put(agent(&format!("urn:example:{id}"), title)).unwrap();
     }
     registry
 }

@@ -8,7 +8,7 @@ fn with_things(count: usize) -> TestRegistry {
     let registry = TestRegistry::start();
     for number in 0..count {
         let id = format!("urn:example:{number:03}");
-        registry.registry().put(&agent(&id, &format!("Agent {number}"))).unwrap();
+        registry.registry().put(agent(&id, &format!("Agent {number}"))).unwrap();
     }
     registry
 }
@@ -235,7 +235,7 @@ fn head_has_the_headers_of_get_and_no_body() {
 fn other_orders_are_listed_in_pages() {
     let registry = TestRegistry::start();
     for (id, title) in [("a", "Zebra"), ("b", "Ant"), ("c", "Mole"), ("d", "Ant")] {
-        registry.registry().put(&agent(&format!("urn:example:{id}"), title)).unwrap();
+        registry.registry().put(agent(&format!("urn:example:{id}"), title)).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(3));
     }
     registry.registry().patch("urn:example:b", r#"{"description": "changed"}"#).unwrap();

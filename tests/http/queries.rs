@@ -10,7 +10,7 @@ fn save(registry: &TestRegistry, name: &str, query: &Value) -> Answer {
 }
 
 fn put(registry: &TestRegistry, id: &str, title: &str) {
-    registry.registry().put(&agent(&format!("urn:example:{id}"), title)).unwrap();
+    registry.registry().put(agent(&format!("urn:example:{id}"), title)).unwrap();
 }
 
 /// What one Thing goes through: it matches, is changed, doesn't match, matches again, and is removed.
@@ -115,7 +115,7 @@ fn streams_of_queries_resume_where_they_broke() {
 fn saved_queries_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let registry = Registry::builder(directory.path()).open().unwrap();
-    registry.put(&agent("urn:example:a", "Harbour")).unwrap();
+    registry.put(agent("urn:example:a", "Harbour")).unwrap();
     let query = serde_json::from_value(json!({"q": "harbour"})).unwrap();
     assert!(registry.save_query("harbour", query).unwrap());
     registry.close();
@@ -142,7 +142,7 @@ fn put_described(registry: &Registry, (id, title, description, tag): (&str, &str
         "id": format!("urn:example:{id}"), "title": title, "description": description, "tags": [tag],
         "security": "nosec_sc", "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}},
     });
-    registry.put(&thing.to_string()).unwrap();
+    registry.put(thing.to_string()).unwrap();
 }
 
 #[test]

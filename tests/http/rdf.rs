@@ -6,7 +6,7 @@ use crate::support::{Answer, TestRegistry, agent};
 
 fn registry() -> TestRegistry {
     let registry = TestRegistry::start();
-    registry.registry().put(&agent("urn:example:a", "Weather")).unwrap();
+    registry.registry().put(agent("urn:example:a", "Weather")).unwrap();
     registry
 }
 
@@ -68,7 +68,7 @@ fn ignored_contexts_are_counted() {
     let registry = TestRegistry::start();
     let mut thing: serde_json::Value = serde_json::from_str(&agent("urn:example:a", "Weather")).unwrap();
     thing["@context"].as_array_mut().unwrap().push(json!("https://nowhere.invalid/context"));
-    let written = registry.registry().put(&thing.to_string()).unwrap();
+    let written = registry.registry().put(thing.to_string()).unwrap();
     let warnings: Vec<_> = written.warnings.iter().filter(|warning| warning.rule == "unknown-context").collect();
     assert_eq!(warnings.len(), 1, "{:?}", written.warnings);
     assert!(warnings[0].message.contains("https://nowhere.invalid/context"), "{}", warnings[0].message);

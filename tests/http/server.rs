@@ -18,7 +18,7 @@ use crate::{
 fn answers_are_compressed_for_those_who_accept_it() {
     let registry = TestRegistry::start();
     for number in 0..50 {
-        registry.registry().put(&agent(&format!("urn:example:{number}"), "A")).unwrap();
+        registry.registry().put(agent(&format!("urn:example:{number}"), "A")).unwrap();
     }
     let plain = registry.get("/things");
     assert_eq!(plain.header("content-encoding"), "");

@@ -17,7 +17,7 @@ fn start() -> TestRegistry {
 fn registry() -> TestRegistry {
     let registry = start();
     for (id, title) in [("a", "Weather"), ("b", "Billing")] {
-        registry.registry().put(&agent(&format!("urn:example:{id}"), title)).unwrap();
+        registry.registry().put(agent(&format!("urn:example:{id}"), title)).unwrap();
     }
     registry
 }
@@ -104,7 +104,7 @@ fn each_thing_is_a_graph_and_the_default_graph_has_them_all() {
     for id in ["urn:example:c", "urn:example:d"] {
         let mut thing: Value = serde_json::from_str(&agent(id, "Shared")).unwrap();
         thing["ex:about"] = json!({"@id": "ex:topic", "ex:name": "Topic"});
-        registry.registry().put(&thing.to_string()).unwrap();
+        registry.registry().put(thing.to_string()).unwrap();
     }
     let union = "SELECT ?n { <ex:topic> <ex:name> ?n }";
     assert_eq!(values(&ask(&registry, union).expect(200), "n"), ["Topic"]);
@@ -122,7 +122,7 @@ fn only_what_lives_is_found() {
     assert_eq!(titles(&registry), ["Climate"]);
     let mut thing: Value = serde_json::from_str(&agent("urn:example:c", "Short")).unwrap();
     thing["registration"] = json!({"ttl": 1});
-    registry.registry().put(&thing.to_string()).unwrap();
+    registry.registry().put(thing.to_string()).unwrap();
     eventually("the Thing has expired", || titles(&registry) == ["Climate"]);
 }
 
@@ -160,7 +160,7 @@ fn queries_that_cost_too_much_end_and_the_next_is_answered() {
     let registry = start();
     for number in 0..60 {
         let id = format!("urn:example:{number}");
-        registry.registry().put(&agent(&id, "Some agent")).unwrap();
+        registry.registry().put(agent(&id, "Some agent")).unwrap();
     }
     let all = "?s ?p ?o";
     let values = |name: &str| format!("VALUES ?{name} {{ {} }}", "1 ".repeat(90));
@@ -219,7 +219,7 @@ fn a_description_that_can_not_be_read_keeps_no_other_from_being_found() {
     let registry = registry();
     let wrong = agent("urn:example:wrong", "Wrong").replace(r#""lmos:Agent""#, r#"["lmos:Agent", "urn:x#%ea"]"#);
     registry.registry().put(&wrong).unwrap();
-    registry.registry().put(&agent("urn:example:c", "Catering")).unwrap();
+    registry.registry().put(agent("urn:example:c", "Catering")).unwrap();
     assert_eq!(values(&ask(&registry, TITLES).expect(200), "t").len(), 3);
     let turtle = registry.call("GET", "/things/urn:example:wrong").header("accept", "text/turtle").send();
     turtle.problem(409, "not-expressible");

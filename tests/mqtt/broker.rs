@@ -256,9 +256,9 @@ fn messages_that_the_broker_refuses_hold_up_no_others() {
         let (registry, _directory) = registry();
         let publisher = publish(&broker, &registry);
         wait_for_acknowledgements(&broker, &registry);
-        registry.put(&agent("urn:before", "small", &[])).unwrap();
-        registry.put(&agent("urn:large", &"x".repeat(300_000), &["chat"])).unwrap();
-        registry.put(&agent("urn:after", "small", &["chat"])).unwrap();
+        registry.put(agent("urn:before", "small", &[])).unwrap();
+        registry.put(agent("urn:large", &"x".repeat(300_000), &["chat"])).unwrap();
+        registry.put(agent("urn:after", "small", &["chat"])).unwrap();
         wait_for_acknowledgements(&broker, &registry);
         assert_eq!(broker.retained(), ["agentdex/things/urn:after", "agentdex/things/urn:before"], "{limit}");
         // Event, capability and description; a limit that is learned takes several attempts.
@@ -317,7 +317,7 @@ fn messages_have_their_media_type() {
         let output = scope.spawn(|| reader.wait_with_output().unwrap());
         while !output.is_finished() {
             number += 1;
-            registry.put(&agent("urn:a", &format!("A {number}"), &[])).unwrap();
+            registry.put(agent("urn:a", &format!("A {number}"), &[])).unwrap();
             wait_for_acknowledgements(&broker, &registry);
         }
         String::from_utf8(output.join().unwrap().stdout).unwrap()
@@ -371,7 +371,7 @@ fn publisher_that_fell_out_of_the_log_resyncs_and_says_so() {
     assert_eq!(event.json()["type"], "io.agentdex.resync");
     assert_eq!(event.json()["data"]["cursor"], format!("{}-20", registry.epoch()));
     assert_eq!(broker.retained().len(), 20);
-    registry.put(&agent("urn:late", "late", &[])).unwrap();
+    registry.put(agent("urn:late", "late", &[])).unwrap();
     assert_eq!(subscriber.next().seq(), 21);
 }
 
@@ -469,7 +469,7 @@ fn decisions_reach_the_broker_also_those_made_while_it_was_away() {
     }
     let mut broker = Broker::open();
     let (registry, _directory) = registry();
-    registry.put(&agent("urn:example:a/b", "A", &["chat"])).unwrap();
+    registry.put(agent("urn:example:a/b", "A", &["chat"])).unwrap();
     pollster::block_on(registry.catch_up_guardian()).unwrap();
     let publisher = publish(&broker, &registry);
     wait_for_acknowledgements(&broker, &registry);

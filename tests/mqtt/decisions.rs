@@ -29,7 +29,7 @@ fn decisions_are_published_to_those_who_subscribe_to_them() {
     }
     for version in VERSIONS {
         let server = Server::start();
-        server.registry.put(&agent("urn:example:a/b", "A", &["chat"])).unwrap();
+        server.registry.put(agent("urn:example:a/b", "A", &["chat"])).unwrap();
         pollster::block_on(server.registry.catch_up_guardian()).unwrap();
         let filter = |filter: &str| Subscriber::start(server.port(), &["-V", version, "-q", "1", "-t", filter]);
         let mut all = filter("agentdex/guardian/#");

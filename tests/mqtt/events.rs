@@ -14,7 +14,7 @@ fn change_is_published_as_event_for_its_capabilities_and_as_state() {
     for version in VERSIONS {
         let server = Server::start();
         let mut subscriber = Subscriber::start(server.port(), &["-V", version, "-q", "1", "-t", "agentdex/#"]);
-        server.registry.put(&agent("urn:example:a/b", "A", &["chat", "weather forecast"])).unwrap();
+        server.registry.put(agent("urn:example:a/b", "A", &["chat", "weather forecast"])).unwrap();
         let messages = subscriber.take(4);
         let topics: Vec<&str> = messages.iter().map(|message| message.topic.as_str()).collect();
         assert_eq!(

@@ -51,7 +51,7 @@ fn what_a_reader_leaves_unacknowledged_goes_to_another() {
     let (mut first, _) = Client::connect(server.port(), V5, &Hello::default());
     assert_eq!(first.subscribe(&filter), [1]);
     for number in 0..3 {
-        server.registry.put(&agent(&format!("urn:{number}"), "A", &[])).unwrap();
+        server.registry.put(agent(&format!("urn:{number}"), "A", &[])).unwrap();
     }
     let taken: Vec<_> = (0..3).map(|_| first.receive()).collect();
     first.acknowledge(taken[1].publish_id());

@@ -304,7 +304,7 @@ fn retain_flag_is_sent_where_that_is_asked_for() {
     let (mut plain, mut as_published) = (client(&server, V5), client(&server, V5));
     plain.subscribe(&[("agentdex/#", 0)]);
     as_published.subscribe(&[("agentdex/#", 0x08)]);
-    server.registry.put(&super::support::agent("urn:a", "A", &[])).unwrap();
+    server.registry.put(super::support::agent("urn:a", "A", &[])).unwrap();
     let flags = |client: &mut Client| [client.receive().flags & 1, client.receive().flags & 1];
     assert_eq!(flags(&mut plain), [0, 0]);
     assert_eq!(flags(&mut as_published), [0, 1]);

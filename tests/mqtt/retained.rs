@@ -66,7 +66,7 @@ fn twenty_late_subscribers_at_once_cost_little_memory() {
             scope.spawn(move || {
                 for number in (part..AGENTS).step_by(32) {
                     let title = format!("Agent {number} {}", "x".repeat(2600));
-                    registry.put(&agent(&format!("urn:agent:{number}"), &title, &["chat"])).unwrap();
+                    registry.put(agent(&format!("urn:agent:{number}"), &title, &["chat"])).unwrap();
                 }
             });
         }

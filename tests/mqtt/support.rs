@@ -53,7 +53,7 @@ impl Server {
     }
 
     pub fn put(&self, id: &str, title: &str) {
-        self.registry.put(&agent(id, title, &["chat"])).unwrap();
+        self.registry.put(agent(id, title, &["chat"])).unwrap();
     }
 
     /// Registers `count` agents named `urn:agent:<n>`.
@@ -69,9 +69,7 @@ pub fn put_many(registry: &Registry, numbers: std::ops::Range<usize>) {
         for part in numbers.chunks(numbers.len().div_ceil(32).max(1)) {
             scope.spawn(move || {
                 for number in part {
-                    registry
-                        .put(&agent(&format!("urn:agent:{number}"), &format!("Agent {number}"), &["chat"]))
-                        .unwrap();
+                    registry.put(agent(&format!("urn:agent:{number}"), &format!("Agent {number}"), &["chat"])).unwrap();
                 }
             });
         }

@@ -53,7 +53,7 @@ fn with_mounted(use_it: impl FnOnce(&str)) {
     let directory = tempfile::tempdir().unwrap();
     let registry = Registry::builder(directory.path()).open().unwrap();
     await_index(&registry);
-    registry.put(&agent("urn:example:m", "Mounted")).unwrap();
+    registry.put(agent("urn:example:m", "Mounted")).unwrap();
     let options = http::Options::default();
     let stop = options.stop.clone();
     let api = http::configure(&registry, options);

@@ -43,7 +43,7 @@ impl Agents {
             "security": "none",
             "actions": actions,
         });
-        self.registry.put(&agent.to_string()).unwrap();
+        self.registry.put(agent.to_string()).unwrap();
     }
 
     fn search(&self, request: &Search) -> Answer {

@@ -39,7 +39,7 @@ fn content(store: &Store) -> BTreeMap<String, String> {
 }
 
 fn put(store: &Store, id: u8, text: &str) {
-    let expiry = Expiry { ttl: (id % 3 == 0).then_some(600), ..Expiry::default() };
+    let expiry = Expiry { ttl: id.is_multiple_of(3).then_some(600), ..Expiry::default() };
     store.submit(vec![write(&format!("urn:{id}"), text, expiry)]).wait().unwrap();
 }
 
@@ -52,7 +52,7 @@ fn write(id: &str, text: &str, expiry: Expiry) -> Write {
             expiry,
             capabilities: vec!["c".into()],
             patch: None,
-            original: (id.len() % 2 == 0).then(|| Original {
+            original: id.len().is_multiple_of(2).then(|| Original {
                 format: "agent-spec".into(),
                 media_type: "application/json".into(),
                 bytes: text.as_bytes().to_vec(),
