@@ -110,7 +110,7 @@ impl Problem {
         let problem = problem.unwrap_or_else(|| {
             // Pages are for people in a browser.
             let text = body.trim_start();
-            let text = if text.starts_with('<') { "" } else { text.trim_end() };
+            let text = if text.starts_with('<') { "a web page responded, and no registry" } else { text.trim_end() };
             let detail = Some(text.chars().take(200).collect()).filter(|detail: &String| !detail.is_empty());
             Problem { detail, ..Problem::default() }
         });
@@ -122,7 +122,7 @@ impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.detail.as_deref().unwrap_or(&self.title);
         if words.is_empty() {
-            return write!(f, "what responded is not a registry (status {})", self.status);
+            return write!(f, "the registry responded with status {}", self.status);
         }
         write!(f, "{words} (status {})", self.status)
     }
@@ -145,7 +145,7 @@ mod tests {
     fn body_that_is_not_a_problem_document_is_quoted_unless_it_is_a_page() {
         assert_eq!(Problem::read(502, "no upstream").to_string(), "no upstream (status 502)");
         let page = Problem::read(404, "\n<!DOCTYPE HTML>\n<title>Not found</title>");
-        assert_eq!(page.to_string(), "what responded is not a registry (status 404)");
+        assert_eq!(page.to_string(), "a web page responded, and no registry (status 404)");
         assert_eq!(Problem::read(500, "").to_string(), "the registry responded with status 500");
     }
 }

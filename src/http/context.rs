@@ -22,7 +22,7 @@ pub(super) struct Context {
     pub(super) metrics: Metrics,
     pub(super) network: Network,
     /// Where the API is mounted into a server that doesn't say when it stops.
-    pub(super) listening: Option<Listening>,
+    pub(super) listening: Option<Arc<Listening>>,
 }
 
 impl Context {
@@ -42,11 +42,12 @@ impl Context {
 
     /// The same for an API that is mounted into a server of somebody else's.
     pub(super) fn mounted(registry: &Registry, options: Options) -> Context {
-        Context { listening: Some(Listening::default()), ..Context::shared(registry, options) }
+        Context { listening: Some(Arc::default()), ..Context::shared(registry, options) }
     }
 
     /// What ends a stream that a request opens: the signal of the options, or that its server no longer listens.
     pub(super) fn stopped(context: &Data<Context>, request: &HttpRequest) -> Stopped {
-        context.options.stop.listener(Listening::watch(context, request.app_config().local_addr()))
+        let address = request.app_config().local_addr();
+        context.options.stop.listener(context.listening.as_ref().and_then(|listening| listening.watch(address)))
     }
 }

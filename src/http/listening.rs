@@ -6,14 +6,11 @@
 use std::{
     collections::HashMap,
     net::SocketAddr,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use actix_web::web::Data;
 use tokio::sync::watch;
-
-use super::context::Context;
 
 /// How often an address is checked while a stream is open that came through it.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
@@ -25,9 +22,8 @@ pub(super) struct Listening(Mutex<HashMap<SocketAddr, watch::Sender<bool>>>);
 impl Listening {
     /// The signal that nobody listens at an address any more; none where nobody does now, as in tests of an
     /// application.
-    pub(super) fn watch(context: &Data<Context>, address: SocketAddr) -> Option<watch::Receiver<bool>> {
-        let listening = context.listening.as_ref()?;
-        let mut watched = listening.lock();
+    pub(super) fn watch(self: &Arc<Listening>, address: SocketAddr) -> Option<watch::Receiver<bool>> {
+        let mut watched = self.lock();
         if let Some(gone) = watched.get(&address) {
             return Some(gone.subscribe());
         }
@@ -36,9 +32,9 @@ impl Listening {
         }
         let (gone, signal) = watch::channel(false);
         watched.insert(address, gone);
-        let context = context.clone();
+        let listening = self.clone();
         actix_web::rt::spawn(async move {
-            while context.listening.as_ref().is_some_and(|listening| listening.goes_on(address)) {
+            while listening.goes_on(address) {
                 tokio::time::sleep(CHECK_EVERY).await;
             }
         });

@@ -30,7 +30,7 @@ impl Registry {
     ///
     /// # let directory = std::env::temp_dir().join(format!("agentdex-export-{}", std::process::id()));
     /// # let registry = Registry::open(&directory)?;
-    /// registry.put(Description::new("Clock").id("urn:example:clock").capability("time-of-day"))?;
+    /// registry.put(Description::new("Clock").id("urn:example:clock").version("1.0.0").capability("time-of-day"))?;
     /// let file = registry.export("urn:example:clock", Format::LmosCapabilities, None)?;
     /// assert!(String::from_utf8_lossy(&file.bytes).contains("time-of-day"));
     /// # registry.close(); std::fs::remove_dir_all(directory).ok();

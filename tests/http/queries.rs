@@ -49,7 +49,7 @@ fn queries_are_saved_listed_replaced_and_removed() {
 fn bad_queries_are_refused_with_what_is_wrong() {
     let registry = TestRegistry::start();
     for (name, query, code, detail) in [
-        ("a", json!({"p": "x"}), "invalid-query", "unknown field `p`"),
+        ("a", json!({"p": "x"}), "invalid-query", "there is no member `p`; known here: q, mode, threshold, capability"),
         ("a", json!({"tag": "x"}), "invalid-query", "expected a sequence"),
         ("a", json!({"capability": ["billing@^1.x.y"]}), "invalid-query", "range of versions"),
         ("a", json!({"q": "x".repeat(5000)}), "limit-exceeded", "length of the query"),
