@@ -109,7 +109,7 @@ pub(super) fn message_action(
     let names: Vec<&str> = description.actions().collect();
     let found = capabilities.iter().find_map(|key| names.iter().find(|name| **name == key));
     if let Some(name) = found {
-        return Ok((action(name), format!("the action {name:?} matches what was searched for")));
+        return Ok((action(name), format!("the action {name:?} matches the search")));
     }
     if let [name] = names.as_slice() {
         return Ok((action(name), format!("{name:?} is its only action")));
