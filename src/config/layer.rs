@@ -133,19 +133,6 @@ layer! {
 impl Layer {
     /// Reads a TOML text; `origin` is what errors call it.
     ///
-    /// ```
-    /// use agentdex::config::{Layer, MqttListener, Settings};
-    ///
-    /// # fn main() -> agentdex::Result<()> {
-    /// let file = Layer::from_toml("listen = \"0.0.0.0:80\"\nno_mqtt = true", "agentdex.toml")?;
-    /// let flags = Layer { listen: Some("127.0.0.1:0".into()), ..Layer::default() };
-    /// let settings = Settings::from_layer(flags.or(file))?;
-    /// assert_eq!(settings.listen, "127.0.0.1:0");
-    /// assert_eq!(settings.mqtt, MqttListener::Off);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     /// [`Error::InvalidSetting`]; for an unknown key it names the known ones.
     pub fn from_toml(text: &str, origin: &str) -> Result<Layer> {
