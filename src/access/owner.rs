@@ -23,11 +23,10 @@ impl TryFrom<String> for Owner {
     type Error = String;
 
     fn try_from(name: String) -> Result<Owner, String> {
-        let is_plain = |character: char| !character.is_control() && !character.is_whitespace();
-        if name.is_empty() || name.len() > MAX_BYTES || !name.chars().all(is_plain) {
+        if name.is_empty() || name.len() > MAX_BYTES || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
             let shown: String = name.chars().take(MAX_BYTES).collect();
             return Err(format!(
-                "{shown:?} is not an owner; write 1 to {MAX_BYTES} bytes without spaces, for example weather-team"
+                "{shown:?} is not an owner; write 1 to {MAX_BYTES} characters of ASCII without spaces, for example weather-team"
             ));
         }
         Ok(Owner(name))
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     fn owners_have_neither_spaces_nor_control_characters() {
-        for owner in ["a", "weather-team", "ops@example.org", "https://example.org/teams/ä"] {
+        for owner in ["a", "weather-team", "ops@example.org", "https://example.org/teams/a"] {
             assert!(owner.parse::<Owner>().is_ok(), "{owner}");
         }
         for other in ["", "a b", "a\0", "a\n", &"a".repeat(129)] {

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 #[schema(example = json!({"role": "register", "owner": "weather-team", "ttl": 7776000}))]
 pub(in crate::http) struct NewKey {
     role: Role,
-    /// In whose name its holder acts, without spaces.
-    #[schema(min_length = 1, max_length = 128)]
+    /// In whose name its holder acts: characters of ASCII without spaces.
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
     owner: String,
     /// For how many seconds it is valid; until it is revoked, unless given.
     #[schema(nullable = false)]
