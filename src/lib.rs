@@ -14,6 +14,7 @@ pub mod error;
 #[cfg(feature = "expression")]
 pub mod expression;
 pub mod td;
+mod whole_number;
 
 pub mod access;
 pub mod convert;

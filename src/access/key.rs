@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Owner, Role};
-use crate::Timestamp;
+use crate::{Timestamp, whole_number};
 
 /// What all keys begin with, so that scanners for leaked secrets find them.
 const PREFIX: &str = "adx_";
@@ -24,7 +24,7 @@ pub struct NewKey {
     /// In whose name its holder acts.
     pub owner: Owner,
     /// For how many seconds it is valid; none: until it is revoked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_number::optional")]
     pub ttl: Option<u64>,
 }
 

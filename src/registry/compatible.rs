@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -19,7 +19,7 @@ use crate::{
         DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, Search,
         compatible::{CompatibleHit, Data, Found, Relevance, Request, shapes},
     },
-    td,
+    td, whole_number,
 };
 
 /// How long a search may take.
@@ -43,10 +43,10 @@ pub struct CompatibleQuery {
     /// Whether capabilities are found of which one thing is missing.
     pub near_misses: bool,
     /// How many hits, at most 1,000.
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "whole_number::count")]
     pub limit: usize,
     /// How many hits are passed over first.
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "whole_number::count")]
     pub offset: usize,
 }
 
@@ -55,13 +55,6 @@ pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     member: D,
 ) -> std::result::Result<Option<T>, D::Error> {
     T::deserialize(member).map(Some)
-}
-
-/// Reads a number of things: a whole number that JSON holds exactly (RFC 7493, section 2.2).
-pub(super) fn count<'de, D: Deserializer<'de>>(member: D) -> std::result::Result<usize, D::Error> {
-    let count = u64::deserialize(member)?;
-    let known = usize::try_from(count).ok().filter(|_| count < 1 << 53);
-    known.ok_or_else(|| D::Error::custom(format!("{count} is larger than 9007199254740991")))
 }
 
 impl Default for CompatibleQuery {

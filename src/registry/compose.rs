@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     Registry,
-    compatible::{count, given, have_and_want},
+    compatible::{given, have_and_want},
 };
 use crate::{
     Error, Result,
@@ -20,6 +20,7 @@ use crate::{
         DEFAULT_LIMIT,
         compatible::{Chain, ComposeRequest, MAX_STEPS, StepLink},
     },
+    whole_number,
 };
 
 /// How long chains are looked for; what was found by then is the answer.
@@ -41,10 +42,10 @@ pub struct ComposeQuery {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub query: Option<String>,
     /// The most steps of a chain, from 1 to 4.
-    #[serde(default = "default_steps", deserialize_with = "count")]
+    #[serde(default = "default_steps", deserialize_with = "whole_number::count")]
     pub max_steps: usize,
     /// How many chains, at most 100.
-    #[serde(default = "default_limit", deserialize_with = "count")]
+    #[serde(default = "default_limit", deserialize_with = "whole_number::count")]
     pub limit: usize,
 }
 
