@@ -28,6 +28,9 @@ pub struct Imported {
     pub removed: Vec<String>,
     /// What is odd about the document, or didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
+    /// The descriptions as they would be stored, in a dry run.
+    #[serde(default)]
+    pub things: Vec<serde_json::Value>,
 }
 
 impl RegistryClient {

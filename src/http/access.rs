@@ -11,6 +11,8 @@ use actix_web::{
     },
 };
 
+use serde_json::{Value, json};
+
 use super::{context::Context, problem::Problem};
 use crate::access::{Caller, Need, Refusal, Role};
 
@@ -121,4 +123,18 @@ pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
     let known = request.extensions().get::<Caller>().cloned();
     let caller = known.unwrap_or_else(|| rules.without_credentials());
     rules.decide(&caller, Need::Role(Role::Read)).is_ok()
+}
+
+/// What the caller of a request may do, as clients show it: whether the server authenticates its clients, whether it
+/// takes changes, and who the caller is.
+pub(super) fn shown(context: &Context, request: &HttpRequest) -> Value {
+    let rules = &context.options.access;
+    let known = request.extensions().get::<Caller>().cloned();
+    let caller = known.unwrap_or_else(|| rules.without_credentials());
+    let role = Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Role(*role)).is_ok());
+    let mut shown = json!({"authentication": rules.authentication, "readOnly": rules.read_only, "role": role});
+    if let Some(owner) = caller.owner() {
+        shown["owner"] = owner.as_str().into();
+    }
+    shown
 }

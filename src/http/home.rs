@@ -48,6 +48,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     if access::may_read(&context, &request) {
         about["things"] = context.registry.len().into();
     }
+    about["access"] = access::shown(&context, &request);
     if cfg!(feature = "guardian") {
         about["links"]["sessions"] = format!("{base}/aos/sessions").into();
         about["links"]["decisions"] = format!("{base}/aos/decisions").into();

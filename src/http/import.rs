@@ -197,6 +197,8 @@ fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Impor
     response.insert_header((WARNINGS, warnings.len()));
     if terms.dry_run {
         body["dryRun"] = true.into();
+        let things = imported.descriptions.iter().map(|text| serde_json::from_str(text).unwrap_or_default());
+        body["things"] = Value::Array(things.collect());
     } else if let (1, Some(thing)) = (ids.len(), imported.things.first()) {
         let base = base_path(request, &context.options, path);
         response.insert_header((LOCATION, thing_path(base, &thing.id)));

@@ -96,6 +96,8 @@ pub struct Imported {
     pub things: Vec<Written>,
     /// What is odd about the document, or didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
+    /// The descriptions as they would be stored, where nothing is written ([`Import::dry_run`]).
+    pub descriptions: Vec<String>,
 }
 
 impl Imported {
@@ -190,6 +192,11 @@ impl Registry {
             *was_tracked = false;
             self.0.has_tracked_sources.store(true, Ordering::Relaxed);
         }
+        let texts = writes.iter().filter_map(|write| match &write.operation {
+            Operation::Put { text, .. } if dry_run => Some(text.clone()),
+            _ => None,
+        });
+        let descriptions = texts.collect();
         let effects = self.commit_all(writes, dry_run).await.map_err(|error| match error {
             Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
             error => error,
@@ -198,7 +205,8 @@ impl Registry {
             warnings.extend(tracking_stopped(was_tracked, effect));
             Written { id, effect, seq, warnings }
         };
-        Ok(Imported { things: prepared.into_iter().zip(effects).map(written).collect(), warnings })
+        let things = prepared.into_iter().zip(effects).map(written).collect();
+        Ok(Imported { things, warnings, descriptions })
     }
 
     /// Removes the Things of parts that the document had when it was last imported, and has no more.

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import puppeteer from "puppeteer-core";
 
-const { url, mounted, site, shots } = JSON.parse(readFileSync(0, "utf8"));
+const { url, mounted, site, shots, ...keys } = JSON.parse(readFileSync(0, "utf8"));
 const axe = readFileSync(createRequire(`${process.cwd()}/`).resolve("axe-core/axe.min.js"), "utf8");
 const executablePath = process.env.AGENTDEX_CHROMIUM ?? "/usr/bin/chromium";
 const browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu", "--lang=en"] });

@@ -7,7 +7,11 @@ mod served;
 use std::{env, path::Path, sync::mpsc};
 
 use actix_web::{App, HttpServer, web};
-use agentdex::{Registry, http};
+use agentdex::{
+    Registry,
+    access::{NewKey, Role, Rules},
+    http,
+};
 use serde_json::json;
 
 use crate::support::{Reply, Site, TestRegistry, agent, await_index, run_browser};
@@ -91,4 +95,17 @@ fn texts_of_agents_stay_texts() {
 #[test]
 fn every_view_is_accessible_in_both_themes_and_narrow() {
     in_browser(include_str!("views.mjs"), &examples(), "");
+}
+
+#[test]
+fn people_sign_in_with_a_key_and_see_what_it_may_do() {
+    let rules = Rules { authentication: true, ..Rules::default() };
+    let registry = TestRegistry::start_with(Default::default(), http::Options { access: rules, ..Default::default() });
+    let key = |role, owner: &str| {
+        registry.registry().keys().create(NewKey { role, owner: owner.parse().unwrap(), ttl: None })
+    };
+    let keys = [(Role::Read, "readers"), (Role::Register, "weather-team")];
+    let [read, register] = keys.map(|(role, owner)| key(role, owner).unwrap().1);
+    let input = json!({"url": registry.url(""), "read": read, "register": register});
+    run_browser(&format!("{SHARED}\n{}", include_str!("sign_in.mjs")), &input.to_string());
 }

@@ -101,6 +101,7 @@ await run({
 
   async "adding an agent, with its errors"() {
     const page = await open(`${url}/#/add`);
+    await page.waitForSelector("#document");
     const write = (text) => page.$eval("#document", (area, text) => {
       area.value = text;
       area.dispatchEvent(new Event("input"));
@@ -134,6 +135,7 @@ await run({
 
   async "agents by their URLs, in the format that is found there"() {
     const page = await open(`${url}/#/add`);
+    await page.waitForSelector("#url");
     const check = async (path) => {
       await page.$eval("#url", (input) => (input.value = ""));
       await page.type("#url", `${site}${path}`);
@@ -141,6 +143,8 @@ await run({
     };
     await check("/card.json");
     await shows(page, ".report", "an A2A agent card");
+    await shows(page, ".preview h2", "Rhymer");
+    await shows(page, ".preview", "Rhymes two lines");
     await check("/server.json");
     await shows(page, ".report", "MCP server");
     await page.click("button.primary:not(:disabled)");

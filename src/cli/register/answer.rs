@@ -39,7 +39,7 @@ impl Answer {
             Answer::Written(Written { id, created, unchanged, warnings }) => {
                 json!({"id": id, "created": created, "unchanged": unchanged, "warnings": warnings})
             }
-            Answer::Imported(Imported { ids, created, updated, original_updated, removed, warnings }) => json!({
+            Answer::Imported(Imported { ids, created, updated, original_updated, removed, warnings, .. }) => json!({
                 "ids": ids, "created": created, "updated": updated, "originalUpdated": original_updated,
                 "removed": removed, "warnings": warnings,
             }),

@@ -124,6 +124,11 @@ class AddView extends HTMLElement {
 		this.mark([...wrong, ...odd]);
 		this.source = { register, things };
 		this.button.disabled = !valid;
+		this.showThings(things);
+	}
+
+	/** What is registered, as its page will show it. */
+	showThings(things) {
 		refill(this.preview, things.slice(0, 5).map((td) => e("article.thing", header(td, td.id), abilities(td))), things.length > 5 ? e("p.dim", `and ${things.length - 5} more`) : "");
 		for (const heading of this.preview.querySelectorAll("h1")) heading.replaceWith(e("h2.t", ...heading.childNodes));
 	}
@@ -165,8 +170,8 @@ class AddView extends HTMLElement {
 				const { value } = await send("POST", `${format.import}${dry ? "?dry_run=true" : ""}`, { url });
 				if (!dry) return this.done(value.ids);
 				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it becomes ${plural(value.ids.length, "Thing")}. Its URL is polled for changes from now on, once it is registered.`),
-					e("ul.plain", value.ids.map((id) => e("li.id.t", id))),
 					this.findings("Odd, or fixed when it is registered", value.warnings, "odd"));
+				this.showThings(value.things);
 				this.source = { url, format };
 				this.button.disabled = false;
 				return;

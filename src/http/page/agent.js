@@ -1,6 +1,6 @@
 // The page of an agent: what it can do, how it is called, what it is made of, and what became of it.
 
-import { enc, exists, get, self, send, thing } from "./api.js";
+import { enc, exists, get, may, self, send, thing } from "./api.js";
 import { command, inWords, target } from "./call.js";
 import { announce, copier, copyable, dim, e, failure, fold, h, into, link, moment, pair, refill, shown, who } from "./dom.js";
 import { versions } from "./difference.js";
@@ -79,9 +79,9 @@ class AgentView extends HTMLElement {
 			}
 		};
 		const source = e(".source");
-		get(`imports/${enc(id)}`).then((tracked) => refill(source, sourceOf(tracked),
+		Promise.all([get(`imports/${enc(id)}`), may("register")]).then(([tracked, may]) => refill(source, sourceOf(tracked), may && [
 			h("button", { type: "button", onclick: attempt(() => send("POST", thing(id, "/refresh")), "It was polled.") }, "Poll it now"), " ",
-			h("button.quiet", { type: "button", onclick: attempt(() => send("DELETE", `imports/${enc(id)}`), "It is no longer tracked.") }, "Stop tracking it")), () => {});
+			h("button.quiet", { type: "button", onclick: attempt(() => send("DELETE", `imports/${enc(id)}`), "It is no longer tracked.") }, "Stop tracking it")]), () => {});
 		const remove = h("dialog", { "aria-labelledby": "sure" }, h("form", { method: "dialog" },
 			h("p", { id: "sure" }, "Remove ", e("strong.t", titleOf(td)), " from the registry?"),
 			e(".bar", h("button", { value: "no" }, "Keep it"), h("button.danger", { value: "yes" }, "Remove it"))));
@@ -95,9 +95,11 @@ class AgentView extends HTMLElement {
 				refill(said, failure(error));
 			}
 		});
+		const actions = e(".bar");
+		may("register").then((may) => may && refill(actions, h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit"),
+			h("button.quiet", { type: "button", onclick: () => { remove.returnValue = ""; remove.showModal(); } }, "Remove…")), () => {});
 		return h("section.operations", { "aria-label": "Registration" }, source,
-			e(".bar", h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit"),
-				h("button.quiet", { type: "button", onclick: () => { remove.returnValue = ""; remove.showModal(); } }, "Remove…")), said, remove);
+			actions, said, remove);
 	}
 }
 customElements.define("view-agent", AgentView);

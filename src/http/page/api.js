@@ -9,14 +9,53 @@ export class Problem extends Error {
 	}
 }
 
-async function request(method, path, options = {}) {
+/** The API key that requests are sent with: of this tab, until it is closed. */
+export const key = {
+	get value() {
+		return sessionStorage.getItem("agentdex-key") ?? "";
+	},
+	set value(text) {
+		text ? sessionStorage.setItem("agentdex-key", text) : sessionStorage.removeItem("agentdex-key");
+	},
+};
+
+/** Says that something needs a key, or another one. */
+export const refusals = new EventTarget();
+
+async function ask(method, path, options = {}) {
+	const authorization = key.value ? { authorization: `Bearer ${key.value}` } : {};
 	let response;
 	try {
-		response = await fetch(path, { method, ...options, headers: { accept: "application/json", ...options.headers } });
+		response = await fetch(path, { method, ...options, headers: { accept: "application/json", ...authorization, ...options.headers } });
 	} catch (error) {
 		if (error.name === "AbortError") throw error;
 		throw new Error("The registry can't be reached. Is it running?");
 	}
+	if (response.status === 401) refusals.dispatchEvent(new Event("refused"));
+	return response;
+}
+
+/** The events of a stream as they come. An EventSource can't send a key. */
+export async function* events(path, last, signal) {
+	const headers = { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) };
+	const response = await ask("GET", path, { signal, headers });
+	if (!response.ok) throw new Problem(response.status, {});
+	yield { kind: "open" };
+	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+	for (let rest = ""; ; ) {
+		const { value, done } = await reader.read();
+		if (done) return;
+		const parts = (rest + value).split("\n\n");
+		rest = parts.pop();
+		for (const part of parts) {
+			const fields = Object.fromEntries(part.split("\n").map((line) => /^(\w*): ?(.*)$/.exec(line)?.slice(1) ?? [line, ""]));
+			if (fields.event) yield { kind: fields.event, id: fields.id, data: fields.data };
+		}
+	}
+}
+
+async function request(method, path, options) {
+	const response = await ask(method, path, options);
 	const text = method === "HEAD" ? "" : await response.text();
 	let value = text;
 	if (/json/.test(response.headers.get("content-type") ?? "") && text) value = JSON.parse(text);
@@ -59,6 +98,15 @@ export function self() {
 	about.catch(() => (about = undefined));
 	return about;
 }
+
+/** Whether whoever looks at the page may change something; asked again once it has signed in. */
+export const may = async (role) => {
+	const { access } = await self();
+	return !access.readOnly && (role === "register" ? ["register", "admin"] : ["admin"]).includes(access.role);
+};
+
+/** Forgets what the registry said of itself: to somebody else it may say more. */
+export const forget = () => (about = undefined);
 
 /** Where a view of the page is. */
 export function href(view, parameters) {

@@ -1,24 +1,19 @@
 // Which view is shown, by the fragment of the URL.
 
-import { announce } from "./dom.js";
-import "./find.js";
-import "./agent.js";
+import { announce, failure } from "./dom.js";
 import { feed } from "./live.js";
-import "./add.js";
-import "./chains.js";
-import "./queries.js";
-import "./guardian.js";
-import "./status.js";
+import { start as startAccess } from "./access.js";
 
+// Each view is a module, loaded when it is first shown: what it is called, and its title.
 const VIEWS = {
-	"": ["view-find", "Find agents"],
-	agent: ["view-agent", "Agent"],
-	live: ["view-live", "Live"],
-	add: ["view-add", "Add"],
-	chains: ["view-chains", "Chains"],
-	queries: ["view-queries", "Saved queries"],
-	guardian: ["view-guardian", "Guardian"],
-	status: ["view-status", "Registry"],
+	"": ["find", "Find agents"],
+	agent: ["agent", "Agent"],
+	live: ["live", "Live"],
+	add: ["add", "Add"],
+	chains: ["chains", "Chains"],
+	queries: ["queries", "Saved queries"],
+	guardian: ["guardian", "Guardian"],
+	status: ["status", "Registry"],
 };
 
 const main = document.querySelector("main");
@@ -28,18 +23,27 @@ let first = true;
 function route() {
 	const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
 	const [name, ...rest] = path.split("/");
-	const [tag, title] = VIEWS[name] ?? VIEWS[""];
+	const [module, title] = VIEWS[name] ?? VIEWS[""];
 	let id = rest.join("/");
 	try {
 		id = decodeURIComponent(id);
 	} catch {
 		// It stays as it is.
 	}
-	return { name: VIEWS[name] ? name : "", tag, title, id, parameters: new URLSearchParams(query) };
+	return { name: VIEWS[name] ? name : "", module, title, id, parameters: new URLSearchParams(query) };
 }
 
-function show() {
-	const { name, tag, title, id, parameters } = route();
+async function show() {
+	const { name, module, title, id, parameters } = route();
+	const tag = `view-${module}`;
+	const here = location.hash;
+	try {
+		await import(`./${module}.js`);
+	} catch {
+		return main.replaceChildren(failure(new Error("This part of the page can't be loaded. Is the registry running?")));
+	}
+	// Another view was asked for meanwhile.
+	if (location.hash !== here) return;
 	let view = main.firstElementChild;
 	const same = view?.localName === tag && view.key === id;
 	if (!same) {
@@ -52,8 +56,8 @@ function show() {
 	document.title = `${title} · agentdex`;
 	view.update(parameters);
 	for (const link of document.querySelectorAll("nav a")) {
-		const here = link.hash.replace(/^#\//, "") === (name === "agent" ? "" : name);
-		here ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+		const current = link.hash.replace(/^#\//, "") === (name === "agent" ? "" : name);
+		current ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
 	}
 	if (!first && !same) {
 		announce(title);
@@ -63,13 +67,13 @@ function show() {
 }
 
 addEventListener("hashchange", show);
-addEventListener("keydown", (event) => {
+addEventListener("keydown", async (event) => {
 	const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
 	if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
 	event.preventDefault();
 	if (route().name !== "") {
-		location.hash = "#/";
-		show();
+		history.pushState(null, "", "#/");
+		await show();
 	}
 	document.querySelector("#q")?.focus();
 });
@@ -85,5 +89,10 @@ feed.addEventListener("state", () => {
 	pulse.dataset.state = feed.state;
 });
 
+startAccess(() => {
+	main.replaceChildren();
+	feed.restart();
+	show();
+});
 show();
 feed.start();

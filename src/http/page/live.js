@@ -1,6 +1,6 @@
 // Changes as they happen, by event streams that resume where they were.
 
-import { enc, get } from "./api.js";
+import { enc, events, get } from "./api.js";
 import { count, dim, e, failure, h, moment, refill, who } from "./dom.js";
 
 const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
@@ -21,32 +21,39 @@ export class Stream extends EventTarget {
 		return this;
 	}
 
-	open() {
+	async open() {
 		if (this.source) return;
-		const separator = this.path.includes("?") ? "&" : "?";
-		const resume = this.last && this.resumes ? `${separator}last_event_id=${enc(this.last)}` : "";
-		const source = (this.source = new EventSource(this.path + resume));
-		source.onopen = () => {
-			this.wait = 1000;
-			this.become("live");
-			this.dispatchEvent(new Event("open"));
-		};
-		source.onerror = () => {
-			this.become("offline");
-			if (source.readyState !== EventSource.CLOSED) return;
-			// The registry refused it, which browsers take for the end.
-			this.source = undefined;
-			this.retry = setTimeout(() => this.open(), this.wait);
-			this.wait = Math.min(2 * this.wait, 30_000);
-		};
-		for (const kind of [...this.kinds, "resync"]) source.addEventListener(kind, (event) => this.take(kind, event));
+		clearTimeout(this.retry);
+		const source = (this.source = new AbortController());
+		try {
+			for await (const event of events(this.path, this.resumes && this.last, source.signal)) {
+				if (event.kind === "open") {
+					this.wait = 1000;
+					this.become("live");
+					this.dispatchEvent(new Event("open"));
+				} else if (event.kind === "resync" || this.kinds.includes(event.kind)) this.take(event);
+			}
+		} catch {
+			// It ended, or was refused.
+		}
+		if (this.source !== source) return;
+		this.become("offline");
+		this.source = undefined;
+		this.retry = setTimeout(() => this.open(), this.wait);
+		this.wait = Math.min(2 * this.wait, 30_000);
 	}
 
-	take(kind, event) {
-		if (event.lastEventId) this.last = event.lastEventId;
+	/** Opens it again, as somebody else. */
+	restart() {
+		this.pause();
+		if (!document.hidden) this.open();
+	}
+
+	take({ kind, id, data: text }) {
+		if (id) this.last = id;
 		let data = {};
 		try {
-			data = JSON.parse(event.data);
+			data = JSON.parse(text);
 		} catch {
 			// An event without data.
 		}
@@ -61,7 +68,7 @@ export class Stream extends EventTarget {
 
 	pause() {
 		clearTimeout(this.retry);
-		this.source?.close();
+		this.source?.abort();
 		this.source = undefined;
 	}
 

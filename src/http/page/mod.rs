@@ -29,7 +29,7 @@ use super::{
     problem::Problem,
 };
 
-/// A file of the page.
+/// A file of the page, as it is written.
 struct File {
     name: &'static str,
     media_type: &'static str,
@@ -42,9 +42,10 @@ const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 17] = [
+const FILES: [File; 18] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
+    module("access.js", include_str!("access.js")),
     module("add.js", include_str!("add.js")),
     module("agent.js", include_str!("agent.js")),
     module("api.js", include_str!("api.js")),
@@ -71,10 +72,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";
 
-/// The document with the version of its files, and its entity tag.
+/// The document with the version of its files, and these as they are served.
 struct Page {
     version: String,
     html: Bytes,
+    /// In the order of [`FILES`].
+    files: Vec<Bytes>,
 }
 
 static PAGE: LazyLock<Page> = LazyLock::new(|| {
@@ -85,8 +88,16 @@ static PAGE: LazyLock<Page> = LazyLock::new(|| {
     }
     let version = format!("{:016x}", hasher.finish());
     let html = Bytes::from(DOCUMENT.replace(VERSION, &version));
-    Page { version, html }
+    let files = FILES.iter().map(|file| Bytes::from(without_comments(file.text))).collect();
+    Page { version, html, files }
 });
+
+/// A text without indentation, and without lines that are a comment, which take a tenth of it.
+fn without_comments(text: &str) -> String {
+    let lines = text.lines().map(str::trim_start);
+    let is_comment = |line: &&str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
+    lines.filter(|line| !line.is_empty() && !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
+}
 
 /// Whether a client prefers a page for people: browsers name `text/html`, programs don't.
 pub(super) fn is_preferred(request: &HttpRequest) -> bool {
@@ -104,10 +115,11 @@ pub(super) fn document(request: &HttpRequest) -> HttpResponse {
 pub(super) async fn file(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let segment = |name| request.match_info().get(name).unwrap_or_default();
-    let file = FILES.iter().find(|file| file.name == segment("file") && segment("version") == PAGE.version);
-    let file = file.ok_or_else(|| Problem::unknown_path(request.path()))?;
+    let mut files = FILES.iter().zip(&PAGE.files);
+    let found = files.find(|(file, _)| file.name == segment("file") && segment("version") == PAGE.version);
+    let (file, text) = found.ok_or_else(|| Problem::unknown_path(request.path()))?;
     let response = served(&request, &PAGE.version, "public, max-age=31536000, immutable");
-    Ok(with_body(response, file.media_type, Bytes::from_static(file.text.as_bytes())))
+    Ok(with_body(response, file.media_type, text.clone()))
 }
 
 /// The head of a response, by the conditions of the request.

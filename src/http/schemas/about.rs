@@ -12,12 +12,28 @@ pub(in crate::http) struct About {
     version: String,
     /// `urn:agentdex:registry:` and the uuid that was drawn when the data directory was created.
     registry: String,
-    /// How many Things are registered.
-    things: u64,
+    /// How many Things are registered; absent for callers who may not read.
+    things: Option<u64>,
+    /// What the caller may do.
+    access: CallerAccess,
     /// The formats that descriptions are imported from and exported in.
     formats: Vec<DocumentFormat>,
     /// Where things are, by what they are for; `{…}` stands for what the client fills in.
     links: BTreeMap<String, String>,
+}
+
+/// What the caller of a request may do.
+#[derive(ToSchema)]
+pub(in crate::http) struct CallerAccess {
+    /// Whether the server authenticates its clients.
+    authentication: bool,
+    /// Whether it takes no changes from anybody.
+    #[schema(rename = "readOnly")]
+    read_only: bool,
+    /// `read`, `register` or `admin`; `null` for callers who may do nothing.
+    role: Option<String>,
+    /// In whose name the caller acts, where it has proved that.
+    owner: Option<String>,
 }
 
 /// A format of descriptions.

@@ -137,4 +137,7 @@ pub(in crate::http) struct Imported {
     /// `true` in a dry run.
     #[schema(rename = "dryRun")]
     dry_run: Option<bool>,
+    /// The descriptions as they would be stored, in a dry run.
+    #[schema(value_type = Option<Vec<super::ThingDescription>>)]
+    things: Option<()>,
 }

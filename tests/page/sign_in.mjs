@@ -1,0 +1,46 @@
+// What the page shows to whom, where the registry asks for a key.
+
+await run({
+  async "a key that isn't valid, one that may read, one that may register, and none"() {
+    const page = await open(`${url}/`);
+    await page.waitForSelector("dialog[open] #key");
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    assert.deepEqual(violations.map(({ id }) => id), []);
+    const enter = async (key) => {
+      await page.$eval("#key", (input) => (input.value = ""));
+      await page.type("#key", key);
+      await page.keyboard.press("Enter");
+    };
+    await enter("adx_000000000000_wrong");
+    await shows(page, "dialog", "This key is not valid");
+    await enter(keys.register);
+    await shows(page, ".who", "weather-team");
+    await shows(page, ".summary", "The registry is empty");
+    await page.goto(`${url}/#/add`);
+    await page.waitForSelector("#document");
+    await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Start from an example").click());
+    await page.waitForSelector("button.primary:not(:disabled)");
+    await page.click("button.primary:not(:disabled)");
+    await page.waitForSelector(".report a");
+    // Changes come as they happen, by a stream that is opened with the key.
+    await page.goto(`${url}/#/live`);
+    await shows(page, ".change", "registered");
+    await fetch(`${url}/things/urn:example:agents:other`, { method: "PUT", headers: { authorization: `Bearer ${keys.register}`, "content-type": "application/td+json" }, body: JSON.stringify(agent("urn:example:agents:other", "Other")) });
+    await shows(page, ".change", "Other");
+    const address = `${url}/#/agent/urn%3Aexample%3Aagents%3Agreeter`;
+    await page.goto(address);
+    await shows(page, ".operations", "Remove…");
+    // A tab that is closed takes the key with it; who signs out sees nothing any more.
+    await page.click(".who button");
+    await shows(page, "main", "needs an API key");
+    assert.equal(await page.evaluate(() => Object.values(sessionStorage).length), 0);
+    await page.click(".who button");
+    await enter(keys.read);
+    await shows(page, ".who", "readers");
+    await shows(page, "h1", "Greeter");
+    await page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 });
+    assert.deepEqual(await all(page, ".operations > .bar > *"), []);
+    await page.close();
+  },
+});
