@@ -4,11 +4,18 @@
 //! all sets in one, searches for every request by words, by meaning and by both, and prints nDCG@10, MRR and recall
 //! with the requests that fail worst by both. `-- --set NAME` takes one set (`mixed`: the requests of all sets among
 //! the agents of all), `-- --mode NAME` one mode, `-- --worst N` prints more or fewer failures, `-- --model DIR` takes
-//! the sentence encoder of a directory in place of the built-in table. The sets lie in
+//! the sentence encoder of a directory in place of the built-in table. `-- --speed N` measures how long searches take
+//! among N agents, each of them with the title and the parameters of one labelled agent and the description of
+//! another. The sets lie in
 //! `../shared/corpus/relevance`, or below the directory that `AGENTDEX_SHARED` names; without them there is
 //! nothing to measure.
 
-use std::{collections::HashSet, env, fs, path::Path, path::PathBuf};
+use std::{
+    collections::HashSet,
+    env, fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use agentdex::{
     Registry,
@@ -34,15 +41,18 @@ fn main() -> Outcome {
         println!("nothing is measured: there is no {}", folder.display());
         return Ok(());
     }
+    let model = value("--model").map_or(Ok(Model::BuiltIn), |directory| Model::open(Path::new(directory)))?;
+    let is_chosen = |mode: &Mode| value("--mode").is_none_or(|wanted| wanted == mode.name());
+    let modes: Vec<Mode> = Mode::ALL.into_iter().filter(is_chosen).collect();
+    if let Some(agents) = value("--speed") {
+        return speed(&folder, agents.parse()?, &model, &modes);
+    }
     println!("| set | mode | requests | nDCG@10 | even / odd requests | MRR | recall@5 | recall@10 |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut failures = Vec::new();
-    let model = value("--model").map_or(Ok(Model::BuiltIn), |directory| Model::open(Path::new(directory)))?;
     let alone = SETS.map(|set| (set.to_owned(), vec![set], vec![set]));
     let mixed = SETS.map(|set| (format!("{set}, mixed"), SETS.to_vec(), vec![set]));
     let is_wanted = |name: &str| value("--set").is_none_or(|wanted| name.contains(wanted.as_str()));
-    let modes = Mode::ALL.into_iter().filter(|mode| value("--mode").is_none_or(|wanted| wanted == mode.name()));
-    let modes: Vec<Mode> = modes.collect();
     for (set, agents, requests) in alone.into_iter().chain(mixed).filter(|(name, ..)| is_wanted(name)) {
         let registry = Registered::new(&folder, &agents, &model)?;
         for &mode in &modes {
@@ -75,6 +85,63 @@ fn main() -> Outcome {
         }
     }
     Ok(())
+}
+
+/// How long searches take among many agents: every mode in turn, for one request after the other.
+fn speed(folder: &Path, agents: usize, model: &Model, modes: &[Mode]) -> Outcome {
+    let (mut tools, mut requests) = (Vec::new(), Vec::new());
+    for set in SETS {
+        tools.extend(lines(&folder.join(set).join("agents.jsonl"))?);
+        requests.extend(lines(&folder.join(set).join("queries.jsonl"))?);
+    }
+    let directory = tempfile::tempdir()?;
+    let options = Options { model: Some(model.clone()), ..Options::default() };
+    let registry = Registry::builder(directory.path()).options(options).open()?;
+    let documents = (0..agents).map(|number| {
+        let mut tool = tools[number % tools.len()].clone();
+        tool["description"] = tools[(number * 7 + number / tools.len()) % tools.len()]["description"].clone();
+        tool["id"] = format!("{number}").into();
+        Ok(agent(&tool)?.to_string())
+    });
+    let documents = documents.collect::<Outcome<Vec<_>>>()?;
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for documents in documents.chunks(agents.div_ceil(64)) {
+            scope.spawn(|| documents.iter().for_each(|document| drop(registry.put(document.as_str()))));
+        }
+    });
+    while registry.search(Search::words("anything").consistent()).is_err_and(|error| is_late(&error)) {}
+    println!("{} agents, registered and indexed in {:.1?}; load {}", registry.len(), started.elapsed(), load());
+    let mut times = vec![Vec::new(); modes.len()];
+    for round in 0..3 {
+        for request in requests.iter().step_by(requests.len().div_ceil(200)) {
+            let query = text(request, "query")?;
+            let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default();
+            for (mode, times) in modes.iter().zip(&mut times) {
+                let search = Search { limit: DEPTH, mode: *mode, ..Search::words(query) };
+                let started = Instant::now();
+                registry.search_as_indexed(&search)?;
+                if round > 0 {
+                    times.push(started.elapsed());
+                }
+            }
+        }
+    }
+    println!("| mode | searches | p50 | p90 | p99 |");
+    println!("|---|---|---|---|---|");
+    for (mode, mut times) in modes.iter().zip(times) {
+        times.sort();
+        let at = |percent: usize| times[times.len() * percent / 100];
+        println!("| {} | {} | {:.2?} | {:.2?} | {:.2?} |", mode.name(), times.len(), at(50), at(90), at(99));
+    }
+    registry.close();
+    Ok(())
+}
+
+/// What the system says of its load; nothing where it doesn't.
+fn load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// A request and what was found for it.

@@ -110,9 +110,11 @@ pub(in crate::search) struct Question {
 impl Question {
     /// By slot, how alike all Things are to the request.
     pub fn likeness(&self, vectors: &Vectors) -> Vec<f32> {
-        let mut whole = vectors.cosines(&self.whole);
-        let best = self.sentences.iter().map(|sentence| vectors.cosines(sentence)).reduce(|mut best, other| {
-            best.iter_mut().zip(other).for_each(|(best, other): (&mut f32, f32)| *best = best.max(other));
+        let queries: Vec<&Quantized> = [&self.whole].into_iter().chain(&self.sentences).collect();
+        let mut cosines = vectors.cosines(&queries).into_iter();
+        let mut whole = cosines.next().unwrap_or_default();
+        let best = cosines.reduce(|mut best, other| {
+            best.iter_mut().zip(other).for_each(|(best, other)| *best = best.max(other));
             best
         });
         for (whole, best) in whole.iter_mut().zip(best.into_iter().flatten()) {

@@ -187,26 +187,29 @@ impl Vectors {
         *self = together;
     }
 
-    /// By slot, how alike all Things are to a query, -1 where there is none: each the largest cosine of its vectors.
-    pub fn cosines(&self, query: &Quantized) -> Vec<f32> {
+    /// For each query and by slot, how alike all Things are to it, -1 where there is none: each the largest cosine of
+    /// its vectors. Memory is read once for all of the queries.
+    pub fn cosines(&self, queries: &[&Quantized]) -> Vec<Vec<f32>> {
         let (first, second) = match self.rows >= ROWS_FOR_TWO_THREADS {
             true => self.blocks.split_at(self.blocks.len() / 2),
             false => (self.blocks.as_slice(), [].as_slice()),
         };
         let scan = |blocks: &[Block]| {
-            let mut largest = vec![-1.0; self.slots.len()];
-            blocks.iter().for_each(|block| block.scan(query, self.dimensions, &mut largest));
+            let mut largest = vec![vec![-1.0; self.slots.len()]; queries.len()];
+            blocks.iter().for_each(|block| block.scan(queries, self.dimensions, &mut largest));
             largest
         };
         if second.is_empty() {
             return scan(first);
         }
-        let (mut largest, other) = thread::scope(|scope| {
-            let other = scope.spawn(|| scan(second));
+        let (mut largest, others) = thread::scope(|scope| {
+            let others = scope.spawn(|| scan(second));
             let largest = scan(first);
-            (largest, other.join().unwrap_or_default())
+            (largest, others.join().unwrap_or_default())
         });
-        largest.iter_mut().zip(other).for_each(|(largest, other): (&mut f32, f32)| *largest = largest.max(other));
+        for (largest, other) in largest.iter_mut().flatten().zip(others.into_iter().flatten()) {
+            *largest = largest.max(other);
+        }
         largest
     }
 }
@@ -218,11 +221,13 @@ impl Slot {
 }
 
 impl Block {
-    fn scan(&self, query: &Quantized, dimensions: usize, largest: &mut [f32]) {
+    fn scan(&self, queries: &[&Quantized], dimensions: usize, largest: &mut [Vec<f32>]) {
         let rows = self.values.chunks_exact(dimensions.max(1)).zip(self.scales.iter().zip(&self.slots));
         for (values, (scale, slot)) in rows {
-            if let Some(largest) = largest.get_mut(*slot as usize) {
-                *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
+            for (query, largest) in queries.iter().zip(largest.iter_mut()) {
+                if let Some(largest) = largest.get_mut(*slot as usize) {
+                    *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
+                }
             }
         }
     }
@@ -243,12 +248,12 @@ mod tests {
         vectors.put("urn:b", &rows(&[[0.0, 1.0, 0.0]]));
         vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.8, 0.6]]));
         let query = Quantized::new(&[0.0, 0.6, 0.8]);
-        let cosines = vectors.cosines(&query);
+        let cosines = &vectors.cosines(&[&query])[0];
         let of = |id| cosines[vectors.slot(id).unwrap() as usize];
         assert!((of("urn:a") - 0.96).abs() < 0.01 && (of("urn:b") - 0.6).abs() < 0.01, "{cosines:?}");
         vectors.remove("urn:b");
         assert_eq!((vectors.len(), vectors.used_rows(), vectors.slot("urn:b")), (1, 2, None));
-        assert_eq!(vectors.cosines(&query)[1], -1.0);
+        assert_eq!(vectors.cosines(&[&query])[0][1], -1.0);
     }
 
     #[test]
@@ -263,7 +268,7 @@ mod tests {
         (1..FEWEST_UNUSED).for_each(|number| vectors.remove(&format!("urn:{number}")));
         (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:other:{number}"), &vector));
         assert!(vectors.moves() > 0 && vectors.slots() <= 2 * FEWEST_UNUSED + 2);
-        let cosines = vectors.cosines(&Quantized::new(&[1.0, 0.0, 0.0]));
+        let cosines = vectors.cosines(&[&Quantized::new(&[1.0, 0.0, 0.0])]).remove(0);
         assert!((cosines[vectors.slot("urn:0").unwrap() as usize] - 1.0).abs() < 1e-6);
         assert_eq!(vectors.find("urn:0"), Some(vector));
     }
@@ -276,7 +281,7 @@ mod tests {
             vectors.put(&number.to_string(), &rows(&[[angle.sin(), angle.cos(), 0.0]]));
         }
         let query = Quantized::new(&[0.6, 0.8, 0.0]);
-        let cosines = vectors.cosines(&query);
+        let cosines = vectors.cosines(&[&query]).remove(0);
         assert_eq!(cosines.len(), ROWS_FOR_TWO_THREADS);
         for (number, cosine) in (0..).zip(cosines) {
             let angle = f64::from(number);
