@@ -232,6 +232,17 @@ pub enum Error {
         /// What the flush said.
         reason: String,
     },
+    /// The disk has too little room for what is to be written. Nothing was written; reads go on, and writes are taken
+    /// again as soon as there is room.
+    #[error("the disk of {} has {free} bytes left, and the write may need {needed}; nothing was written, free some space", path.display())]
+    DiskFull {
+        /// The data directory.
+        path: PathBuf,
+        /// How many bytes are free.
+        free: u64,
+        /// How many have to be.
+        needed: u64,
+    },
     /// The registry is stopping.
     #[error("the registry is shutting down")]
     ShuttingDown,

@@ -8,6 +8,7 @@ mod cli;
 mod client;
 mod consumer;
 mod crash;
+mod disk_full;
 mod fetch;
 mod followers;
 mod http;

@@ -8,7 +8,7 @@ use utoipa::{IntoResponses, openapi::OpenApi};
 
 use super::{
     problem::Problem,
-    schemas::{BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals},
+    schemas::{BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, WriteRefusals},
 };
 use crate::{
     Error,
@@ -218,6 +218,7 @@ impl ImportPath {
             "200": {"description": "Registered, nothing new; or what a dry run would do", "content": imported},
         });
         refusals::<Refusals>(&mut responses);
+        refusals::<WriteRefusals>(&mut responses);
         refusals::<ConflictRefusals>(&mut responses);
         refusals::<BodyRefusals>(&mut responses);
         if self.import.takes_components {

@@ -112,6 +112,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     responses(
         (status = 204, description = "No longer tracked"),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::ImportRefusals,
     )
 )]
@@ -135,6 +136,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
     responses(
         (status = 200, description = "Whether the description changed", body = super::schemas::RefreshedImport),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::FormRefusals,
         super::schemas::ImportRefusals,
         super::schemas::FetchRefusals,

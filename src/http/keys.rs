@@ -58,6 +58,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     responses(
         (status = 201, description = "The key", body = super::schemas::CreatedKey, headers(("Location" = String, description = "What it is revoked at"))),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
 )]
@@ -89,6 +90,7 @@ pub(super) async fn create(
     responses(
         (status = 204, description = "It is revoked"),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         (status = 404, description = "There is no such key", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 )]

@@ -172,6 +172,10 @@ impl From<Error> for Problem {
         let detail = match status {
             StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
             _ => match &error {
+                Error::DiskFull { .. } => {
+                    "the disk of the registry is full: nothing was written; reads go on, and writes are taken again once there is room"
+                        .to_owned()
+                }
                 Error::WritesClosed { .. } => "the registry takes no writes until it is restarted".to_owned(),
                 Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
                 Error::UnexpectedId { id } => format!("the document has the id {id:?}; use PUT /things/{{id}}"),
@@ -220,6 +224,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::IndexRebuilding { .. } => (S::SERVICE_UNAVAILABLE, "index-rebuilding"),
         Error::ConsistencyTimeout { .. } => (S::SERVICE_UNAVAILABLE, "consistency-timeout"),
         Error::WritesClosed { .. } => (S::SERVICE_UNAVAILABLE, "writes-closed"),
+        Error::DiskFull { .. } => (S::INSUFFICIENT_STORAGE, "disk-full"),
         Error::ShuttingDown => (S::SERVICE_UNAVAILABLE, "shutting-down"),
         Error::NotTracked { .. } => (S::NOT_FOUND, "not-tracked"),
         Error::SignatureRequired { .. } => (S::UNPROCESSABLE_ENTITY, "signature-required"),

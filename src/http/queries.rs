@@ -66,6 +66,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         (status = 201, description = "It is new", body = super::schemas::NamedQuery),
         (status = 200, description = "It took the place of another one, or was saved already", body = super::schemas::NamedQuery),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
 )]
@@ -92,6 +93,7 @@ pub(super) async fn save(
     responses(
         (status = 204, description = "Removed"),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 )]

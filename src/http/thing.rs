@@ -106,6 +106,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         (status = 204, description = "Replaced", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
         (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
     )
@@ -149,6 +150,7 @@ pub(super) async fn put(
         (status = 204, description = "Changed", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
         (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,
         super::schemas::BodyRefusals,
     )
@@ -188,6 +190,7 @@ pub(super) async fn patch(
         (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
         (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,
     )
 )]

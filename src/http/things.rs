@@ -50,6 +50,7 @@ const NDJSON: &str = "application/x-ndjson";
         (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
         (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
         super::schemas::Refusals,
+        super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
 )]

@@ -270,6 +270,9 @@ impl Work {
         let Ok(db) = view.tree.db() else {
             return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
         };
+        if let Some(shortage) = view.space.shortage(transactions.iter().flatten()) {
+            return transactions.iter().map(|_| Err(shortage.error())).collect();
+        }
         let moment = self.moment(view);
         let mut applier = Applier::new(&db, self.state, moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
@@ -313,6 +316,12 @@ impl Work {
     /// Writes local state that has moved.
     fn write_local(&mut self, committer: &Committer) {
         let view = &committer.view;
+        if view.space.shortage(std::iter::empty()).is_some() {
+            let mut queue = committer.queue();
+            // At the end it is given up: followers then start from where they were before.
+            queue.local_due = (!queue.is_closing).then(|| Instant::now() + WRITE_AFTER);
+            return;
+        }
         let (moved, is_all) = view.local.take_moved();
         if moved.is_empty() {
             return;

@@ -5,6 +5,7 @@
 //! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
+//! - `space`: whether the disk has room for them
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `recent`, `reader`: the changes
 //! - `check`: whether all of it fits together
@@ -34,6 +35,7 @@ mod reply;
 mod restore;
 mod saving;
 mod snapshot;
+mod space;
 mod sync;
 mod tree;
 mod value;

@@ -20,6 +20,7 @@ use super::{
     log::Log,
     options::Options,
     saving::Saving,
+    space::Space,
     sync::DataFiles,
     tree::{Tree, reading},
     value::State,
@@ -72,6 +73,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         options,
         local,
         saving: Saving::default(),
+        space: Space::of(directory),
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
     };

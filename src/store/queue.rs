@@ -9,10 +9,7 @@ use std::{
     time::Instant,
 };
 
-use super::{
-    reply::Reply,
-    write::{Operation, Write},
-};
+use super::{reply::Reply, write::Write};
 
 /// The most bytes of descriptions and originals that are gathered into a round.
 const ROUND_BYTES: usize = 4 * 1024 * 1024;
@@ -72,7 +69,7 @@ impl Signal {
 impl Queue {
     /// Appends a transaction, to the last round if it has room.
     pub fn push(&mut self, writes: Vec<Write>, reply: Arc<Reply>, group_size: usize) -> Arc<Signal> {
-        let bytes: usize = writes.iter().map(bytes_of).sum();
+        let bytes: usize = writes.iter().map(Write::bytes).sum();
         let is_full = |round: &Round| round.transactions.len() >= group_size || round.bytes >= ROUND_BYTES;
         if self.rounds.back().is_none_or(is_full) {
             self.rounds.push_back(Round { signal: Arc::default(), transactions: Vec::new(), bytes: 0 });
@@ -81,17 +78,5 @@ impl Queue {
         round.bytes += bytes;
         round.transactions.push((writes, reply));
         round.signal.clone()
-    }
-}
-
-fn bytes_of(write: &Write) -> usize {
-    match &write.operation {
-        Operation::Put { text, patch, original, .. } => {
-            text.len()
-                + patch.as_ref().and_then(|patch| patch.text.as_ref()).map_or(0, String::len)
-                + original.as_ref().map_or(0, |original| original.bytes.len())
-        }
-        Operation::Metadata(metadata) => metadata.as_ref().map_or(0, Vec::len),
-        Operation::Renew { .. } | Operation::Remove(_) | Operation::Purge => 0,
     }
 }

@@ -14,6 +14,7 @@ use super::{
     log::{Creations, Log},
     options::Options,
     saving::Saving,
+    space::Space,
     tree::Tree,
     value::{State, StoredRecord},
 };
@@ -33,6 +34,8 @@ pub(super) struct View {
     pub local: Local,
     /// What commits save for a backup.
     pub saving: Saving,
+    /// Whether there is room for what is to be committed.
+    pub space: Space,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
     /// How many records there are, expired ones included.

@@ -88,6 +88,21 @@ pub struct Write {
     pub actor: Option<String>,
 }
 
+impl Write {
+    /// About how many bytes it stores.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.operation {
+            Operation::Put { text, patch, original, .. } => {
+                text.len()
+                    + patch.as_ref().and_then(|patch| patch.text.as_ref()).map_or(0, String::len)
+                    + original.as_ref().map_or(0, |original| original.bytes.len())
+            }
+            Operation::Metadata(metadata) => metadata.as_ref().map_or(0, Vec::len),
+            Operation::Renew { .. } | Operation::Remove(_) | Operation::Purge => 0,
+        }
+    }
+}
+
 /// What became of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

@@ -24,6 +24,14 @@ pub(in crate::http) enum Refusals {
     Unavailable(Problem),
 }
 
+/// What operations that write may answer instead.
+#[derive(IntoResponses)]
+pub(in crate::http) enum WriteRefusals {
+    /// The disk is full: nothing was written. Reads go on, and writes are taken again once there is room.
+    #[response(status = 507, content_type = "application/problem+json")]
+    DiskFull(Problem),
+}
+
 /// What operations on one Thing may answer instead.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ThingRefusals {

@@ -1,0 +1,122 @@
+//! A disk that is full: writes are refused, reads go on, nothing that was acknowledged is lost, and writes are taken
+//! again once there is room. The disk is a small one in memory, which only root may mount.
+
+use std::{
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    process::ServerProcess,
+    support::{Answer, Call},
+};
+
+/// A file system in memory of so many MiB.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    /// None where this process may not mount one.
+    fn mount(mebibytes: u32) -> Option<SmallDisk> {
+        let disk = SmallDisk(tempfile::tempdir().unwrap());
+        disk.run(&format!("size={mebibytes}m")).then_some(disk)
+    }
+
+    fn grow(&self, mebibytes: u32) {
+        assert!(self.run(&format!("remount,size={mebibytes}m")));
+    }
+
+    fn run(&self, options: &str) -> bool {
+        let mut mount = Command::new("mount");
+        let mount = mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(self.path());
+        mount.output().is_ok_and(|output| output.status.success())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
+}
+
+fn agent(number: u32) -> Value {
+    // Words that differ, so that the index grows as well.
+    let words: Vec<String> = (0..4000).map(|word| format!("w{number}x{word}")).collect();
+    json!({
+        "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": format!("urn:example:{number}"), "title": "Large",
+        "description": words.join(" "), "securityDefinitions": {"none": {"scheme": "nosec"}}, "security": "none",
+    })
+}
+
+fn put(server: &ServerProcess, number: u32) -> Answer {
+    let call = Call::new("PUT", &format!("{}/things/urn:example:{number}", server.url()));
+    call.body("application/td+json", agent(number).to_string()).send()
+}
+
+fn get(server: &ServerProcess, path: &str) -> Answer {
+    Call::new("GET", &format!("{}{path}", server.url())).send()
+}
+
+fn total(server: &ServerProcess) -> Value {
+    get(server, "/things?limit=1&format=collection").expect(200).json()["total"].clone()
+}
+
+#[test]
+fn full_disk_refuses_writes_and_loses_nothing() {
+    let Some(disk) = SmallDisk::mount(32) else {
+        println!("skipped: mounting a file system in memory needs root");
+        return;
+    };
+    let data = disk.path().join("data");
+    let server = ServerProcess::start(&data, &[]);
+    let acknowledged = (0..2000).take_while(|number| match put(&server, *number) {
+        answer if answer.status == 201 => true,
+        answer => {
+            answer.problem(507, "disk-full");
+            false
+        }
+    });
+    let acknowledged = acknowledged.count() as u32;
+    assert!((20..2000).contains(&acknowledged), "{acknowledged} agents fill 32 MiB");
+
+    // Everything that doesn't write goes on.
+    get(&server, "/things/urn:example:0").expect(200);
+    get(&server, "/health/live").expect(200);
+    get(&server, "/health/ready").expect(200);
+    // The index may lack room as well; what it has is found.
+    assert!(get(&server, "/search?q=large&limit=1").expect(200).json()["total"].as_u64() > Some(0));
+    let removal = Call::new("DELETE", &format!("{}/things/urn:example:0", server.url())).send();
+    removal.problem(507, "disk-full");
+    assert_eq!(total(&server), acknowledged);
+
+    // Room is noticed without a restart.
+    disk.grow(80);
+    let started = Instant::now();
+    while put(&server, acknowledged).status != 201 {
+        assert!(started.elapsed() < Duration::from_secs(20), "no write is taken: {}", server.log());
+        thread::sleep(Duration::from_millis(50));
+    }
+    let all_found = || {
+        let found = get(&server, "/search?q=large&limit=1&consistent=true");
+        found.status == 200 && found.json()["total"] == acknowledged + 1
+    };
+    while !all_found() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the index stays behind: {}", server.log());
+        thread::sleep(Duration::from_millis(200));
+    }
+
+    server.kill();
+    let server = ServerProcess::start(&data, &[]);
+    for number in 0..=acknowledged {
+        let found = get(&server, &format!("/things/urn:example:{number}")).expect(200).json();
+        assert_eq!(found["description"], agent(number)["description"], "{number}");
+    }
+    assert_eq!(total(&server), acknowledged + 1);
+}
