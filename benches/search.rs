@@ -92,7 +92,7 @@ fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
                 let parsed = own_cpu_time();
                 for (id, text) in agents {
                     std::hint::black_box(
-                        document_bytes(Entry { id, text, format: None, terms: Format::search_terms() })
+                        document_bytes(Entry { id, text, format: None, terms: Format::search_terms(), access: None })
                             .expect("a document"),
                     );
                 }
@@ -100,7 +100,9 @@ fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
                 parsing += parsed - before;
                 making += made - parsed;
                 for (id, text) in agents {
-                    writer.put(Entry { id, text, format: None, terms: Format::search_terms() }).expect("put");
+                    writer
+                        .put(Entry { id, text, format: None, terms: Format::search_terms(), access: None })
+                        .expect("put");
                 }
                 number += agents.len();
                 writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
@@ -283,7 +285,9 @@ fn build(
             bytes += agent.to_string().len() * 100;
         }
         let id = agent["id"].as_str().expect("an id");
-        writer.put(Entry { id, text: &agent.to_string(), format: None, terms: Format::search_terms() }).expect("put");
+        writer
+            .put(Entry { id, text: &agent.to_string(), format: None, terms: Format::search_terms(), access: None })
+            .expect("put");
         if number % COMMIT_EVERY == 0 || number == agents {
             writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
         }

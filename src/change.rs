@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 pub(crate) use self::renditions::{Budget, Rendition, Renditions, Slot};
+use crate::access::Access;
 
 /// The position of a change in the log: 1 for the first, without gaps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -266,6 +267,12 @@ pub struct Change {
     /// The capability keys that the Thing has since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_after: Vec<String>,
+    /// Whose the Thing was before, and who saw it.
+    #[serde(default, skip_serializing_if = "Access::is_default")]
+    pub access_before: Access,
+    /// Whose the Thing is since, and who sees it.
+    #[serde(default, skip_serializing_if = "Access::is_default")]
+    pub access_after: Access,
     /// Its encoded forms, shared by all readers.
     #[serde(skip)]
     pub(crate) renditions: Renditions,

@@ -3,6 +3,7 @@
 //! Documents go in and come out as text, so that numbers and the order of members stay as they are.
 //! What the registry refuses comes back as [`Error::Refused`] with its problem document.
 
+mod access;
 mod documents;
 mod error;
 mod events;

@@ -226,6 +226,18 @@ pub enum Error {
         /// The version that is read and written.
         supported: u32,
     },
+    /// The caller may not ask for this access, or not claim this namespace.
+    #[error("{message}")]
+    AccessRefused {
+        /// What it may not, and what to do.
+        message: String,
+    },
+    /// The Thing belongs to somebody else.
+    #[error("{id:?} belongs to somebody else: only its owner or an admin changes or removes it")]
+    NotOwner {
+        /// The Thing.
+        id: String,
+    },
     /// A flush failed; the store takes no writes until it is opened again.
     #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
     WritesClosed {

@@ -7,6 +7,7 @@
 #![deny(missing_docs, unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
+pub mod access;
 pub mod change;
 #[cfg(feature = "cli")]
 mod config;
@@ -16,7 +17,6 @@ pub mod expression;
 pub mod td;
 mod whole_number;
 
-pub mod access;
 pub mod convert;
 #[cfg(feature = "fetch")]
 pub mod fetch;

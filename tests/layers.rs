@@ -15,8 +15,8 @@ use self::source::code;
 /// The modules, the lowest layer first. Those of the lowest layer may use each other; elsewhere none uses another
 /// of its layer.
 const LAYERS: [&[&str]; 5] = [
-    &["change", "config", "error", "expression", "td", "whole_number"],
-    &["access", "convert", "fetch", "policy", "sacp", "search", "signature", "store"],
+    &["access", "change", "config", "error", "expression", "td", "whole_number"],
+    &["convert", "fetch", "policy", "sacp", "search", "signature", "store"],
     &["registry"],
     &["client", "consumer", "http", "mcp", "mqtt", "otlp"],
     &["cli"],

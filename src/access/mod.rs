@@ -1,4 +1,5 @@
-//! Who may do what: roles, principals, API keys, and the decision whether a caller may do something.
+//! Who may do what, and see what: roles, principals, API keys, owners and visibility of Things, and the decisions
+//! whether a caller may do or see something.
 //!
 //! Pure: nothing here reads a clock, a file or a socket. `registry` stores keys, `http` and `mqtt` find out who calls.
 
@@ -7,6 +8,7 @@ mod key;
 mod owner;
 mod role;
 mod rules;
+mod visibility;
 
 pub use self::{
     caller::{Caller, Principal},
@@ -14,4 +16,5 @@ pub use self::{
     owner::Owner,
     role::Role,
     rules::{Need, Refusal, Rules},
+    visibility::{Access, AccessRequest, Grants, Namespace, Visibility},
 };

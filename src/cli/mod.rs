@@ -1,5 +1,6 @@
 //! The command line: one file a command, one enum, one match.
 
+mod access;
 mod ask;
 mod backup;
 mod call;
@@ -19,6 +20,7 @@ mod list;
 mod mapping;
 mod moments;
 mod mqtt;
+mod namespaces;
 mod openapi;
 mod output;
 mod patch;
@@ -105,6 +107,10 @@ enum Command {
     Refresh(refresh::Arguments),
     /// Stop tracking the sources of agents; the agents stay.
     Untrack(untrack::Arguments),
+    /// Print or change whose an agent is, and who sees it.
+    Access(access::Arguments),
+    /// Claim and list namespaces: agents that several owners share.
+    Namespaces(namespaces::Arguments),
     /// Create, list and revoke API keys.
     Keys(keys::Arguments),
     /// Print what changes, as it changes.
@@ -147,6 +153,8 @@ impl Command {
             Command::Imports(arguments) => &mut arguments.remote,
             Command::Refresh(arguments) => &mut arguments.remote,
             Command::Untrack(arguments) => &mut arguments.remote,
+            Command::Access(arguments) => &mut arguments.remote,
+            Command::Namespaces(arguments) => arguments.remote(),
             Command::Keys(arguments) => arguments.remote(),
             Command::Watch(arguments) => &mut arguments.remote,
             Command::Backup(arguments) => &mut arguments.remote,
@@ -196,6 +204,8 @@ pub fn run() -> ExitCode {
         Command::Imports(arguments) => imports::run(&arguments),
         Command::Refresh(arguments) => refresh::run(&arguments),
         Command::Untrack(arguments) => untrack::run(&arguments),
+        Command::Access(arguments) => access::run(&arguments),
+        Command::Namespaces(arguments) => namespaces::run(&arguments),
         Command::Keys(arguments) => keys::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Backup(arguments) => backup::take(&arguments),

@@ -79,7 +79,7 @@ fn authenticate(context: &Context, head: &RequestHead, need: Need) -> Result<Opt
     let Some(credentials) = head.headers().get(AUTHORIZATION) else { return Ok(None) };
     let bearer = credentials.to_str().ok().and_then(|text| text.split_once(' '));
     let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    match token.and_then(|token| context.registry.keys().authenticate(token)) {
+    match token.and_then(|token| context.trusted.keys().authenticate(token)) {
         Some(caller) => Ok(Some(caller)),
         None if need == Need::Nothing => Ok(None),
         None => Err(invalid_credentials(token.is_some())),
@@ -117,20 +117,21 @@ fn refused(refusal: Refusal, caller: &Caller) -> Problem {
     }
 }
 
+/// Who asks.
+pub(super) fn caller(context: &Context, request: &HttpRequest) -> Caller {
+    let known = request.extensions().get::<Caller>().cloned();
+    known.unwrap_or_else(|| context.options.access.without_credentials())
+}
+
 /// Whether who asks may read, where a response shows more to those who may.
 pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
-    let rules = &context.options.access;
-    let known = request.extensions().get::<Caller>().cloned();
-    let caller = known.unwrap_or_else(|| rules.without_credentials());
-    rules.decide(&caller, Need::Role(Role::Read)).is_ok()
+    context.options.access.decide(&caller(context, request), Need::Role(Role::Read)).is_ok()
 }
 
 /// What the caller of a request may do, as clients show it: whether the server authenticates its clients, whether it
 /// takes changes, and who the caller is.
 pub(super) fn shown(context: &Context, request: &HttpRequest) -> Value {
-    let rules = &context.options.access;
-    let known = request.extensions().get::<Caller>().cloned();
-    let caller = known.unwrap_or_else(|| rules.without_credentials());
+    let (rules, caller) = (&context.options.access, caller(context, request));
     let role = Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Role(*role)).is_ok());
     let mut shown = json!({"authentication": rules.authentication, "readOnly": rules.read_only, "role": role});
     if let Some(owner) = caller.owner() {

@@ -102,9 +102,9 @@ async fn reply(context: &Context, request: &HttpRequest, payload: web::Payload) 
     let consistent = Parameters::parse(request, &["consistent"])?.flag("consistent")?;
     let bytes = body::read(request, payload, context.options.body_limit).await?;
     if consistent {
-        context.registry.catch_up_guardian().await?;
+        context.trusted.catch_up_guardian().await?;
     }
-    let registry = context.registry.clone();
+    let registry = context.trusted.clone();
     if bytes.len() > SMALL_BODY {
         return Ok(blocking(move || {
             Ok(match parse(&bytes) {
@@ -150,7 +150,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
 )]
 pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["agent", "limit"])?;
-    let sessions = context.registry.guardian().sessions(parameters.text("agent"), limit(&parameters)?);
+    let sessions = context.trusted.guardian().sessions(parameters.text("agent"), limit(&parameters)?);
     Ok(HttpResponse::Ok().json(sessions))
 }
 
@@ -177,7 +177,7 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
     let last = request.uri().path().rsplit('/').next().unwrap_or_default();
     let id = percent_decode_str(last).decode_utf8_lossy().into_owned();
     let (since, limit) = (parameters.number("since", 0)?.unwrap_or_default(), limit(&parameters)?);
-    let (registry, session) = (context.registry.clone(), id.clone());
+    let (registry, session) = (context.trusted.clone(), id.clone());
     let steps = blocking(move || registry.guardian().steps(&session, since, limit)).await?;
     if steps.is_empty() && since == 0 {
         let detail = format!("the trail has no session {:?}; GET /aos/sessions lists live ones", excerpt(&id));
@@ -210,7 +210,7 @@ pub(super) async fn decisions(context: Data<Context>, request: HttpRequest) -> R
     let (decision, limit) = (decision(&parameters)?, limit(&parameters)?);
     let moment = parameters.text("since").and_then(Timestamp::parse_rfc3339);
     let after = if moment.is_some() { 0 } else { parameters.number("since", 0)?.unwrap_or_default() };
-    let registry = context.registry.clone();
+    let registry = context.trusted.clone();
     let read = move || registry.guardian().decisions(agent.as_deref(), decision, moment, after, limit);
     Ok(HttpResponse::Ok().json(blocking(read).await?))
 }
@@ -253,7 +253,7 @@ pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Resu
         return Ok(response.body(Empty));
     }
     let subscription = Subscription {
-        entries: context.registry.guardian().subscribe(),
+        entries: context.trusted.guardian().subscribe(),
         stopped: Context::stopped(&context, &request),
         agent,
         decision,

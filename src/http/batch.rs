@@ -28,10 +28,11 @@ use super::{
     lines::{Line, LineBuffer},
     parameters::Parameters,
     problem::Problem,
-    thing,
+    thing, thing_access,
 };
 use crate::{
     Error, Registry,
+    access::AccessRequest,
     convert::Format,
     registry::{Effect, Write, Written},
 };
@@ -65,6 +66,7 @@ pub(super) async fn any(
     summary = "Register many descriptions, one a line",
     params(
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        super::schemas::AccessParameters,
     ),
     request_body(content((super::schemas::ThingDescription = "application/x-ndjson"))),
     responses(
@@ -78,29 +80,37 @@ pub(super) async fn write(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let terms = Terms { dry_run: parameters.flag("dry_run")?, access: thing_access::asked(&parameters)? };
     body::check_type(&request, &body::LINES)?;
     let groups = Groups::new(body::decoded(&request, payload)?, context.options.body_limit);
     let turns = Arc::new(Mutex::new(()));
     let results = groups.into_stream().map(move |group| {
-        let (registry, turns) = (context.registry.clone(), turns.clone());
+        let (registry, turns, terms) = (context.registry(&request), turns.clone(), terms.clone());
         async move {
             // Groups are submitted one after the other, in the order that they are polled in here.
             let turn = turns.lock_owned().await;
-            blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, turn)))).await
+            blocking(move || Ok(pollster::block_on(write_group(&registry, group, &terms, turn)))).await
         }
     });
     Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(results.buffered(GROUPS_AT_ONCE)))
 }
 
+/// What the request says of all lines.
+#[derive(Debug, Clone)]
+struct Terms {
+    dry_run: bool,
+    access: AccessRequest,
+}
+
 /// Writes the lines of a group; `turn` is over once all of them are submitted.
-async fn write_group(registry: &Registry, group: Vec<Line>, dry_run: bool, turn: impl Sized) -> Bytes {
+async fn write_group(registry: &Registry, group: Vec<Line>, terms: &Terms, turn: impl Sized) -> Bytes {
     let writes = group.into_iter().map(|(number, line)| async move {
         let result = match line {
-            Ok(json) => store(registry, json, dry_run).await,
+            Ok(json) => store(registry, json, terms).await,
             Err(problem) => Err(problem),
         };
-        result_line(number, result, dry_run)
+        result_line(number, result, terms.dry_run)
     });
     let mut writes: Vec<_> = writes.map(|write| Box::pin(maybe_done(write))).collect();
     // Each is submitted when it is polled first. `join_all` alone doesn't promise to poll all of them at once.
@@ -117,9 +127,10 @@ async fn write_group(registry: &Registry, group: Vec<Line>, dry_run: bool, turn:
 }
 
 /// Creates or replaces what has an id, creates what has none.
-async fn store(registry: &Registry, json: Bytes, dry_run: bool) -> Result<Written, Problem> {
-    match registry.write(Write::put(&json[..]).dry_run(dry_run)).await {
-        Err(Error::MissingId) => registry.write(Write::create(&json[..]).dry_run(dry_run)).await,
+async fn store(registry: &Registry, json: Bytes, terms: &Terms) -> Result<Written, Problem> {
+    let write = |write: Write| registry.write(write.dry_run(terms.dry_run).with_access(terms.access.clone()));
+    match write(Write::put(&json[..])).await {
+        Err(Error::MissingId) => write(Write::create(&json[..])).await,
         written => written,
     }
     .map_err(|error| explain(error, &json, Format::ThingDescription))

@@ -26,6 +26,9 @@ const AT_ONCE: usize = 64;
 struct Page {
     epoch: Epoch,
     changes: Vec<Arc<Change>>,
+    /// Up to where the log was read: what the caller doesn't see is passed over.
+    #[serde(skip)]
+    read: Seq,
     last: Seq,
     oldest: Seq,
     truncated: bool,
@@ -56,29 +59,29 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
             let position = position.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
             (position.epoch, position.seq)
         }
-        _ => (context.registry.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default())),
+        _ => (context.trusted.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default())),
     };
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let wait = parameters.number("wait", 0)?.unwrap_or_default().min(MAX_WAIT);
 
-    let foreign = epoch != context.registry.epoch();
-    if wait > 0 && !foreign && context.registry.last_seq() == since {
+    let foreign = epoch != context.trusted.epoch();
+    if wait > 0 && !foreign && context.trusted.last_seq() == since {
         let _place = context.streams.take_for_stream(&request)?;
         wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
     }
     let read = {
-        let registry = context.registry.clone();
+        let registry = context.registry(&request);
         move || page(&registry, since, limit, foreign)
     };
     // What is further back is on disk: reading it must not hold up the other connections.
-    let is_near = context.registry.last_seq().0.saturating_sub(since.0) <= AT_ONCE as u64;
+    let is_near = context.trusted.last_seq().0.saturating_sub(since.0) <= AT_ONCE as u64;
     let page = if is_near { read()? } else { blocking(read).await? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));
-    if let Some(read) = page.changes.last().filter(|read| read.seq < page.last) {
+    if page.read < page.last && !page.truncated {
         let base = base_path(&request, &context.options, "/changes");
-        response.insert_header((LINK, format!("<{base}/changes?since={}&limit={limit}>; rel=\"next\"", read.seq)));
+        response.insert_header((LINK, format!("<{base}/changes?since={}&limit={limit}>; rel=\"next\"", page.read)));
     }
     Ok(response.json(page))
 }
@@ -86,7 +89,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
 /// Waits until the end of the log is another one than `since`, but no longer than `wait`.
 async fn wait_for_change(context: &Data<Context>, request: &HttpRequest, since: Seq, wait: Duration) {
     let _counted = context.metrics.long_poll();
-    let (mut durable, mut stopped) = (context.registry.durable(), Context::stopped(context, request));
+    let (mut durable, mut stopped) = (context.trusted.durable(), Context::stopped(context, request));
     tokio::select! {
         _ = durable.wait_for(|last| *last != since) => {}
         () = stopped.wait() => {}
@@ -95,13 +98,12 @@ async fn wait_for_change(context: &Data<Context>, request: &HttpRequest, since: 
 }
 
 fn page(registry: &Registry, since: Seq, limit: usize, foreign: bool) -> crate::Result<Page> {
-    let mut position = since;
-    let mut page =
-        Page { epoch: registry.epoch(), changes: Vec::new(), last: since, oldest: since, truncated: foreign };
+    let (epoch, changes) = (registry.epoch(), Vec::new());
+    let mut page = Page { epoch, changes, read: since, last: since, oldest: since, truncated: foreign };
     let mut size = 0;
     loop {
         let at_once = if foreign { 1 } else { AT_ONCE.min(limit - page.changes.len()) };
-        let Changes { changes, last, oldest, truncated } = registry.changes(position, at_once)?;
+        let Changes { changes, last, oldest, truncated } = registry.unfiltered_changes(page.read, at_once)?;
         (page.last, page.oldest) = (last, oldest);
         page.truncated |= truncated;
         if page.truncated {
@@ -109,9 +111,11 @@ fn page(registry: &Registry, since: Seq, limit: usize, foreign: bool) -> crate::
             return Ok(page);
         }
         let Some(read) = changes.last() else { return Ok(page) };
-        position = read.seq;
+        page.read = read.seq;
         size += changes.iter().map(|change| change.weight()).sum::<usize>();
-        page.changes.extend(changes);
+        for change in &changes {
+            page.changes.extend(registry.seen(change)?);
+        }
         if page.changes.len() >= limit || size >= ENOUGH {
             return Ok(page);
         }

@@ -54,8 +54,8 @@ pub(super) async fn capabilities(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let query: CompatibleQuery = json_body(&context, &request, payload).await?;
-    let registry = context.registry.clone();
+    let query: CompatibleQuery = json_body(&context, &request, payload, &[]).await?;
+    let registry = context.registry(&request);
     let answer = blocking(move || registry.search_compatible(&query)).await?;
     let base = base_path(&request, &context.options, "/search/compatible");
     let hits: Vec<LinkedHit> = answer.found.hits.into_iter().map(|hit| linked(base, hit)).collect();
@@ -88,7 +88,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let id = thing_id_before(&request, &context.options, END)?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let find = move || match registry.compatible_with(&id, near_misses, limit)? {
         Some(neighbors) => Ok(neighbors),
         None => Err(Error::NotFound { id }),
@@ -115,13 +115,14 @@ fn linked(base: &str, hit: CompatibleHit) -> LinkedHit {
     LinkedHit { hit, links: [Link { rel: "describedby", href, type_: "application/td+json" }] }
 }
 
-/// Reads a body of JSON that is the query.
+/// Reads a body of JSON that is the query, beside parameters of these names.
 pub(super) async fn json_body<T: DeserializeOwned>(
     context: &Data<Context>,
     request: &HttpRequest,
     payload: web::Payload,
+    parameters: &[&str],
 ) -> Result<T, Problem> {
-    Parameters::parse(request, &[])?;
+    Parameters::parse(request, parameters)?;
     body::check_type(request, &["application/json"])?;
     let json = body::read(request, payload, context.options.body_limit).await?;
     serde_json::from_slice(&json).map_err(|error| Error::InvalidQuery { message: error.to_string() }.into())

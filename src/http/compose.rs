@@ -28,8 +28,8 @@ pub(super) async fn chains(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let query: ComposeQuery = json_body(&context, &request, payload).await?;
-    let registry = context.registry.clone();
+    let query: ComposeQuery = json_body(&context, &request, payload, &[]).await?;
+    let registry = context.registry(&request);
     let answer = blocking(move || registry.compose(&query)).await?;
     Ok(HttpResponse::Ok().insert_header((SEQ, answer.seq.0)).json(answer))
 }

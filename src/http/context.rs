@@ -5,14 +5,15 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, web::Data};
 
 use super::{
-    host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
+    access, host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
     stop::Stopped,
 };
 use crate::Registry;
 
 /// What all handlers share.
 pub(super) struct Context {
-    pub(super) registry: Registry,
+    /// The registry with all that is in it, for what isn't shown or done in the name of a caller.
+    pub(super) trusted: Registry,
     pub(super) options: Options,
     pub(super) hosts: Hosts,
     /// Those of a [`Server`].
@@ -29,7 +30,7 @@ impl Context {
     /// What the servers of one registry share.
     pub(super) fn shared(registry: &Registry, options: Options) -> Context {
         Context {
-            registry: registry.clone(),
+            trusted: registry.clone(),
             hosts: Hosts::of(&options),
             connections: options.limits.connection_places(),
             streams: options.limits.stream_places(),
@@ -43,6 +44,11 @@ impl Context {
     /// The same for an API that is mounted into a server of somebody else's.
     pub(super) fn mounted(registry: &Registry, options: Options) -> Context {
         Context { listening: Some(Arc::default()), ..Context::shared(registry, options) }
+    }
+
+    /// The registry as the caller of a request sees and changes it.
+    pub(super) fn registry(&self, request: &HttpRequest) -> Registry {
+        self.trusted.as_caller(access::caller(self, request))
     }
 
     /// What ends a stream that a request opens: the signal of the options, or that its server no longer listens.

@@ -72,7 +72,7 @@ pub(super) async fn document(
     let given = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
     let syntax = if given.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
     let bytes = body::read(&request, payload, context.options.body_limit).await?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let converted = blocking(move || convert(&registry, &bytes, syntax, id.as_deref())).await?;
     Ok(HttpResponse::Ok().json(converted))
 }

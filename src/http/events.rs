@@ -31,7 +31,7 @@ use super::{
     stop::Stopped,
 };
 use crate::{
-    Change, ChangeKind, Position, Seq,
+    Change, ChangeKind, Position, Registry, Seq,
     registry::{MatchKind, QueryEvents, QueryParameters},
     search::Filters,
 };
@@ -125,13 +125,23 @@ struct Selected {
 
 impl Selected {
     /// The change as it is sent; none where it isn't asked for.
-    fn encoded(&self, change: &Change) -> Option<Bytes> {
+    fn encoded(&self, registry: &Registry, change: &Arc<Change>) -> crate::Result<Option<Bytes>> {
+        let Some(seen) = registry.seen(change)? else { return Ok(None) };
+        Ok(self.encoded_as_seen(&seen, seen.kind != change.kind))
+    }
+
+    /// The same for a change as the client sees it, which may be the moment that the Thing comes into its sight or
+    /// leaves it.
+    fn encoded_as_seen(&self, change: &Change, is_other_kind: bool) -> Option<Bytes> {
         let concerns = |selected: &String| change.capability_keys().any(|key| key == selected);
         if !self.capabilities.is_empty() && !self.capabilities.iter().any(concerns) {
             return None;
         }
         let kind = match &self.query {
-            Some(query) => query.kind(change.seq)?.as_str(),
+            Some(query) => {
+                let kind = query.kind(change.seq)?;
+                if is_other_kind { change.kind.as_str() } else { kind.as_str() }
+            }
             None => change.kind.as_str(),
         };
         if self.kind.is_some_and(|asked| asked.as_str() != kind) {
@@ -169,8 +179,8 @@ enum Start {
 impl Start {
     fn of(context: &Context, given: Option<&str>) -> Start {
         match given.map(|given| given.trim().parse::<Position>()) {
-            None => Start::After(context.registry.last_seq()),
-            Some(Ok(given)) if given.epoch == context.registry.epoch() => Start::After(given.seq),
+            None => Start::After(context.trusted.last_seq()),
+            Some(Ok(given)) if given.epoch == context.trusted.epoch() => Start::After(given.seq),
             Some(_) => Start::Resync,
         }
     }
@@ -199,7 +209,7 @@ async fn respond(
         // Changes have the keys of capabilities themselves.
         selected.capabilities = query.filters.capability;
     } else {
-        let registry = context.registry.clone();
+        let registry = context.registry(request);
         selected.query = Some(blocking(move || registry.watch_query(&query)).await?);
     }
     let is_of_queries = kind.is_some_and(|kind| ChangeKind::from_name(kind.as_str()).is_none());
@@ -229,7 +239,7 @@ fn open(
         // Proxies such as nginx would buffer events otherwise.
         .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
     if let Start::After(seq) = start {
-        let position = Position { epoch: context.registry.epoch(), seq };
+        let position = Position { epoch: context.trusted.epoch(), seq };
         response.insert_header((LAST_EVENT_ID, position.to_string()));
     }
     if *request.method() == Method::HEAD {
@@ -237,12 +247,16 @@ fn open(
     }
     let place = context.streams.take_for_stream(request)?;
     let stopped = Context::stopped(context, request);
-    Ok(response.streaming(Subscription::new(context, stopped, selected, start, place).into_stream()))
+    Ok(response.streaming(
+        Subscription::new(context, context.registry(request), stopped, selected, start, place).into_stream(),
+    ))
 }
 
 /// An event stream that is open.
 struct Subscription {
     context: Data<Context>,
+    /// As the client sees it.
+    registry: Registry,
     durable: watch::Receiver<Seq>,
     stopped: Stopped,
     selected: Selected,
@@ -258,9 +272,17 @@ struct Subscription {
 }
 
 impl Subscription {
-    fn new(context: &Data<Context>, stopped: Stopped, selected: Selected, start: Start, place: Place) -> Subscription {
+    fn new(
+        context: &Data<Context>,
+        registry: Registry,
+        stopped: Stopped,
+        selected: Selected,
+        start: Start,
+        place: Place,
+    ) -> Subscription {
         let mut subscription = Subscription {
-            durable: context.registry.durable(),
+            registry,
+            durable: context.trusted.durable(),
             stopped,
             selected,
             position: Seq::ZERO,
@@ -288,7 +310,11 @@ impl Subscription {
     async fn next(&mut self) -> crate::Result<Option<Bytes>> {
         let silent_until = Instant::now() + self.context.options.heartbeat;
         loop {
-            if let Some(chunk) = self.pending.pop_front().or_else(|| self.take_in()) {
+            let chunk = match self.pending.pop_front() {
+                Some(chunk) => Some(chunk),
+                None => self.take_in()?,
+            };
+            if let Some(chunk) = chunk {
                 return Ok(Some(if std::mem::replace(&mut self.has_begun, true) { chunk } else { first(&chunk) }));
             }
             self.durable.borrow_and_update();
@@ -309,12 +335,12 @@ impl Subscription {
 
     /// Reads on in the log; whether there was more.
     async fn read(&mut self) -> crate::Result<bool> {
-        let (registry, position) = (self.context.registry.clone(), self.position);
+        let (registry, position) = (self.registry.clone(), self.position);
         match registry.cached_changes(position, AT_ONCE) {
             Some(changes) => self.ahead.extend(changes),
             None => {
                 // What is further back is on disk: reading it must not hold up the other connections.
-                let read = blocking(move || registry.changes(position, AT_ONCE)).await?;
+                let read = blocking(move || registry.unfiltered_changes(position, AT_ONCE)).await?;
                 if read.truncated {
                     self.resync();
                 }
@@ -335,24 +361,24 @@ impl Subscription {
     }
 
     /// The next chunk of what was read, as far as it is selected.
-    fn take_in(&mut self) -> Option<Bytes> {
+    fn take_in(&mut self) -> crate::Result<Option<Bytes>> {
         let mut chunk = BytesMut::new();
         while let Some(change) = self.ahead.pop_front() {
             self.position = change.seq;
-            let Some(encoded) = self.selected.encoded(&change) else { continue };
+            let Some(encoded) = self.selected.encoded(&self.registry, &change)? else { continue };
             if chunk.is_empty() && (self.ahead.is_empty() || encoded.len() >= CHUNK) {
-                return Some(encoded);
+                return Ok(Some(encoded));
             }
             chunk.extend_from_slice(&encoded);
             if chunk.len() >= CHUNK {
                 break;
             }
         }
-        (!chunk.is_empty()).then(|| chunk.freeze())
+        Ok((!chunk.is_empty()).then(|| chunk.freeze()))
     }
 
     fn position_at(&self, seq: Seq) -> Position {
-        Position { epoch: self.context.registry.epoch(), seq }
+        Position { epoch: self.registry.epoch(), seq }
     }
 
     /// Adds a heartbeat: a comment that keeps the connection alive, with the position. Clients remember
@@ -364,9 +390,9 @@ impl Subscription {
     /// Adds an event that asks the client to read the state again. `oldest` is the id to resume from for
     /// everything that the log still holds: the position before its first change.
     fn resync(&mut self) {
-        let (oldest, last) = match self.context.registry.changes(Seq::ZERO, 1) {
+        let (oldest, last) = match self.registry.changes(Seq::ZERO, 1) {
             Ok(log) => (log.oldest, log.last),
-            Err(_) => (Seq::ZERO, self.context.registry.last_seq()),
+            Err(_) => (Seq::ZERO, self.registry.last_seq()),
         };
         self.position = last;
         let oldest = Seq(oldest.0.saturating_sub(1));

@@ -39,7 +39,7 @@ impl ExportPath {
         let version = version.or(media_type.and_then(|(_, version)| version));
         let conditions = Conditions::of(&request);
         let id = thing_id_before(&request, &context.options, &self.end)?;
-        let registry = context.registry.clone();
+        let registry = context.registry(&request);
         let mut exported = blocking(move || registry.export(&id, self.format, version)).await?;
         if let Some((media_type, _)) = media_type {
             exported.media_type = media_type.to_owned();

@@ -29,10 +29,10 @@ use crate::registry::FollowerStatus;
 pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let mut text = String::new();
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let read = move || Ok((registry.status(), process::resident_bytes(), process::open_descriptors()));
     let (status, memory, descriptors) = blocking(read).await?;
-    let last = context.registry.last_seq().0;
+    let last = context.trusted.last_seq().0;
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
     let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
@@ -52,7 +52,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
             gauge(&mut text, name, help, value);
         }
     }
-    for metric in context.registry.metrics() {
+    for metric in context.trusted.metrics() {
         let kind = if metric.is_counter() { "counter" } else { "gauge" };
         head(&mut text, metric.name, kind, metric.help);
         let _ = writeln!(text, "{} {}", metric.name, metric.value);

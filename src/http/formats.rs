@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What may be said beside a document of any format.
-pub(super) const COMMON_PARAMETERS: [&str; 3] = ["if_exists", "ttl", "dry_run"];
+pub(super) const COMMON_PARAMETERS: [&str; 5] = ["if_exists", "ttl", "dry_run", "visibility", "namespace"];
 
 /// Where documents of a format are imported.
 pub(super) struct ImportPath {
@@ -162,6 +162,10 @@ impl ImportPath {
                 "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
             json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},
                 "description": "Check everything, write nothing and track nothing"}),
+            json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
+                "description": "Who sees the Things"}),
+            json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string"},
+                "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
         ];
         json!({
             "tags": ["import"],

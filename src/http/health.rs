@@ -39,7 +39,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
 )]
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     // Counting leaves out what has expired, which is looked up in the store.
     let status = blocking(move || Ok(registry.status())).await?;
     if let Some(reason) = status.not_ready() {

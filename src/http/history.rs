@@ -54,7 +54,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let id = thing_id_before(&request, &context.options, END)?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let tail = format!("/things{}", path_below(&request));
     let path = thing_path(base_path(&request, &context.options, &tail), &id);
     let read = move || changes(&registry, id, since, limit);
@@ -63,7 +63,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     if let Some(next) = next {
         response.insert_header((LINK, format!("<{path}/history?since={next}&limit={limit}>; rel=\"next\"")));
     }
-    Ok(response.json(Page { epoch: context.registry.epoch(), changes }))
+    Ok(response.json(Page { epoch: context.trusted.epoch(), changes }))
 }
 
 /// The changes of an answer, and the position that the next one goes on from, if there are more.

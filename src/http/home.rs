@@ -26,7 +26,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         "name": "agentdex",
         "description": "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions) and are found by what they can do",
         "version": env!("CARGO_PKG_VERSION"),
-        "registry": format!("urn:agentdex:registry:{}", context.registry.registry_id()),
+        "registry": format!("urn:agentdex:registry:{}", context.trusted.registry_id()),
         "formats": formats::list(base),
         "links": {
             "things": format!("{base}/things"),
@@ -46,7 +46,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         },
     });
     if access::may_read(&context, &request) {
-        about["things"] = context.registry.len().into();
+        about["things"] = context.registry(&request).len().into();
     }
     about["access"] = access::shown(&context, &request);
     if cfg!(feature = "guardian") {

@@ -21,8 +21,10 @@ use super::{
     formats::{COMMON_PARAMETERS, ImportPath, explain, explain_fetched},
     parameters::Parameters,
     problem::Problem,
+    thing_access,
 };
 use crate::{
+    access::AccessRequest,
     convert::{Conversion, Format, ImportOptions, Input, Syntax},
     fetch,
     registry::{Effect, IfExists, Import, Imported, Written, tracked_sources::TrackRequest},
@@ -51,7 +53,7 @@ impl ImportPath {
                     return Err(Problem::invalid_parameter("base", detail));
                 }
                 let id = options.text("id").map(str::to_owned);
-                track(&context, &url, terms.track(&url, self.format).id(id)).await?
+                track(&context, &request, &url, terms.track(&url, self.format).id(id)).await?
             }
             Sent::Documents(documents) => {
                 let is_signed = self.format.is_signed();
@@ -63,13 +65,13 @@ impl ImportPath {
                 });
                 let (conversion, card) = converted.await??;
                 let found = match card {
-                    Some(card) => Some(check(&context, card).await?),
+                    Some(card) => Some(check(&context, &request, card).await?),
                     None => None,
                 };
-                register(&context, terms.import(conversion).signed(found)).await?
+                register(&context, &request, terms.import(conversion).signed(found)).await?
             }
         };
-        Ok(answer(&context, &request, &self.path, &imported, terms))
+        Ok(answer(&context, &request, &self.path, &imported, &terms))
     }
 
     fn options(&self, parameters: &Parameters) -> Result<ImportOptions, Problem> {
@@ -105,17 +107,18 @@ impl ImportPath {
     }
 }
 
-async fn check(context: &Context, card: td::Document) -> Result<Verification, Problem> {
-    let registry = context.registry.clone();
+async fn check(context: &Context, request: &HttpRequest, card: td::Document) -> Result<Verification, Problem> {
+    let registry = context.registry(request);
     Ok(context.network.run(async move { registry.check_card(&card, None).await }).await?)
 }
 
 /// What an import may say in any format.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Terms {
     if_exists: IfExists,
     ttl: Option<u64>,
     dry_run: bool,
+    access: AccessRequest,
 }
 
 impl Terms {
@@ -125,15 +128,24 @@ impl Terms {
             if_exists: parameters.choice("if_exists", &choices)?.unwrap_or_default(),
             ttl: parameters.number("ttl", 0)?,
             dry_run: parameters.flag("dry_run")?,
+            access: thing_access::asked(parameters)?,
         })
     }
 
-    fn import(self, conversion: Conversion) -> Import {
-        Import::new(conversion).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
+    fn import(&self, conversion: Conversion) -> Import {
+        Import::new(conversion)
+            .if_exists(self.if_exists)
+            .ttl(self.ttl)
+            .dry_run(self.dry_run)
+            .with_access(self.access.clone())
     }
 
-    fn track(self, url: &str, format: Format) -> TrackRequest {
-        TrackRequest::new(url, format).if_exists(self.if_exists).ttl(self.ttl).dry_run(self.dry_run)
+    fn track(&self, url: &str, format: Format) -> TrackRequest {
+        TrackRequest::new(url, format)
+            .if_exists(self.if_exists)
+            .ttl(self.ttl)
+            .dry_run(self.dry_run)
+            .with_access(self.access.clone())
     }
 }
 
@@ -169,20 +181,20 @@ fn invalid_url(detail: &str) -> Problem {
 }
 
 /// Registers what was converted, or nothing of it.
-async fn register(context: &Context, import: Import) -> Result<Imported, Problem> {
-    let registry = context.registry.clone();
+async fn register(context: &Context, request: &HttpRequest, import: Import) -> Result<Imported, Problem> {
+    let registry = context.registry(request);
     Ok(blocking(move || pollster::block_on(registry.import(import))).await?)
 }
 
 /// Fetches a document, registers it, and tracks it from now on.
-async fn track(context: &Context, url: &str, track: TrackRequest) -> Result<Imported, Problem> {
-    let registry = context.registry.clone();
+async fn track(context: &Context, request: &HttpRequest, url: &str, track: TrackRequest) -> Result<Imported, Problem> {
+    let registry = context.registry(request);
     let tracking = context.network.run(async move { registry.track(track).await });
     tracking.await.map_err(|error| explain_fetched(error, url))
 }
 
 /// The response to an import; `path` is that of the format.
-fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Imported, terms: Terms) -> HttpResponse {
+fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Imported, terms: &Terms) -> HttpResponse {
     let of = |effect| imported.ids_with(effect).collect::<Vec<_>>();
     let stays = |thing: &&Written| thing.effect != Effect::Removed;
     let ids: Vec<&str> = imported.things.iter().filter(stays).map(|thing| thing.id.as_str()).collect();

@@ -48,7 +48,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     };
     let (limit, offset) = (number("limit", 1)?.map(|limit| limit.min(MAX_LIMIT)), number("offset", 0)?.unwrap_or(0));
 
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let mut imports = blocking(move || registry.tracked_sources()).await?;
     imports.retain(|import| wanted.is_empty() || wanted.contains(&import.status));
     let mut response = HttpResponse::Ok();
@@ -93,7 +93,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
-    match context.registry.find_tracked_source(&id)? {
+    match context.registry(&request).find_tracked_source(&id)? {
         Some(import) => Ok(HttpResponse::Ok().json(import)),
         None => Err(Error::NotTracked { id }.into()),
     }
@@ -119,7 +119,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
-    context.registry.untrack(&id).await?;
+    context.registry(&request).untrack(&id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -145,7 +145,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
 pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = td::normalize_id(&thing_id_before(&request, &context.options, REFRESH)?)?.into_owned();
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let source = registry.find_tracked_source(&id)?.map(|import| import.source).unwrap_or_default();
     let refresh = async move { Ok((registry.refresh_source(&id).await?, registry.find_tracked_source(&id)?)) };
     let result = context.network.run(refresh).await;

@@ -27,7 +27,7 @@ use crate::search::jsonpath::Query;
 )]
 pub(super) async fn descriptions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let query = Query::parse(&query_of(request.query_string())?)?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let found = blocking(move || registry.search_by_path(&query)).await?;
     Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", found.join(","))))
 }

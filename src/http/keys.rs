@@ -43,7 +43,7 @@ struct CreatedKey {
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     check_managed(&context)?;
-    Ok(HttpResponse::Ok().json(context.registry.keys().list()))
+    Ok(HttpResponse::Ok().json(context.trusted.keys().list()))
 }
 
 /// `POST /keys`
@@ -67,9 +67,9 @@ pub(super) async fn create(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let new: NewKey = json_body(&context, &request, payload).await?;
+    let new: NewKey = json_body(&context, &request, payload, &[]).await?;
     check_managed(&context)?;
-    let registry = context.registry.clone();
+    let registry = context.trusted.clone();
     let (listed, key) = blocking(move || registry.keys().create(new)).await?;
     let location = format!("{}/keys/{}", base_path(&request, &context.options, "/keys"), listed.id);
     Ok(HttpResponse::Created()
@@ -98,7 +98,7 @@ pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Resu
     Parameters::parse(&request, &[])?;
     check_managed(&context)?;
     let id = request.match_info().get("id").unwrap_or_default().to_owned();
-    let (registry, revoked) = (context.registry.clone(), id.clone());
+    let (registry, revoked) = (context.trusted.clone(), id.clone());
     if blocking(move || registry.keys().revoke(&revoked)).await? {
         return Ok(HttpResponse::NoContent().finish());
     }

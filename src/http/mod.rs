@@ -42,6 +42,7 @@ mod metrics;
 mod mount;
 #[cfg(feature = "mqtt")]
 mod mqtt;
+mod namespaces;
 mod negotiation;
 mod network;
 mod observe;
@@ -68,6 +69,7 @@ mod server;
 mod sparql;
 mod stop;
 mod thing;
+mod thing_access;
 mod things;
 mod validate;
 

@@ -20,11 +20,11 @@ use super::{
     context::Context,
     convert, events, exposition,
     formats::{EXPORTS, IMPORTS},
-    health, history, home, imports, jsonpath, keys,
+    health, history, home, imports, jsonpath, keys, namespaces,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
-    queries, query_languages, search, thing, things, validate,
+    queries, query_languages, search, thing, thing_access, things, validate,
 };
 
 /// A method of a resource and what answers it.
@@ -91,6 +91,7 @@ impl Mount<'_> {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
         self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
         self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
+        self.of_thing(config, "/things/{id}/access", thing_access::END, web::to(thing_access::any));
         self.of_thing(config, "/things/{id}/compatible", compatible::END, alone("GET, HEAD", compatible::of_thing));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
         #[cfg(feature = "sacp")]
@@ -154,6 +155,9 @@ impl Mount<'_> {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/keys", "/keys", vec![read(keys::list), on(POST, keys::create)]);
+        self.resource(config, "/namespaces", "/namespaces", vec![read(namespaces::list)]);
+        let namespace = vec![on(PUT, namespaces::claim), on(DELETE, namespaces::give_up)];
+        self.resource(config, "/namespaces/{name}", "/namespaces/{name:[^/]+}", namespace);
         self.resource(config, "/keys/{id}", "/keys/{id:[^/]+}", vec![on(DELETE, keys::revoke)]);
         self.resource(config, "/metrics", "/metrics", vec![read(exposition::metrics)]);
         self.resource(config, "/backup", "/backup", vec![read(backup::take)]);
@@ -255,7 +259,7 @@ fn is_sacp(path: &str) -> bool {
 
 /// What a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
-    [history::END, imports::REFRESH, compatible::END]
+    [history::END, imports::REFRESH, compatible::END, thing_access::END]
         .into_iter()
         .chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }

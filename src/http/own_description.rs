@@ -37,7 +37,7 @@ use crate::ChangeKind;
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let base = base_url(&request, &context.options, "/.well-known/wot");
-    let id = format!("urn:agentdex:registry:{}", context.registry.registry_id());
+    let id = format!("urn:agentdex:registry:{}", context.trusted.registry_id());
     let document = description(&base, &id, offers_sparql(&context), security(&context)).to_string();
     let mut hasher = DefaultHasher::new();
     document.hash(&mut hasher);
@@ -125,7 +125,7 @@ fn properties() -> Value {
 /// Whether SPARQL queries are answered.
 fn offers_sparql(context: &Context) -> bool {
     #[cfg(feature = "sparql")]
-    return context.registry.answers_sparql();
+    return context.trusted.answers_sparql();
     #[cfg(not(feature = "sparql"))]
     {
         let _ = context;

@@ -216,6 +216,8 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         Error::NoSuchAction { .. } => (S::NOT_FOUND, "no-such-action"),
         Error::AlreadyExists { .. } => (S::CONFLICT, "already-exists"),
         Error::PreconditionFailed { .. } => (S::PRECONDITION_FAILED, "precondition-failed"),
+        Error::AccessRefused { .. } => (S::FORBIDDEN, "access-refused"),
+        Error::NotOwner { .. } => (S::FORBIDDEN, "not-owner"),
         Error::Contended { .. } => (S::SERVICE_UNAVAILABLE, "contended"),
         Error::InvalidQuery { .. } => (S::BAD_REQUEST, "invalid-query"),
         Error::QueryTooCostly { .. } => (S::SERVICE_UNAVAILABLE, "query-too-costly"),

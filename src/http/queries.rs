@@ -30,7 +30,7 @@ use crate::registry::{NamedQuery, QueryParameters};
 )]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    Ok(HttpResponse::Ok().json(context.registry.saved_queries()))
+    Ok(HttpResponse::Ok().json(context.registry(&request).saved_queries()))
 }
 
 /// `GET /queries/{name}`
@@ -75,8 +75,8 @@ pub(super) async fn save(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let query: QueryParameters = json_body(&context, &request, payload).await?;
-    let (registry, name) = (context.registry.clone(), name(&request).to_owned());
+    let query: QueryParameters = json_body(&context, &request, payload, &[]).await?;
+    let (registry, name) = (context.registry(&request), name(&request).to_owned());
     let is_new = blocking(move || registry.save_query(&name, query)).await?;
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(response.json(find(&context, &request)?))
@@ -99,7 +99,7 @@ pub(super) async fn save(
 )]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let (registry, named) = (context.registry.clone(), find(&context, &request)?);
+    let (registry, named) = (context.registry(&request), find(&context, &request)?);
     blocking(move || registry.remove_query(&named.name)).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -124,7 +124,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
 )]
 pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &events::OF_QUERIES)?;
-    let events = context.registry.query_events(name(&request)).ok_or_else(|| unknown(&request))?;
+    let events = context.registry(&request).query_events(name(&request)).ok_or_else(|| unknown(&request))?;
     events::of_query(&context, &request, events)
 }
 
@@ -133,7 +133,7 @@ fn name(request: &HttpRequest) -> &str {
 }
 
 fn find(context: &Context, request: &HttpRequest) -> Result<NamedQuery, Problem> {
-    context.registry.saved_query(name(request)).ok_or_else(|| unknown(request))
+    context.registry(request).saved_query(name(request)).ok_or_else(|| unknown(request))
 }
 
 fn unknown(request: &HttpRequest) -> Problem {

@@ -42,7 +42,7 @@ pub(super) async fn respond(
         }
         Verdict::Failed => return Err(Problem::precondition_failed(&etag)),
     }
-    let registry = context.registry.clone();
+    let registry = context.registry(request);
     let read = move || {
         let statements = registry.statements(&thing)?;
         Ok((syntax.write(&statements)?, statements.ignored_contexts.len()))

@@ -59,7 +59,7 @@ pub(super) async fn any(
 async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let (id, action) = addressed(&context, &request)?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let contract = blocking(move || registry.response_contract(&id, &action)).await?;
     Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(sacp::instructions(Some(&contract))))
 }
@@ -88,7 +88,7 @@ async fn check(context: Data<Context>, request: HttpRequest, payload: web::Paylo
     body::check_type(&request, &ANSWERS)?;
     let (id, action) = addressed(&context, &request)?;
     let text = body::read(&request, payload, context.options.body_limit).await?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let read = move || registry.check_response(&id, &action, &String::from_utf8_lossy(&text));
     let reading = blocking(read).await?;
     Ok(HttpResponse::Ok().json(reading.report()))

@@ -75,7 +75,7 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let asked = read(&parameters)?;
     let (limit, offset) = (asked.limit, asked.offset);
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     registry.ready_to_search_in(asked.mode, asked.consistent).await?;
     let search = move || registry.search_as_indexed(&asked);
     let Answer { total, hits, facets, suggestions, hints, fuzzy, confidence, seq } = blocking(search).await?;

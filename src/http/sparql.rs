@@ -99,7 +99,7 @@ async fn respond(
     text: &str,
     consistent: bool,
 ) -> Result<HttpResponse, Problem> {
-    let registry = context.registry.clone();
+    let registry = context.registry(request);
     registry.ready_for_sparql(consistent).await?;
     let text = text.to_owned();
     let query = blocking(move || Query::parse(&text)).await?;

@@ -17,6 +17,7 @@ use super::{
     negotiation::{VARY_BY_TYPE, negotiate},
     parameters::Parameters,
     problem::Problem,
+    thing_access,
 };
 use crate::{
     Error, Registry,
@@ -71,7 +72,7 @@ pub(super) async fn any(
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = existing_id(&context, &request)?;
-    let Some(thing) = context.registry.find(&id)? else { return Err(Error::NotFound { id }.into()) };
+    let Some(thing) = context.registry(&request).find(&id)? else { return Err(Error::NotFound { id }.into()) };
     let etag = tag(&thing);
     #[cfg(feature = "rdf")]
     if let Some(syntax) = super::rdf::wanted(&request) {
@@ -96,6 +97,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     params(
         ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        super::schemas::AccessParameters,
         ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
         ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
         ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
@@ -116,17 +118,18 @@ pub(super) async fn put(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let (dry_run, access) = (parameters.flag("dry_run")?, thing_access::asked(&parameters)?);
     let id = thing_id(&request, &context.options)?;
     let conditions = Conditions::of(&request);
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > LARGE;
-    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run);
-    if let Some(precondition) = conditions.precondition(&context.registry, &id)? {
+    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access);
+    if let Some(precondition) = conditions.precondition(&context.registry(&request), &id)? {
         write = write.when(precondition);
     }
-    let written = commit(&context.registry, write, large).await;
+    let written = commit(&context.registry(&request), write, large).await;
     let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
     answer(&context, &request, &written, dry_run)
 }
@@ -166,10 +169,10 @@ pub(super) async fn patch(
     body::check_type(&request, &body::MERGE_PATCHES)?;
     let patch = body::read(&request, payload, context.options.body_limit).await?;
     // The result is validated, not the patch alone.
-    let stored = context.registry.find(&id)?.map_or(0, |thing| thing.text().len());
+    let stored = context.registry(&request).find(&id)?.map_or(0, |thing| thing.text().len());
     let large = patch.len() + stored > LARGE;
     let write = Write::patch(&id, &patch[..]).dry_run(dry_run);
-    let written = commit_to_present(&context.registry, &id, write, &conditions, large).await?;
+    let written = commit_to_present(&context.registry(&request), &id, write, &conditions, large).await?;
     answer(&context, &request, &written, dry_run)
 }
 
@@ -199,13 +202,13 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     let id = existing_id(&context, &request)?;
     let conditions = Conditions::of(&request);
     let write = Write::remove(&id).dry_run(dry_run);
-    let written = commit_to_present(&context.registry, &id, write, &conditions, false).await?;
+    let written = commit_to_present(&context.registry(&request), &id, write, &conditions, false).await?;
     answer(&context, &request, &written, dry_run)
 }
 
 /// Writes to a Thing that has to exist. Where it doesn't, the response is 404, whatever the conditions
 /// say (RFC 9110, section 13.2.1).
-async fn commit_to_present(
+pub(super) async fn commit_to_present(
     registry: &Registry,
     id: &str,
     mut write: Write,
@@ -273,7 +276,7 @@ fn respond_to_write(
         Effect::Removed => Ok(HttpResponse::NoContent().finish()),
         Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
             if prefers_representation()
-                && let Some(thing) = context.registry.find(&written.id)?
+                && let Some(thing) = context.registry(request).find(&written.id)?
             {
                 let mut response = HttpResponse::Ok();
                 response.insert_header(PREFERENCE_APPLIED);
@@ -329,7 +332,7 @@ fn tag(thing: &Thing) -> String {
 fn existing_id(context: &Context, request: &HttpRequest) -> Result<String, Error> {
     let id = thing_id(request, &context.options)?;
     match id_in_own_url(request, &context.options)? {
-        Some(other) if context.registry.find(&id)?.is_none() => Ok(other),
+        Some(other) if context.registry(request).find(&id)?.is_none() => Ok(other),
         _ => Ok(id),
     }
 }

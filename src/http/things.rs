@@ -22,7 +22,7 @@ use super::{
     parameters::Parameters,
     problem::Problem,
     selection::{Selection, Start},
-    thing,
+    thing, thing_access,
 };
 use crate::{Error, Registry, convert::Format, registry::Write};
 
@@ -44,6 +44,7 @@ const NDJSON: &str = "application/x-ndjson";
     summary = "Register a description that has no id",
     params(
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        super::schemas::AccessParameters,
     ),
     request_body(content((super::schemas::AnonymousThingDescription = "application/td+json"), (super::schemas::AnonymousThingDescription = "application/ld+json"), (super::schemas::AnonymousThingDescription = "application/json"))),
     responses(
@@ -59,11 +60,17 @@ pub(super) async fn create(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let (dry_run, access) = (parameters.flag("dry_run")?, thing_access::asked(&parameters)?);
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > thing::LARGE;
-    let written = thing::commit(&context.registry, Write::create(&json[..]).dry_run(dry_run), large).await;
+    let written = thing::commit(
+        &context.registry(&request),
+        Write::create(&json[..]).dry_run(dry_run).with_access(access),
+        large,
+    )
+    .await;
     let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
     thing::answer(&context, &request, &written, dry_run)
 }
@@ -96,13 +103,13 @@ pub(super) async fn create(
 )]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
-    let selection = Selection::of(&parameters, &context.registry)?;
+    let selection = Selection::of(&parameters, &context.registry(&request))?;
     let forms = [("array", Form::Array), ("collection", Form::Collection), ("ndjson", Form::Lines)];
     let by_header = if accepts(&request, NDJSON) { Form::Lines } else { Form::default() };
     let form = parameters.choice("format", &forms)?.unwrap_or(by_header);
     let view = parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default();
     let path = format!("{}/things", base_path(&request, &context.options, "/things"));
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let tag = blocking(move || collection_tag(&registry)).await?;
     let etag = (ETAG, format!("\"{tag}\""));
     let canonical = (LINK, format!("<{path}>; rel=\"canonical\"; etag=\"{tag}\""));
@@ -123,11 +130,11 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         };
     }
     let (limit, offset) = (selection.limit, selection.offset);
-    let found = selection.find(context.registry.clone()).await?;
+    let found = selection.find(context.registry(&request)).await?;
     let next = found.next.map(|start| match start {
         Start::Offset(offset) => page_url(&path, &parameters, offset, limit),
         Start::After(id) => {
-            let token = page_token::encode(context.registry.registry_id(), &id);
+            let token = page_token::encode(context.trusted.registry_id(), &id);
             url_of_page(&path, &parameters, ("after", &token), limit)
         }
     });
@@ -167,8 +174,10 @@ fn url_of_page(path: &str, parameters: &Parameters, start: (&str, &str), limit: 
 /// The entity tag of the collection, without quotes.
 pub(super) fn collection_tag(registry: &Registry) -> Result<String, Error> {
     let seq = registry.last_seq();
-    Ok(match registry.expired_count()? {
+    let tag = match registry.expired_count()? {
         0 => seq.to_string(),
         expired => format!("{seq}-{expired}"),
-    })
+    };
+    // Who sees other Things has another collection.
+    Ok(registry.sight_tag().map_or(tag.clone(), |sight| format!("{tag}-{sight:x}")))
 }

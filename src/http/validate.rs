@@ -33,7 +33,7 @@ pub(super) async fn document(
     Parameters::parse(&request, &[])?;
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
-    let registry = context.registry.clone();
+    let registry = context.registry(&request);
     let report = blocking(move || {
         let mut report = registry.validate(&json)?;
         if !report.is_valid()

@@ -71,6 +71,8 @@ mod tests {
             actor: None,
             td: None,
             patch: None,
+            access_before: Default::default(),
+            access_after: Default::default(),
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
             renditions: Renditions::default(),

@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     Registry, Result,
-    change::{Change, Epoch, Position, Rendition, Seq, Slot},
+    access::Caller,
+    change::{Change, ChangeKind, Epoch, Position, Rendition, Seq, Slot},
+    registry::MatchKind,
 };
 
 /// How many changes are read from the log at once.
@@ -119,6 +121,11 @@ impl Feed {
         &self.registry
     }
 
+    /// The registry as everybody sees it.
+    pub fn public(&self) -> Registry {
+        self.registry.as_caller(Caller::Anonymous)
+    }
+
     pub fn topics(&self) -> &Topics {
         &self.topics
     }
@@ -140,7 +147,7 @@ impl Feed {
         if let Some(change) = self.registry.cached_changes(seq, 1).and_then(|changes| changes.into_iter().next()) {
             return Ok(Next::Change(change));
         }
-        let read = self.registry.changes(seq, CHANGES_AT_ONCE)?;
+        let read = self.registry.unfiltered_changes(seq, CHANGES_AT_ONCE)?;
         if read.truncated {
             return Ok(Next::Lost { resume: read.last });
         }
@@ -168,15 +175,25 @@ impl Feed {
         });
         let queries = queries
             .into_iter()
+            // Of a Thing that comes into sight or leaves it, that is what the change means for all queries it matches.
+            .map(|(name, kind)| match (kind, change.kind) {
+                (MatchKind::Updated, ChangeKind::Created) => (name, MatchKind::Created),
+                (MatchKind::Updated, ChangeKind::Deleted) => (name, MatchKind::Deleted),
+                (kind, _) => (name, kind),
+            })
             .map(|(name, kind)| Message { family: Family::Query, topic: self.topics.query(&name, kind, &change.id) });
         std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect()
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,
     /// which may be later than the change; empty if there is none.
-    pub fn payload(&self, change: &Change, family: Family) -> Result<Arc<[u8]>> {
+    /// For a `reader` who doesn't see the Thing there is none either.
+    pub fn payload(&self, change: &Change, family: Family, reader: &Registry) -> Result<Arc<[u8]>> {
         if family != Family::Thing {
             return Ok((*change.rendition(&EVENT, || self.events.event(change).into_bytes().into())).clone());
+        }
+        if !reader.sees(&change.id) {
+            return Ok(Arc::from(Vec::new()));
         }
         if let Some(payload) = change.find_rendition(&THING) {
             return Ok((*payload).clone());

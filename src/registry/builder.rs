@@ -15,6 +15,7 @@ use super::{
     followers::{Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, SharedShapes},
     keys::Keys,
     measures::Measures,
+    namespaces::Namespaces,
     options::Options,
     queries::Queries,
 };
@@ -113,7 +114,7 @@ impl Builder {
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
-        let registry = Registry(Arc::new(Inner {
+        let registry = Registry::of(Arc::new(Inner {
             #[cfg(feature = "fetch")]
             tracker: self
                 .tracking
@@ -138,6 +139,7 @@ impl Builder {
             shaping,
             queries,
             keys: Keys::open(&store)?,
+            namespaces: Namespaces::open(&store)?,
             store,
             options: self.options,
             measures: Measures::default(),

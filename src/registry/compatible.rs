@@ -141,13 +141,13 @@ impl Registry {
         }
         let relevance = self.relevance(query.query.as_deref())?;
         let seq = self.shapes_at_the_end()?;
-        let expired = self.expired()?;
+        let (expired, unseen) = (self.expired()?, self.unseen_ids());
         let request = Request {
             have: have.as_ref(),
             want: want.as_ref(),
             relevance: &relevance,
             near_misses: query.near_misses,
-            hidden: &expired.iter().map(String::as_str).collect(),
+            hidden: &expired.iter().chain(&unseen).map(String::as_str).collect(),
             limit: query.limit.min(MAX_LIMIT),
             offset: query.offset,
             deadline: Instant::now() + TIME_BUDGET,
@@ -164,8 +164,8 @@ impl Registry {
         let id = td::normalize_id(id)?.into_owned();
         let seq = self.shapes_at_the_end()?;
         let Some(thing) = self.find(&id)? else { return Ok(None) };
-        let expired = self.expired()?;
-        let hidden: HashSet<&str> = expired.iter().map(String::as_str).chain([id.as_str()]).collect();
+        let (expired, unseen) = (self.expired()?, self.unseen_ids());
+        let hidden: HashSet<&str> = expired.iter().chain(&unseen).map(String::as_str).chain([id.as_str()]).collect();
         let deadline = Instant::now() + TIME_BUDGET;
         let index = self.0.shapes.read();
         let find = |have: Option<&Data>, want: Option<&Data>| {

@@ -108,12 +108,12 @@ impl Registry {
         };
         let relevance = self.relevance(query.query.as_deref())?;
         let seq = self.shapes_at_the_end()?;
-        let expired = self.expired()?;
+        let (expired, unseen) = (self.expired()?, self.unseen_ids());
         let request = ComposeRequest {
             have: &have,
             want: &want,
             relevance: &relevance,
-            hidden: &expired.iter().map(String::as_str).collect(),
+            hidden: &expired.iter().chain(&unseen).map(String::as_str).collect(),
             max_steps: query.max_steps,
             limit: query.limit.min(MAX_CHAINS),
             deadline: Instant::now() + TIME_BUDGET,

@@ -10,6 +10,7 @@ use super::{
 use crate::signature::Verification;
 use crate::{
     Error, Result,
+    access::AccessRequest,
     change::Precondition,
     convert::{Conversion, ConvertedThing, Format},
     store::{self, Expiry, Operation, Original},
@@ -35,6 +36,7 @@ pub struct Import {
     ttl: Option<u64>,
     dry_run: bool,
     actor: Option<String>,
+    access: AccessRequest,
     #[cfg(feature = "signature")]
     verification: Option<Verification>,
 }
@@ -48,6 +50,7 @@ impl Import {
             ttl: None,
             dry_run: false,
             actor: None,
+            access: AccessRequest::default(),
             #[cfg(feature = "signature")]
             verification: None,
         }
@@ -68,6 +71,12 @@ impl Import {
     /// Checks everything and writes nothing.
     pub fn dry_run(mut self, dry_run: bool) -> Import {
         self.dry_run = dry_run;
+        self
+    }
+
+    /// Asks for an access to the Things.
+    pub fn with_access(mut self, access: AccessRequest) -> Import {
+        self.access = access;
         self
     }
 
@@ -161,7 +170,8 @@ impl Registry {
     ) -> Result<Imported> {
         #[cfg(feature = "signature")]
         let verification = import.verification;
-        let Import { conversion: Conversion { mut things, warnings }, if_exists, ttl, dry_run, actor, .. } = import;
+        let Import { conversion: Conversion { mut things, warnings }, if_exists, ttl, dry_run, actor, access, .. } =
+            import;
         refuse_repeated_ids(&things)?;
         let claims = leave_out_own_members(&mut things)?;
         #[cfg(feature = "signature")]
@@ -197,7 +207,7 @@ impl Registry {
             _ => None,
         });
         let descriptions = texts.collect();
-        let effects = self.commit_all(writes, dry_run).await.map_err(|error| match error {
+        let effects = self.commit_all(writes, self.author(access)?, dry_run).await.map_err(|error| match error {
             Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
             error => error,
         })?;

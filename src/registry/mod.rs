@@ -21,6 +21,7 @@ mod guarding;
 mod import;
 mod keys;
 mod measures;
+mod namespaces;
 mod options;
 mod own_members;
 mod parts;
@@ -31,6 +32,7 @@ mod rdf;
 mod responses;
 mod saved_queries;
 mod searches;
+mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;
 mod status;
@@ -61,6 +63,7 @@ pub use self::{
     import::{IfExists, Import, Imported},
     keys::Keys,
     measures::{Metric, MetricSource},
+    namespaces::{ClaimedNamespace, Namespaces},
     options::Options,
     queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
     searches::Matching,
@@ -81,8 +84,9 @@ use crate::Error;
 pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
 use crate::{
     Result,
+    access::Caller,
     change::{Change, Epoch, Position, Seq, Timestamp},
-    store::Store,
+    store::{Record, Store},
     td::{self, Document, Json, Report},
 };
 
@@ -112,7 +116,7 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Registry(Arc<Inner>);
+pub struct Registry(Arc<Inner>, Caller);
 
 struct Inner {
     /// Stops first: it uses everything else.
@@ -148,6 +152,8 @@ struct Inner {
     queries: Arc<Queries>,
     /// Who may do what, where a server authenticates its clients.
     keys: Keys,
+    /// Who sees what several owners share.
+    namespaces: Namespaces,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.
@@ -175,6 +181,11 @@ impl Registry {
         &self.0.keys
     }
 
+    /// The namespaces, for servers that authenticate their clients.
+    pub fn namespaces(&self) -> &Namespaces {
+        &self.0.namespaces
+    }
+
     /// The durable end of the log.
     pub fn last_seq(&self) -> Seq {
         *self.0.store.durable().borrow()
@@ -192,7 +203,14 @@ impl Registry {
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn find(&self, id: &str) -> Result<Option<Thing>> {
         let id = td::normalize_id(id)?;
-        Ok(self.0.store.find(&id)?.map(Thing::from))
+        Ok(self.find_record(&id)?.map(Thing::from))
+    }
+
+    /// The record of that id, if it is seen.
+    fn find_record(&self, id: &str) -> Result<Option<Record>> {
+        let record = self.0.store.find(id)?;
+        let sight = record.as_ref().and_then(|record| (!record.access.is_public()).then(|| self.grants()).flatten());
+        Ok(record.filter(|record| sight.is_none_or(|grants| grants.see(&record.access))))
     }
 
     /// All Things in ascending order of id, read lazily.
@@ -202,12 +220,13 @@ impl Registry {
 
     /// The Things whose id is `start` or greater, in ascending order.
     pub fn list_from(&self, start: Option<&str>) -> Things {
-        Things::from(self.0.store.records(start))
+        Things::new(self.0.store.records(start), self.sight())
     }
 
     /// How many Things there are.
     pub fn len(&self) -> u64 {
-        self.0.store.len()
+        let unseen = self.sight().map_or(0, |grants| self.0.store.unseen(&grants));
+        self.0.store.len().saturating_sub(unseen)
     }
 
     /// Whether there is none.
@@ -220,11 +239,23 @@ impl Registry {
     /// # Errors
     /// [`Error::Store`]
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+        let mut read = self.0.store.changes(since, limit)?;
+        let seen = read.changes.iter().filter_map(|change| self.seen(change).transpose());
+        read.changes = seen.collect::<Result<_>>()?;
+        Ok(read)
+    }
+
+    /// The same with those that its caller doesn't see: what is shown of them has to go through [`Registry::seen`].
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
+    pub(crate) fn unfiltered_changes(&self, since: Seq, limit: usize) -> Result<Changes> {
         self.0.store.changes(since, limit)
     }
 
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
-    /// Never waits for the disk.
+    /// Never waits for the disk. Those that its caller doesn't see are among them, see [`Registry::seen`].
     #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
     pub(crate) fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
         self.0.store.cached_changes(since, limit)
@@ -236,7 +267,12 @@ impl Registry {
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
         let id = td::normalize_id(id)?;
-        self.0.store.history(&id, since, limit)
+        if !self.sees(&id) {
+            return Ok(Vec::new());
+        }
+        let changes = self.0.store.history(&id, since, limit)?;
+        let seen = changes.into_iter().filter_map(|change| self.seen(&Arc::new(change)).transpose());
+        seen.map(|change| Ok(Arc::unwrap_or_clone(change?))).collect()
     }
 
     /// The document that a Thing was converted from, as long as the description is what the conversion
@@ -246,7 +282,7 @@ impl Registry {
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
         let id = td::normalize_id(id)?;
-        self.0.store.original(&id)
+        if self.sees(&id) { self.0.store.original(&id) } else { Ok(None) }
     }
 
     /// What registering a document would say, without storing anything: violations if it would be

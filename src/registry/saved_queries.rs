@@ -129,7 +129,7 @@ impl Registry {
         let registry = Arc::downgrade(&self.0);
         let start = move || {
             // What they match is read from the index, which may have to be built first.
-            while let Some(registry) = registry.upgrade().map(Registry) {
+            while let Some(registry) = registry.upgrade().map(Registry::of) {
                 match registry.start_queries() {
                     Ok(()) | Err(Error::ShuttingDown | Error::LimitExceeded { .. }) => break,
                     Err(error) => tracing::debug!(%error, "what saved queries match isn't known yet"),
@@ -167,7 +167,8 @@ impl Registry {
 
     fn find_matching(&self, query: &SavedQuery, watched: &Watched) -> Result<()> {
         pollster::block_on(self.ready_to_search(true))?;
-        let view = self.view()?;
+        // Of all Things: what a change means for the query is the same for whoever sees the change.
+        let view = Registry::of(self.0.clone()).view()?;
         let ids = query.ids(&view.snapshot, &view.hidden)?;
         #[cfg(feature = "semantic")]
         let ids = self.nearest_of(ids, query)?;

@@ -107,7 +107,11 @@ impl Registry {
     /// removed since.
     pub(super) fn view(&self) -> Result<Visible> {
         let expired = self.expired()?;
-        self.0.search.visible(&expired)?.ok_or_else(|| self.rebuilding())
+        let mut visible = self.0.search.visible(&expired)?.ok_or_else(|| self.rebuilding())?;
+        if let Some(grants) = self.grants() {
+            visible.hidden = visible.snapshot.hide_from(&grants, &visible.hidden)?;
+        }
+        Ok(visible)
     }
 
     #[cfg(feature = "semantic")]

@@ -60,6 +60,7 @@ impl Registry {
         let _turn = Turn::take(&sparql.running)?;
         let (snapshot, mut hidden) = sparql.quads.visible()?.ok_or_else(|| self.reading_statements(sparql))?;
         hidden.extend(self.expired()?.iter().cloned());
+        hidden.extend(self.unseen_ids());
         query.evaluate(&snapshot, &hidden, format)
     }
 

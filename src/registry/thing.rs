@@ -1,7 +1,10 @@
 //! A Thing as it is read: the stored form and what the registry knows about it.
 
+use std::sync::Arc;
+
 use crate::{
     Result,
+    access::{Access, Grants},
     change::{Seq, Timestamp},
     store::{Expiry, Record, Records},
     td::{self, Registration},
@@ -32,6 +35,11 @@ impl Thing {
     /// The format it was converted from; none if it came as a TD.
     pub fn format(&self) -> Option<&str> {
         self.record.format.as_deref()
+    }
+
+    /// Whose it is, and who sees it.
+    pub fn access(&self) -> &Access {
+        &self.record.access
     }
 
     /// When it expires.
@@ -70,6 +78,14 @@ impl From<Record> for Thing {
 /// Iterates over Things; made by [`super::Registry::list`].
 pub struct Things {
     records: Records,
+    /// What is seen beside what is public; none: everything.
+    sight: Option<Arc<Grants>>,
+}
+
+impl Things {
+    pub(super) fn new(records: Records, sight: Option<Arc<Grants>>) -> Things {
+        Things { records, sight }
+    }
 }
 
 impl Things {
@@ -77,7 +93,8 @@ impl Things {
     /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
     /// last.
     pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {
-        Ok(self.records.take_chunk()?.map(Things::from))
+        let sight = self.sight.clone();
+        Ok(self.records.take_chunk()?.map(|records| Things { records, sight }))
     }
 }
 
@@ -85,12 +102,8 @@ impl Iterator for Things {
     type Item = Result<Thing>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.records.next()?.map(Thing::from))
-    }
-}
-
-impl From<Records> for Things {
-    fn from(records: Records) -> Things {
-        Things { records }
+        let is_seen = |record: &Record| self.sight.as_ref().is_none_or(|grants| grants.see(&record.access));
+        let next = self.records.find(|record| record.as_ref().map_or(true, is_seen))?;
+        Some(next.map(Thing::from))
     }
 }

@@ -5,8 +5,9 @@ use uuid::Uuid;
 use super::{Registry, expiry::forgets_expiry, own_members, parts};
 use crate::{
     Error, Result,
+    access::AccessRequest,
     change::{DeletionReason, Precondition, Seq},
-    store::{self, Expiry, Operation, Outcome, Record},
+    store::{self, Author, Expiry, Operation, Outcome, Record},
     td::{self, Admission, Document, Identity, Json, RegistrationRequest, Violation},
 };
 
@@ -21,6 +22,7 @@ pub struct Write {
     precondition: Option<Precondition>,
     dry_run: bool,
     actor: Option<String>,
+    access: AccessRequest,
     /// Whether the thread that writes may block, and so commit itself.
     may_block: bool,
 }
@@ -32,6 +34,7 @@ enum Verb {
     Put { id: Option<String>, json: Json },
     Patch { id: String, patch: Json },
     Remove { id: String },
+    Access { id: String },
 }
 
 impl Write {
@@ -67,6 +70,17 @@ impl Write {
         Write::from(Verb::Remove { id: id.into() })
     }
 
+    /// Changes whose a Thing is, and who sees it.
+    pub fn access(id: impl Into<String>, access: AccessRequest) -> Write {
+        Write { access, ..Write::from(Verb::Access { id: id.into() }) }
+    }
+
+    /// Asks for an access to the Thing that is put.
+    pub fn with_access(mut self, access: AccessRequest) -> Write {
+        self.access = access;
+        self
+    }
+
     /// Writes only if this holds ([`Error::PreconditionFailed`]).
     pub fn when(mut self, precondition: Precondition) -> Write {
         self.precondition = Some(precondition);
@@ -88,7 +102,14 @@ impl Write {
 
 impl From<Verb> for Write {
     fn from(verb: Verb) -> Write {
-        Write { verb, precondition: None, dry_run: false, actor: None, may_block: false }
+        Write {
+            verb,
+            precondition: None,
+            dry_run: false,
+            actor: None,
+            access: AccessRequest::default(),
+            may_block: false,
+        }
     }
 }
 
@@ -139,16 +160,14 @@ impl Registry {
     /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
     /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
-        let Write { verb, precondition, dry_run, actor, may_block } = write;
+        let Write { verb, precondition, dry_run, actor, access, may_block } = write;
+        let commit = Commit { dry_run, may_block, author: self.author(access)? };
         let prepared = match verb {
             Verb::Patch { id, patch } => {
-                let commit = Commit { dry_run, may_block };
-                return self.patch_thing(&id, patch.as_bytes(), precondition, commit, actor).await;
+                return self.patch_thing(&id, patch.as_bytes(), precondition, &commit, actor).await;
             }
-            Verb::Remove { id } => {
-                let commit = Commit { dry_run, may_block };
-                return self.remove_thing(&id, precondition, commit, actor).await;
-            }
+            Verb::Remove { id } => return self.remove_thing(&id, precondition, &commit, actor).await,
+            Verb::Access { id } => return self.change_access(&id, precondition, &commit, actor).await,
             Verb::Create { json } => {
                 self.prepare(Document::parse(json.as_bytes())?, Identity::Assigned(&new_id()), Precondition::Absent)?
             }
@@ -176,17 +195,15 @@ impl Registry {
             (_, expected) => expected.unwrap_or(unconditional),
         };
         let was_tracked = self.is_tracked(&id)?;
-        let (effect, seq) = self.commit(vec![write], Commit { dry_run, may_block }).await.map_err(|error| {
-            match (error, precondition) {
-                (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
-                    Error::AlreadyExists { id }
-                }
-                (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
-                    Error::Contended { id, attempts: 1 }
-                }
-                (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
-                (error, _) => error,
+        let (effect, seq) = self.commit(vec![write], &commit).await.map_err(|error| match (error, precondition) {
+            (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
+                Error::AlreadyExists { id }
             }
+            (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
+                Error::Contended { id, attempts: 1 }
+            }
+            (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
+            (error, _) => error,
         })?;
         #[cfg(feature = "fetch")]
         if was_tracked {
@@ -311,13 +328,13 @@ impl Registry {
         id: &str,
         patch: &[u8],
         precondition: Option<Precondition>,
-        commit: Commit,
+        commit: &Commit,
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?;
         let patch = Document::parse(patch)?;
         for _ in 0..PATCH_ATTEMPTS {
-            let record = self.0.store.find(&id)?;
+            let record = self.find_record(&id)?;
             let record = match (record, precondition) {
                 (Some(record), _) => record,
                 (None, None) => return Err(Error::NotFound { id: id.into() }),
@@ -353,14 +370,17 @@ impl Registry {
         &self,
         id: &str,
         precondition: Option<Precondition>,
-        commit: Commit,
+        commit: &Commit,
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?.into_owned();
         #[cfg(feature = "fetch")]
         let was_tracked = self.is_tracked(&id)?;
         for _ in 0..PATCH_ATTEMPTS {
-            let record = self.0.store.find(&id)?;
+            let record = self.find_record(&id)?;
+            if record.is_none() && !self.sees(&id) {
+                return Err(Error::NotFound { id });
+            }
             let parts = record.as_ref().map(|record| parts::removals(&self.0.store, &id, &record.text, |_| false));
             let parts = parts.transpose()?.unwrap_or_default();
             let mut expected = precondition.unwrap_or(Precondition::Present);
@@ -396,6 +416,24 @@ impl Registry {
         Err(Error::Contended { id, attempts: PATCH_ATTEMPTS })
     }
 
+    /// Changes whose a Thing is, and who sees it.
+    async fn change_access(
+        &self,
+        id: &str,
+        precondition: Option<Precondition>,
+        commit: &Commit,
+        actor: Option<String>,
+    ) -> Result<Written> {
+        let id = td::normalize_id(id)?.into_owned();
+        if self.find_record(&id)?.is_none() {
+            return Err(Error::NotFound { id });
+        }
+        let precondition = precondition.unwrap_or(Precondition::Present);
+        let write = store::Write { id: id.clone(), precondition, operation: Operation::Access, actor };
+        let (effect, seq) = self.commit(vec![write], commit).await?;
+        Ok(Written { id, effect, seq, warnings: Vec::new() })
+    }
+
     pub(super) fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
         let unchanged = Precondition::Seq(record.seq);
         if patch.value().as_object().is_some_and(serde_json::Map::is_empty) {
@@ -411,44 +449,55 @@ impl Registry {
     }
 
     /// Writes all of it or nothing; what became of the first.
-    async fn commit(&self, writes: Vec<store::Write>, commit: Commit) -> Result<(Effect, Seq)> {
+    async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<(Effect, Seq)> {
         let id = writes.first().map_or_else(String::new, |first| first.id.clone());
         let effects = if commit.dry_run {
-            writes.iter().map(|write| self.foresee(write)).collect::<Result<_>>()?
+            writes.iter().map(|write| self.foresee(write, &commit.author)).collect::<Result<_>>()?
         } else {
-            let ticket = self.0.store.submit(writes);
+            let ticket = self.0.store.submit_as(commit.author.clone(), writes);
             effects(&if commit.may_block { ticket.wait()? } else { ticket.await? })
         };
         effects.first().copied().ok_or(Error::NotFound { id })
     }
 
     /// Writes all of it or nothing; one effect a write, in their order.
-    pub(super) async fn commit_all(&self, writes: Vec<store::Write>, dry_run: bool) -> Result<Vec<(Effect, Seq)>> {
+    pub(super) async fn commit_all(
+        &self,
+        writes: Vec<store::Write>,
+        author: Author,
+        dry_run: bool,
+    ) -> Result<Vec<(Effect, Seq)>> {
         if dry_run {
-            return writes.iter().map(|write| self.foresee(write)).collect();
+            return writes.iter().map(|write| self.foresee(write, &author)).collect();
         }
-        Ok(effects(&self.0.store.submit(writes).await?))
+        Ok(effects(&self.0.store.submit_as(author, writes).await?))
     }
 
     /// What a write would do now.
-    fn foresee(&self, write: &store::Write) -> Result<(Effect, Seq)> {
+    fn foresee(&self, write: &store::Write, author: &Author) -> Result<(Effect, Seq)> {
         let record = self.0.store.find(&write.id)?;
         let seq = record.as_ref().map(|record| record.seq);
         check(&write.id, write.precondition, seq)?;
+        if record.as_ref().is_some_and(|record| !record.access.lets_change(&author.caller)) {
+            return Err(Error::NotOwner { id: write.id.clone() });
+        }
+        let has_other_access =
+            record.as_ref().is_some_and(|record| author.access.applied_to(&record.access) != record.access);
         let effect = match (&write.operation, &record) {
             (Operation::Put { .. }, None) => Effect::Created,
             (Operation::Put { text, original, .. }, Some(record)) => {
                 let has_other_format = original.as_ref().is_some_and(|new| record.format.as_ref() != Some(&new.format));
                 match (td::merge_patch::diff(&record.text, text), original) {
                     (Some(_), _) => Effect::Updated,
-                    _ if has_other_format => Effect::Updated,
+                    _ if has_other_format || has_other_access => Effect::Updated,
                     (None, Some(new)) if self.0.store.original(&write.id)?.as_ref() != Some(new) => {
                         Effect::OriginalUpdated
                     }
                     (None, _) => Effect::Unchanged,
                 }
             }
-            (Operation::Renew { .. } | Operation::Metadata(_), _) => Effect::Unchanged,
+            (Operation::Access, _) if has_other_access => Effect::Updated,
+            (Operation::Renew { .. } | Operation::Metadata(_) | Operation::Access, _) => Effect::Unchanged,
             (Operation::Remove(_) | Operation::Purge, _) => Effect::Removed,
         };
         Ok((effect, seq.unwrap_or(Seq::ZERO)))
@@ -456,10 +505,11 @@ impl Registry {
 }
 
 /// How a write is committed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Commit {
     dry_run: bool,
     may_block: bool,
+    author: Author,
 }
 
 fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {

@@ -87,6 +87,16 @@ impl Cached {
         Ok(union)
     }
 
+    /// The documents of a segment that have a term, those that are deleted included.
+    pub fn documents_with(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<Documents> {
+        let mut documents = Documents::none_of(segment.max_doc());
+        let index = segment.inverted_index(term.field())?;
+        let Some(info) = index.get_term_info(term)? else { return Ok(documents) };
+        let key = Key::Term(segment.segment_id(), term.clone());
+        documents.add_all(&self.documents(key, || bits_of_term(segment, &index, &info))?);
+        Ok(documents)
+    }
+
     /// How many documents of a segment have one of the terms that it has.
     pub fn count<'t>(
         &self,

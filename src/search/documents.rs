@@ -1,7 +1,7 @@
 //! Sets of documents, one bit each.
 
 /// The documents of a segment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Documents(Vec<u64>);
 
 impl Documents {
@@ -36,6 +36,11 @@ impl Documents {
     pub fn retain(&mut self, other: &[u64]) {
         let other = other.iter().copied().chain(std::iter::repeat(0));
         self.0.iter_mut().zip(other).for_each(|(word, other)| *word &= other);
+    }
+
+    /// Adds all of another set of the same documents.
+    pub fn join(&mut self, other: &Documents) {
+        self.add_all(&other.0);
     }
 
     /// How many there are.

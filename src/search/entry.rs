@@ -17,6 +17,7 @@ use super::{
     node::{Node, Object},
     query::{ExactTerm, lower_case},
     schema::{ExactField, Fields},
+    sight,
     summary::Summary,
     text::{Encoded, Language, WordTokenizer, Words},
     versions,
@@ -50,6 +51,9 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     writer.add_terms_of_formats(thing);
     writer.add_metadata(thing);
     writer.add_filters(thing, &capabilities, entry.format);
+    for term in entry.access.map(sight::terms_of).unwrap_or_default() {
+        writer.add(fields.sight, &term);
+    }
     let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
         .map_err(|source| Error::Index { doing: "summarizing a Thing", source: source.into() })?;
     Ok(writer.finish(&summary))

@@ -4,7 +4,7 @@
 //! Each id is looked up once in each segment, whoever searches and however often.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::Arc,
 };
 
@@ -22,6 +22,15 @@ use crate::Result;
 pub struct Hidden(Arc<HashMap<SegmentId, Documents>>);
 
 impl Hidden {
+    /// Hides more documents of a segment.
+    pub(super) fn add(&mut self, segment: SegmentId, documents: Documents) {
+        let all = Arc::make_mut(&mut self.0);
+        match all.entry(segment) {
+            Entry::Occupied(mut known) => known.get_mut().join(&documents),
+            Entry::Vacant(place) => drop(place.insert(documents)),
+        }
+    }
+
     /// The part of a segment that is found.
     pub(super) fn visible<'a>(&'a self, reader: &'a SegmentReader) -> Visible<'a> {
         Visible { reader, hidden: self.0.get(&reader.segment_id()) }

@@ -92,5 +92,11 @@ impl Measured {
 
 fn compile(snapshot: &Snapshot, request: &Search) -> Result<Compiled> {
     let clauses = query::parse(request.query.as_deref().unwrap_or_default());
-    query::compile(snapshot.searcher(), snapshot.fields(), &clauses, &request.filters, Spelling::Exact)
+    query::compile(
+        snapshot.searcher(),
+        snapshot.fields(),
+        &clauses,
+        &request.filters,
+        Spelling::Exact(&Hidden::default()),
+    )
 }

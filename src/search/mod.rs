@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{change::Seq, td::SearchTerm};
+use crate::{access::Access, change::Seq, td::SearchTerm};
 
 mod cached;
 mod collect;
@@ -53,6 +53,7 @@ pub mod saved;
 mod schema;
 #[cfg(feature = "semantic")]
 pub mod semantic;
+mod sight;
 mod snapshot;
 mod snippet;
 #[cfg(feature = "sparql")]
@@ -234,4 +235,6 @@ pub struct Entry<'a> {
     pub format: Option<&'a str>,
     /// Where descriptions may have texts to search by, beside those of every Thing.
     pub terms: &'a [SearchTerm],
+    /// Whose it is, and who sees it; none: everybody does.
+    pub access: Option<&'a Access>,
 }

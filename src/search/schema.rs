@@ -9,6 +9,7 @@
 //! | `capability_version` | names and ids of capabilities with their version (`versions`) | exact terms |
 //! | `tenant`, `channel` | what is supported; `*` where no tenant is named | exact terms |
 //! | `speaks` | protocols that actions answer in: `sacp` | exact terms |
+//! | `sight` | of a Thing that isn't public: `!`, and who sees it | exact terms |
 //! | `capability_values`, `type_values`… | the same values as they were written | a column that facets count |
 //! | `summary` | what a hit shows | stored bytes |
 
@@ -22,7 +23,7 @@ use super::{FacetField, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +61,7 @@ pub(super) struct Fields {
     pub tenant: Field,
     pub channel: Field,
     pub speaks: Field,
+    pub sight: Field,
     pub summary: Field,
     facets: [FacetFields; FacetField::ALL.len()],
 }
@@ -98,13 +100,26 @@ pub(super) fn build() -> (Schema, Fields) {
     let tenant = builder.add_text_field("tenant", exact());
     let channel = builder.add_text_field("channel", exact());
     let speaks = builder.add_text_field("speaks", exact());
+    let sight = builder.add_text_field("sight", exact());
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
         terms: builder.add_text_field(facet.name(), exact()),
         values: builder.add_text_field(facet.column(), FAST),
     });
-    let fields =
-        Fields { id, text, title, description, language, capability_version, tenant, channel, speaks, summary, facets };
+    let fields = Fields {
+        id,
+        text,
+        title,
+        description,
+        language,
+        capability_version,
+        tenant,
+        channel,
+        speaks,
+        sight,
+        summary,
+        facets,
+    };
     (builder.build(), fields)
 }
 

@@ -14,6 +14,7 @@ use super::{
     query::{self, Compiled, Spelling},
     rank::Ranked,
     schema::Fields,
+    sight,
     snippet::{self, Highlights},
     suggest,
     summary::Summary,
@@ -25,6 +26,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    access::Grants,
     change::{Position, Seq},
 };
 
@@ -71,6 +73,15 @@ impl Snapshot {
     /// [`crate::Error::Index`]
     pub fn hide<'i>(&self, hidden: &mut HiddenIds, ids: impl IntoIterator<Item = &'i str>) -> Result<Hidden> {
         hidden.hide(&self.searcher, self.fields.id, ids)
+    }
+
+    /// Hides in this state of an index what somebody doesn't see, beside what is `hidden` from everybody.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn hide_from(&self, grants: &Grants, hidden: &Hidden) -> Result<Hidden> {
+        sight::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
+            .map_err(index_error("looking up what somebody sees"))
     }
 
     /// Searches; `hidden` is what the index still has and nobody may find, `meaning` the vectors, if there are some.
@@ -125,7 +136,7 @@ impl Snapshot {
         after: Option<&str>,
         limit: usize,
     ) -> Result<(u64, Vec<String>)> {
-        let compiled = query::compile(&self.searcher, &self.fields, clauses, filters, Spelling::Exact)?;
+        let compiled = query::compile(&self.searcher, &self.fields, clauses, filters, Spelling::Exact(hidden))?;
         let found = collect::ids(&self.searcher, &self.cached, hidden, compiled.query.as_ref(), after, limit);
         found.map_err(index_error("listing ids"))
     }
@@ -166,12 +177,12 @@ impl Searching<'_> {
 
     /// What matches by words, or by words that are spelled alike.
     fn by_words(&self, clauses: &[query::Clause], page: Page) -> Result<(Compiled, Matches, bool)> {
-        let exact = self.compile(clauses, Spelling::Exact)?;
+        let exact = self.compile(clauses, Spelling::Exact(self.hidden))?;
         let matches = self.collect(&exact, page)?;
         if matches.total > 0 || !exact.is_scored {
             return Ok((exact, matches, false));
         }
-        let fuzzy = self.compile(clauses, Spelling::Fuzzy)?;
+        let fuzzy = self.compile(clauses, Spelling::Fuzzy(self.hidden))?;
         let matches = self.collect(&fuzzy, page)?;
         let is_fuzzy = matches.total > 0;
         Ok((fuzzy, matches, is_fuzzy))
@@ -186,7 +197,8 @@ impl Searching<'_> {
             return Ok(has_no_meaning.then(Answer::default));
         };
         let is_restricted = !wording.restriction.is_empty() || !self.search.filters.is_empty();
-        let restriction = is_restricted.then(|| self.compile(&wording.restriction, Spelling::Exact)).transpose()?;
+        let restriction =
+            is_restricted.then(|| self.compile(&wording.restriction, Spelling::Exact(self.hidden))).transpose()?;
         let hybrid = Hybrid {
             searcher: &self.snapshot.searcher,
             cached: &self.snapshot.cached,
@@ -198,7 +210,7 @@ impl Searching<'_> {
         };
         let failed = index_error("searching by meaning");
         let (compiled, (matches, best), is_fuzzy) = if self.search.mode == Mode::Semantic {
-            let compiled = self.compile(clauses, Spelling::Exact)?;
+            let compiled = self.compile(clauses, Spelling::Exact(self.hidden))?;
             let found = hybrid.by_meaning(&compiled).map_err(failed)?;
             (compiled, found, false)
         } else {
@@ -222,7 +234,7 @@ impl Searching<'_> {
         Ok(found.map_err(index_error("searching by meaning"))? * 2 < compiled.words.len().max(1))
     }
 
-    fn compile(&self, clauses: &[query::Clause], spelling: Spelling) -> Result<Compiled> {
+    fn compile(&self, clauses: &[query::Clause], spelling: Spelling<'_>) -> Result<Compiled> {
         query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.search.filters, spelling)
     }
 

@@ -5,9 +5,14 @@ use std::{
     io,
 };
 
-use tantivy::{Searcher, TantivyError, Term, query::FuzzyTermQuery, schema::Field};
+use tantivy::{
+    DocSet, Searcher, SegmentReader, TERMINATED, TantivyError, Term,
+    query::FuzzyTermQuery,
+    schema::{Field, IndexRecordOption},
+};
 
 use super::{
+    hidden::Hidden,
     summary::Summary,
     text::{self, normalized},
 };
@@ -24,6 +29,7 @@ const MOST_SUGGESTIONS: usize = 5;
 /// Terms of a field that begin so, at most `limit`.
 pub(super) fn terms_with_prefix(
     searcher: &Searcher,
+    hidden: &Hidden,
     field: Field,
     prefix: &str,
     limit: usize,
@@ -34,6 +40,9 @@ pub(super) fn terms_with_prefix(
         let mut stream = index.terms().range().ge(prefix).into_stream()?;
         let mut found = 0;
         while found < limit && stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+            if !is_visible(segment, hidden, field, stream.key())? {
+                continue;
+            }
             found += 1;
             terms.extend(std::str::from_utf8(stream.key()).map(str::to_owned));
         }
@@ -46,28 +55,59 @@ pub(super) fn terms_with_prefix(
 
 /// Terms of a field that are spelled like this one, with their distance: the nearest and most
 /// frequent. The term itself, if the index has it, is alone.
-pub(super) fn terms_alike(searcher: &Searcher, field: Field, term: &str) -> tantivy::Result<Vec<(String, u8)>> {
-    if searcher.doc_freq(&Term::from_field_text(field, term))? > 0 {
-        return Ok(vec![(term.to_owned(), 0)]);
+pub(super) fn terms_alike(
+    searcher: &Searcher,
+    hidden: &Hidden,
+    field: Field,
+    term: &str,
+) -> tantivy::Result<Vec<(String, u8)>> {
+    for segment in searcher.segment_readers() {
+        if is_visible(segment, hidden, field, term.as_bytes())? {
+            return Ok(vec![(term.to_owned(), 0)]);
+        }
     }
     let length = term.chars().count();
     if length < SHORTEST_FUZZY {
         return Ok(Vec::new());
     }
-    let near = terms_within(searcher, field, term, 1)?;
+    let near = terms_within(searcher, hidden, field, term, 1)?;
     if !near.is_empty() || length < LONG_WORD {
         return Ok(near);
     }
-    terms_within(searcher, field, term, 2)
+    terms_within(searcher, hidden, field, term, 2)
 }
 
-fn terms_within(searcher: &Searcher, field: Field, term: &str, distance: u8) -> tantivy::Result<Vec<(String, u8)>> {
+/// Whether a segment has a term in a document that is found: what is hidden from somebody suggests no words.
+fn is_visible(segment: &SegmentReader, hidden: &Hidden, field: Field, term: &[u8]) -> tantivy::Result<bool> {
+    let index = segment.inverted_index(field)?;
+    let Some(info) = index.terms().get(term)? else { return Ok(false) };
+    let visible = hidden.visible(segment);
+    if visible.is_whole() {
+        return Ok(info.doc_freq > 0);
+    }
+    let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
+    while postings.doc() != TERMINATED && !visible.has(postings.doc()) {
+        postings.advance();
+    }
+    Ok(postings.doc() != TERMINATED)
+}
+
+fn terms_within(
+    searcher: &Searcher,
+    hidden: &Hidden,
+    field: Field,
+    term: &str,
+    distance: u8,
+) -> tantivy::Result<Vec<(String, u8)>> {
     let mut frequencies: BTreeMap<String, u64> = BTreeMap::new();
     let query = FuzzyTermQuery::new(Term::from_field_text(field, term), distance, true);
     for segment in searcher.segment_readers() {
         let index = segment.inverted_index(field)?;
         let mut stream = index.terms().search(query.automaton()?).into_stream()?;
         while stream.advance() {
+            if !is_visible(segment, hidden, field, stream.key())? {
+                continue;
+            }
             let found =
                 std::str::from_utf8(stream.key()).map_err(|error| TantivyError::from(io::Error::other(error)))?;
             *frequencies.entry(found.to_owned()).or_default() += u64::from(stream.value().doc_freq);

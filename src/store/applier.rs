@@ -14,18 +14,19 @@ use super::{
     recent::RecentChange,
     tree::Before,
     value::{self, Body, Entry, State, StoredRecord},
-    write::{Expiry, Operation, Original, Outcome, Patch, Write},
+    write::{Author, Expiry, Operation, Original, Outcome, Patch, Transaction, Write},
 };
 use crate::{
     Error, Result,
+    access::Access,
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
 
-/// Writes that are applied together or not at all.
+/// A transaction, and when it is applied.
 #[derive(Debug)]
 pub(super) struct Command {
-    pub writes: Vec<Write>,
+    pub transaction: Transaction,
     pub moment: Moment,
 }
 
@@ -48,12 +49,16 @@ pub(super) struct Applier<'a> {
     changes: Vec<RecentChange>,
     /// The expiries that are added or removed.
     moved: Vec<(IVec, bool)>,
+    /// The access to Things that not everybody sees now, or saw before.
+    restricted: Vec<(String, Access)>,
+    author: Author,
     overlay: Overlay<'a>,
 }
 
 /// What there is under an id when a write comes to it.
 struct Found<'a> {
     record: StoredRecord<'a>,
+    access: Access,
     expiry: Expiry,
 }
 
@@ -79,30 +84,35 @@ pub(super) struct Staged {
     pub before: Before,
     pub changes: Vec<RecentChange>,
     pub moved: Vec<(IVec, bool)>,
+    pub restricted: Vec<(String, Access)>,
     pub state: State,
 }
 
 impl<'a> Applier<'a> {
     pub fn new(tree: &'a sled::Tree, state: State, moment: Moment) -> Applier<'a> {
-        Applier { moment, state, changes: Vec::new(), moved: Vec::new(), overlay: Overlay::new(tree) }
+        let (changes, moved, restricted) = Default::default();
+        Applier { moment, state, changes, moved, restricted, author: Author::default(), overlay: Overlay::new(tree) }
     }
 
     /// Stages all writes of a command, or none.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
         let (state, changes, moved) = (self.state, self.changes.len(), self.moved.len());
-        self.moment = command.moment;
+        let restricted = self.restricted.len();
+        let Transaction { author, writes } = command.transaction;
+        (self.moment, self.author) = (command.moment, author);
         self.overlay.begin();
         let mut is_due = true;
         let write = |write| match is_due {
             true => self.write(write).inspect(|outcome| is_due = *outcome != Outcome::NotDue),
             false => Ok(Outcome::NotDue),
         };
-        let outcomes: Result<Vec<Outcome>> = command.writes.into_iter().map(write).collect();
+        let outcomes: Result<Vec<Outcome>> = writes.into_iter().map(write).collect();
         if outcomes.is_err() {
             self.overlay.take_back();
             self.state = state;
             self.changes.truncate(changes);
             self.moved.truncate(moved);
+            self.restricted.truncate(restricted);
         }
         outcomes
     }
@@ -127,11 +137,13 @@ impl<'a> Applier<'a> {
             self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
         }
         let (batch, keys, before) = self.overlay.finish();
-        Some(Staged { batch, keys, before, changes: self.changes, moved: self.moved, state: self.state })
+        let Applier { changes, moved, restricted, state, .. } = self;
+        Some(Staged { batch, keys, before, changes, moved, restricted, state })
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {
         let Write { id, precondition, operation, actor } = write;
+        let actor = actor.or_else(|| self.author.caller.owner().map(ToString::to_string));
         if id.is_empty() || id.contains('\0') {
             return Err(Error::InvalidId { id, reason: "it is empty or has a zero byte".into() });
         }
@@ -148,6 +160,9 @@ impl<'a> Applier<'a> {
             };
         }
         check(&id, precondition, &operation, live.as_ref().map(|live| live.record.seq))?;
+        if live.as_ref().is_some_and(|live| !live.access.lets_change(&self.author.caller)) {
+            return Err(Error::NotOwner { id });
+        }
         match (operation, live) {
             (Operation::Put { text, capabilities, expiry, patch, original }, live) => {
                 let particulars = Particulars { id: &id, expiry, original: original.as_ref() };
@@ -163,11 +178,17 @@ impl<'a> Applier<'a> {
                 self.renew(Particulars { id: &id, expiry, original: None }, &live)
             }
             (Operation::Metadata(metadata), Some(live)) => self.set_metadata(&id, metadata, &live.record),
+            (Operation::Access, Some(live)) => self.set_access(&id, &live, actor),
             (Operation::Remove(reason), Some(live)) => self.delete(&id, &live, reason, actor).map(Outcome::Removed),
             // `check` lets nothing but a put through where there is no record.
-            (Operation::Renew { .. } | Operation::Metadata(_) | Operation::Remove(_) | Operation::Purge, _) => {
-                Ok(Outcome::NotDue)
-            }
+            (
+                Operation::Renew { .. }
+                | Operation::Metadata(_)
+                | Operation::Access
+                | Operation::Remove(_)
+                | Operation::Purge,
+                _,
+            ) => Ok(Outcome::NotDue),
         }
     }
 
@@ -179,6 +200,7 @@ impl<'a> Applier<'a> {
         actor: Option<String>,
     ) -> Result<Outcome> {
         let seq = self.state.last.next();
+        let access = self.author.access.applied_to(&self.author.to_new);
         let mut record = StoredRecord {
             has_expiry: false,
             has_original: false,
@@ -188,14 +210,17 @@ impl<'a> Applier<'a> {
             modified: self.moment.at,
             format: None,
             capabilities: &value::block_of(&capabilities),
+            access: &value::encode_access(&access),
         };
         self.attach(&particulars, &mut record)?;
         self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
+        self.restrict(particulars.id, &Access::default(), &access);
         self.state.records += 1;
         let (id, at, after) = (particulars.id.to_owned(), self.moment.at, capabilities);
-        let body = Body::Text(text);
-        self.log(Entry { kind: ChangeKind::Created, reason: None, at, id, actor, before: Vec::new(), after, body });
+        let (kind, reason, before, body) = (ChangeKind::Created, None, Vec::new(), Body::Text(text));
+        let access_before = Access::default();
+        self.log(Entry { kind, reason, at, id, actor, before, after, access_before, access_after: access, body });
         Ok(Outcome::Created(seq))
     }
 
@@ -217,7 +242,9 @@ impl<'a> Applier<'a> {
         };
         // Followers index the format: where it alone changes, there is a change with an empty patch.
         let has_other_format = particulars.original.is_some_and(|original| old.format != Some(&original.format));
-        let Some(patch) = patch.or_else(|| has_other_format.then(|| "{}".to_owned())) else {
+        let access = self.author.access.applied_to(&live.access);
+        let changes_anyway = has_other_format || access != live.access;
+        let Some(patch) = patch.or_else(|| changes_anyway.then(|| "{}".to_owned())) else {
             return self.renew(particulars, live);
         };
         self.leave_text(particulars.id, old)?;
@@ -233,23 +260,48 @@ impl<'a> Applier<'a> {
             capabilities: &value::block_of(&capabilities),
             has_original: false,
             format: None,
+            access: &value::encode_access(&access),
             ..*old
         };
         self.attach(&particulars, &mut record)?;
         self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
-        let (id, at, before, after) = (particulars.id.to_owned(), self.moment.at, old.capability_keys()?, capabilities);
-        self.log(Entry {
-            kind: ChangeKind::Updated,
-            reason: None,
-            at,
-            id,
-            actor,
-            before,
-            after,
-            body: Body::Text(patch),
-        });
+        self.restrict(particulars.id, &live.access, &access);
+        self.log_update(particulars.id, live, (capabilities, access), patch, actor)?;
         Ok(Outcome::Updated(seq))
+    }
+
+    /// Changes whose a record is and who sees it. Its text moves to the seq of the change, and its original with it.
+    fn set_access(&mut self, id: &str, live: &Found<'_>, actor: Option<String>) -> Result<Outcome> {
+        let old = &live.record;
+        let access = self.author.access.applied_to(&live.access);
+        if access == live.access {
+            return Ok(Outcome::Renewed(old.seq));
+        }
+        let seq = self.state.last.next();
+        let text = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
+        self.leave_text(id, old)?;
+        self.set(layout::text_key(seq), Some(text));
+        if old.has_original {
+            let original = self.overlay.get(&layout::original_key(old.seq))?;
+            self.overwrite(layout::original_key(old.seq), None)?;
+            self.set(layout::original_key(seq), original);
+        }
+        let encoded = value::encode_access(&access);
+        let record = StoredRecord { is_creation: false, seq, modified: self.moment.at, access: &encoded, ..*old };
+        self.set(layout::record_key(id), Some(record.encode()));
+        self.restrict(id, &live.access, &access);
+        self.log_update(id, live, (old.capability_keys()?, access), "{}".to_owned(), actor)?;
+        Ok(Outcome::Updated(seq))
+    }
+
+    /// Notes who sees a record, if not everybody does or did.
+    fn restrict(&mut self, id: &str, before: &Access, after: &Access) {
+        if before.is_public() && after.is_public() {
+            return;
+        }
+        self.set(layout::restricted_key(id), (!after.is_public()).then(IVec::default));
+        self.restricted.push((id.to_owned(), after.clone()));
     }
 
     fn renew(&mut self, particulars: Particulars<'_>, live: &Found<'_>) -> Result<Outcome> {
@@ -269,10 +321,12 @@ impl<'a> Applier<'a> {
             self.overwrite(layout::metadata_key(id), None)?;
         }
         self.set(layout::record_key(id), None);
+        self.restrict(id, &found.access, &Access::default());
         self.state.records = self.state.records.saturating_sub(1);
         let (id, at, before) = (id.to_owned(), self.moment.at, found.record.capability_keys()?);
-        let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
-        Ok(self.log(Entry { kind, reason: Some(reason), at, id, actor, before, after, body }))
+        let (kind, reason, after, body) = (ChangeKind::Deleted, Some(reason), Vec::new(), Body::None);
+        let (access_before, access_after) = (found.access.clone(), Access::default());
+        Ok(self.log(Entry { kind, reason, at, id, actor, before, after, access_before, access_after, body }))
     }
 
     fn set_metadata(&mut self, id: &str, metadata: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
@@ -323,6 +377,21 @@ impl<'a> Applier<'a> {
         self.overwrite(layout::text_key(record.seq), None).map(drop)
     }
 
+    /// Appends the update of a record to the log.
+    fn log_update(
+        &mut self,
+        id: &str,
+        live: &Found<'_>,
+        (after, access_after): (Vec<String>, Access),
+        patch: String,
+        actor: Option<String>,
+    ) -> Result<Seq> {
+        let (id, at, before) = (id.to_owned(), self.moment.at, live.record.capability_keys()?);
+        let (kind, reason, body) = (ChangeKind::Updated, None, Body::Text(patch));
+        let access_before = live.access.clone();
+        Ok(self.log(Entry { kind, reason, at, id, actor, before, after, access_before, access_after, body }))
+    }
+
     /// Appends to the log.
     fn log(&mut self, entry: Entry) -> Seq {
         let seq = self.state.last.next();
@@ -338,7 +407,7 @@ impl<'a> Applier<'a> {
     fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
         let record = StoredRecord::decode(bytes)?;
         let expiry = if record.has_expiry { self.expiry(id)? } else { Expiry::default() };
-        Ok(Found { record, expiry: extended(expiry, self.moment.opened) })
+        Ok(Found { access: record.access()?, record, expiry: extended(expiry, self.moment.opened) })
     }
 
     /// What the tree, or what is staged, says of an expiry.
@@ -359,9 +428,10 @@ impl<'a> Applier<'a> {
 
 fn check(id: &str, precondition: Precondition, operation: &Operation, found: Option<Seq>) -> Result<()> {
     let expected = match (precondition, operation) {
-        (Precondition::Any, Operation::Renew { .. } | Operation::Metadata(_) | Operation::Remove(_)) => {
-            Precondition::Present
-        }
+        (
+            Precondition::Any,
+            Operation::Renew { .. } | Operation::Metadata(_) | Operation::Access | Operation::Remove(_),
+        ) => Precondition::Present,
         (precondition, _) => precondition,
     };
     let needs_record = !matches!(operation, Operation::Put { .. });

@@ -28,7 +28,7 @@ use super::{
     sync::DataFiles,
     value::State,
     view::View,
-    write::{Outcome, Write},
+    write::{Outcome, Transaction},
 };
 use crate::{Error, Result, change::Timestamp};
 
@@ -66,7 +66,7 @@ impl Committer {
     }
 
     /// Takes a transaction, which is committed once its ticket is waited for, polled or dropped, or with another.
-    pub fn submit(self: &Arc<Self>, writes: Vec<Write>) -> Ticket {
+    pub fn submit(self: &Arc<Self>, transaction: Transaction) -> Ticket {
         let reply = Arc::new(Reply::default());
         let mut queue = self.queue();
         let signal = if queue.is_closing {
@@ -75,7 +75,7 @@ impl Committer {
             signal.set_done();
             signal
         } else {
-            queue.push(writes, reply.clone(), self.view.options.group_size)
+            queue.push(transaction, reply.clone(), self.view.options.group_size)
         };
         drop(queue);
         Ticket { committer: self.clone(), reply, signal, is_attended: false }
@@ -262,7 +262,7 @@ enum Errand {
 
 impl Work {
     /// One outcome a transaction.
-    fn commit(&mut self, view: &View, transactions: Vec<Vec<Write>>) -> Vec<Result<Vec<Outcome>>> {
+    fn commit(&mut self, view: &View, transactions: Vec<Transaction>) -> Vec<Result<Vec<Outcome>>> {
         let refused = |reason: &str| Err(Error::WritesClosed { reason: reason.to_owned() });
         if let Some(reason) = view.closed.get() {
             return transactions.iter().map(|_| refused(reason)).collect();
@@ -270,13 +270,13 @@ impl Work {
         let Ok(db) = view.tree.db() else {
             return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
         };
-        if let Some(shortage) = view.space.shortage(transactions.iter().flatten()) {
+        if let Some(shortage) = view.space.shortage(transactions.iter().flat_map(|transaction| &transaction.writes)) {
             return transactions.iter().map(|_| Err(shortage.error())).collect();
         }
         let moment = self.moment(view);
         let mut applier = Applier::new(&db, self.state, moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
-        let apply = |writes| applier.apply(Command { writes, moment });
+        let apply = |transaction| applier.apply(Command { transaction, moment });
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
         // What moves with a write is as durable as that. The rest, if any, is written when it is due.
         let (moved, _) = view.local.take_moved();
@@ -297,7 +297,7 @@ impl Work {
     }
 
     fn make_durable(&mut self, view: &View, staged: Option<Staged>) -> std::result::Result<(), String> {
-        let Some(Staged { batch, keys, before, changes, moved, state }) = staged else { return Ok(()) };
+        let Some(Staged { batch, keys, before, changes, moved, restricted, state }) = staged else { return Ok(()) };
         view.tree.hide(before);
         let db = view.tree.db().map_err(|error| error.to_string())?;
         view.saving.save(&db, &keys).map_err(|error| format!("saving what a backup needs: {error}"))?;
@@ -309,7 +309,7 @@ impl Work {
         self.files.sync().map_err(|error| error.to_string())?;
         self.state = state;
         view.log.cache(changes);
-        view.publish(state, moved);
+        view.publish(state, moved, &restricted);
         Ok(())
     }
 

@@ -6,18 +6,20 @@
 //! | `m/epoch` | epoch: u64 | drawn when the store was created |
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
 //! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included |
-//! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation |
+//! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings | a record; access: string | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
 //! | `o/<seq>` | format: string, media type: string, document: rest | what the record whose seq it is was converted from |
 //! | `i/<id>` | as it was given | metadata of a record with an original, until its text changes |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
-//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
+//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: the access before and after, strings, comes before `text`; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
+//! | `v/<id>` | – | the records that not everybody sees |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
 //! | `n/q/<name>` | as it was given | this node alone: a saved query |
 //! | `n/k/<id>` | as it was given | this node alone: an API key |
+//! | `n/n/<name>` | as it was given | this node alone: a namespace |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
@@ -56,11 +58,13 @@ pub(super) const EXPIRIES: &[u8] = b"e/";
 /// The first key after all expiries.
 pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
+pub(super) const RESTRICTED: &[u8] = b"v/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
 pub(super) const QUERIES: &[u8] = b"n/q/";
 pub(super) const KEYS: &[u8] = b"n/k/";
+pub(super) const NAMESPACES: &[u8] = b"n/n/";
 
 pub(super) fn record_key(id: &str) -> IVec {
     join(&[RECORDS, id.as_bytes()])
@@ -84,6 +88,10 @@ pub(super) fn expiry_key(id: &str) -> IVec {
 
 pub(super) fn due_key(moment: Timestamp, id: &str) -> IVec {
     join(&[DUE, &sortable(moment), id.as_bytes()])
+}
+
+pub(super) fn restricted_key(id: &str) -> IVec {
+    join(&[RESTRICTED, id.as_bytes()])
 }
 
 /// The first key of [`due_key`]s later than `moment`.

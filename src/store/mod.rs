@@ -11,6 +11,7 @@
 //! - `check`: whether all of it fits together
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
+//! - `restricted`: the Things that not everybody sees
 //! - `local`: what belongs to this node and not to the log
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
@@ -33,6 +34,7 @@ mod recent;
 mod records;
 mod reply;
 mod restore;
+mod restricted;
 mod saving;
 mod snapshot;
 mod space;
@@ -50,6 +52,7 @@ use std::{
 
 use tokio::sync::watch;
 
+use self::write::Transaction;
 use self::{
     commit::Committer,
     local::{Kind, Local},
@@ -57,6 +60,7 @@ use self::{
 };
 use crate::{
     Error, Result,
+    access::Grants,
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
@@ -69,7 +73,7 @@ pub use self::{
     records::{Record, Records},
     restore::{Pair, restore},
     snapshot::Snapshot,
-    write::{Expiry, Operation, Original, Outcome, Patch, Write},
+    write::{Author, Expiry, Operation, Original, Outcome, Patch, Write},
 };
 
 #[doc(hidden)]
@@ -154,7 +158,32 @@ impl Store {
     /// Submits a transaction: all of its writes or none, one outcome a write. It is committed once its
     /// ticket is waited for, polled or dropped, if not earlier with another; in the order of submission.
     pub fn submit(&self, transaction: Vec<Write>) -> Ticket {
-        self.handle.committer.submit(transaction)
+        self.handle.committer.submit(transaction.into())
+    }
+
+    /// Submits a transaction of somebody who may not do everything.
+    pub fn submit_as(&self, author: Author, writes: Vec<Write>) -> Ticket {
+        self.handle.committer.submit(Transaction { author, writes })
+    }
+
+    /// Whether there are Things that not everybody sees.
+    pub fn has_restricted(&self) -> bool {
+        !self.view.restricted.is_empty()
+    }
+
+    /// The ids of Things that somebody doesn't see.
+    pub fn unseen_ids(&self, by: &Grants) -> Vec<String> {
+        self.view.restricted.unseen_ids(by)
+    }
+
+    /// Whether somebody sees a Thing; true where there is none of that id.
+    pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
+        self.view.restricted.is_seen(id, by)
+    }
+
+    /// How many Things somebody doesn't see, those that have expired and aren't purged yet included.
+    pub fn unseen(&self, by: &Grants) -> u64 {
+        self.view.restricted.unseen(by)
     }
 
     /// The record of that id, unless it has expired.
@@ -302,9 +331,9 @@ impl Store {
     }
 }
 
-/// The positions of followers, the sessions of network followers, saved queries and API keys: what belongs to this node and not to
+/// The positions of followers, the sessions of network followers, saved queries, API keys and namespaces: what belongs to this node and not to
 /// the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
-/// they may be what they were before. Queries and keys are durable once the call returns.
+/// they may be what they were before. Queries, keys and namespaces are durable once the call returns.
 #[derive(Clone, Copy)]
 pub struct LocalState<'a> {
     store: &'a Store,
@@ -416,11 +445,37 @@ impl LocalState<'_> {
         self.make_durable(Kind::Key, id)
     }
 
+    /// The namespaces, by name.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn namespaces(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.store.view.local.values(Kind::Namespace)
+    }
+
+    /// Stores a namespace. Blocks until it is durable.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn put_namespace(&self, name: &str, namespace: Vec<u8>) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Namespace, name, Some(namespace)))?;
+        self.make_durable(Kind::Namespace, name)
+    }
+
+    /// Removes a namespace. Blocks until it is gone durably.
+    ///
+    /// # Errors
+    /// As [`LocalState::set_position`].
+    pub fn remove_namespace(&self, name: &str) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Namespace, name, None))?;
+        self.make_durable(Kind::Namespace, name)
+    }
+
     /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that
     /// is much.
     fn make_durable(&self, kind: Kind, name: &str) -> Result<()> {
         loop {
-            self.store.handle.committer.submit(Vec::new()).wait()?;
+            self.store.handle.committer.submit(Vec::new().into()).wait()?;
             if !self.store.view.local.has_moved(kind, name) {
                 return Ok(());
             }

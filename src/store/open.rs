@@ -19,6 +19,7 @@ use super::{
     local::Local,
     log::Log,
     options::Options,
+    restricted::Restricted,
     saving::Saving,
     space::Space,
     sync::DataFiles,
@@ -64,11 +65,13 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;
+    let restricted = Restricted::load(&tree)?;
     let view = View {
         log: Log::new(tree.clone(), epoch, oldest, state.last),
         expiries: Expiries::new(tree.clone(), grace),
         tree,
         epoch,
+        restricted,
         registry_id,
         options,
         local,

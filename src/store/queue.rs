@@ -9,7 +9,10 @@ use std::{
     time::Instant,
 };
 
-use super::{reply::Reply, write::Write};
+use super::{
+    reply::Reply,
+    write::{Transaction, Write},
+};
 
 /// The most bytes of descriptions and originals that are gathered into a round.
 const ROUND_BYTES: usize = 4 * 1024 * 1024;
@@ -31,7 +34,7 @@ pub(super) struct Queue {
 /// Transactions that share a commit.
 pub(super) struct Round {
     pub signal: Arc<Signal>,
-    pub transactions: Vec<(Vec<Write>, Arc<Reply>)>,
+    pub transactions: Vec<(Transaction, Arc<Reply>)>,
     bytes: usize,
 }
 
@@ -68,15 +71,15 @@ impl Signal {
 
 impl Queue {
     /// Appends a transaction, to the last round if it has room.
-    pub fn push(&mut self, writes: Vec<Write>, reply: Arc<Reply>, group_size: usize) -> Arc<Signal> {
-        let bytes: usize = writes.iter().map(Write::bytes).sum();
+    pub fn push(&mut self, transaction: Transaction, reply: Arc<Reply>, group_size: usize) -> Arc<Signal> {
+        let bytes: usize = transaction.writes.iter().map(Write::bytes).sum();
         let is_full = |round: &Round| round.transactions.len() >= group_size || round.bytes >= ROUND_BYTES;
         if self.rounds.back().is_none_or(is_full) {
             self.rounds.push_back(Round { signal: Arc::default(), transactions: Vec::new(), bytes: 0 });
         }
         let Some(round) = self.rounds.back_mut() else { return Arc::default() };
         round.bytes += bytes;
-        round.transactions.push((writes, reply));
+        round.transactions.push((transaction, reply));
         round.signal.clone()
     }
 }

@@ -125,6 +125,8 @@ impl Entry {
             patch,
             capabilities_before: self.before,
             capabilities_after: self.after,
+            access_before: self.access_before,
+            access_after: self.access_after,
             renditions: Renditions::default(),
         }
     }
@@ -189,7 +191,9 @@ mod tests {
 
     fn entry(text: &str, keys: Vec<String>) -> Entry {
         let (kind, at, body) = (ChangeKind::Created, Timestamp(0), Body::Text(text.into()));
-        Entry { kind, reason: None, at, id: "urn:a".into(), actor: None, before: Vec::new(), after: keys, body }
+        let (access_before, access_after) = Default::default();
+        let (id, before) = ("urn:a".into(), Vec::new());
+        Entry { kind, reason: None, at, id, actor: None, before, after: keys, access_before, access_after, body }
     }
 
     fn recent(seqs: std::ops::RangeInclusive<u64>, text: &str) -> Recent {

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Result,
+    access::Access,
     change::{Seq, Timestamp},
 };
 
@@ -32,6 +33,8 @@ pub struct Record {
     pub expiry: Expiry,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<String>,
+    /// Whose it is, and who sees it.
+    pub access: Access,
 }
 
 impl Record {
@@ -50,11 +53,12 @@ struct Header {
     modified: Timestamp,
     expiry: Expiry,
     format: Option<String>,
+    access: Access,
 }
 
 impl Header {
-    fn new(id: &str, stored: &StoredRecord<'_>, expiry: Expiry) -> Header {
-        Header {
+    fn new(id: &str, stored: &StoredRecord<'_>, expiry: Expiry) -> Result<Header> {
+        Ok(Header {
             id: id.to_owned(),
             has_original: stored.has_original,
             seq: stored.seq,
@@ -62,12 +66,13 @@ impl Header {
             modified: stored.modified,
             expiry,
             format: stored.format.map(str::to_owned),
-        }
+            access: stored.access()?,
+        })
     }
 
     fn with_text(self, text: String) -> Record {
-        let Header { id, seq, created, modified, expiry, format, .. } = self;
-        Record { id, text, seq, created, modified, expiry, format }
+        let Header { id, seq, created, modified, expiry, format, access, .. } = self;
+        Record { id, text, seq, created, modified, expiry, format, access }
     }
 }
 
@@ -104,7 +109,7 @@ impl View {
             let Some(bytes) = self.tree.get(&key)? else { return Ok(None) };
             let stored = StoredRecord::decode(&bytes)?;
             let expiry = if stored.has_expiry { self.expiries.of(id)? } else { Expiry::default() };
-            let found = read(Header::new(id, &stored, expiry))?;
+            let found = read(Header::new(id, &stored, expiry)?)?;
             let is_unchanged = generation == self.tree.generation();
             // Of another generation, the expiry may be that of another record than the text.
             match found {
@@ -172,7 +177,7 @@ impl Records {
             let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { Expiry::default() };
             // Of another generation, the expiry may be that of another record.
             let is_sure = !stored.has_expiry || generation == self.view.tree.generation();
-            self.chunk.push_back((Header::new(id, &stored, expiry), is_sure));
+            self.chunk.push_back((Header::new(id, &stored, expiry)?, is_sure));
         }
         Ok(())
     }

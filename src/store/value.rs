@@ -8,12 +8,14 @@ use super::{
 };
 use crate::{
     Result,
+    access::{Access, Namespace, Owner, Visibility},
     change::{ChangeKind, DeletionReason, Epoch, Position, Seq, Timestamp},
 };
 
 const HAS_EXPIRY: u8 = 1;
 const HAS_ORIGINAL: u8 = 2;
 const IS_CREATION: u8 = 4;
+const HAS_ACCESS: u8 = 8;
 
 /// What `m/state` says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub(super) struct StoredRecord<'a> {
     pub format: Option<&'a str>,
     /// [`block_of`] its capability keys.
     pub capabilities: &'a [u8],
+    /// Whose it is and who sees it, encoded; empty for the default.
+    pub access: &'a [u8],
 }
 
 impl<'a> StoredRecord<'a> {
@@ -63,7 +67,12 @@ impl<'a> StoredRecord<'a> {
             modified: Timestamp(reader.i64()?),
             format: reader.optional_string()?,
             capabilities: reader.block()?,
+            access: if flags & HAS_ACCESS == 0 { &[] } else { reader.block()? },
         })
+    }
+
+    pub fn access(&self) -> Result<Access> {
+        decode_access(self.access)
     }
 
     pub fn capability_keys(&self) -> Result<Vec<String>> {
@@ -76,13 +85,17 @@ impl<'a> StoredRecord<'a> {
         bytes.push(
             flag(self.has_expiry, HAS_EXPIRY)
                 | flag(self.has_original, HAS_ORIGINAL)
-                | flag(self.is_creation, IS_CREATION),
+                | flag(self.is_creation, IS_CREATION)
+                | flag(!self.access.is_empty(), HAS_ACCESS),
         );
         bytes.extend_from_slice(&self.seq.0.to_be_bytes());
         bytes.extend_from_slice(&self.created.0.to_be_bytes());
         bytes.extend_from_slice(&self.modified.0.to_be_bytes());
         put_bytes(&mut bytes, self.format.unwrap_or_default().as_bytes());
         put_bytes(&mut bytes, self.capabilities);
+        if !self.access.is_empty() {
+            put_bytes(&mut bytes, self.access);
+        }
         IVec::from(bytes)
     }
 }
@@ -94,6 +107,38 @@ pub(super) fn block_of(strings: &[String]) -> Vec<u8> {
         put_bytes(&mut block, string.as_bytes());
     }
     block
+}
+
+/// Access as records and changes have it; nothing for the default.
+pub(super) fn encode_access(access: &Access) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if access.is_default() {
+        return bytes;
+    }
+    bytes.push(match access.visibility {
+        Visibility::Public => 0,
+        Visibility::Namespace => 1,
+        Visibility::Private => 2,
+    });
+    put_bytes(&mut bytes, access.owner.as_ref().map_or("", Owner::as_str).as_bytes());
+    put_bytes(&mut bytes, access.namespace.as_ref().map_or("", Namespace::as_str).as_bytes());
+    bytes
+}
+
+pub(super) fn decode_access(bytes: &[u8]) -> Result<Access> {
+    if bytes.is_empty() {
+        return Ok(Access::default());
+    }
+    let mut reader = Reader(bytes);
+    let visibility = match reader.u8()? {
+        0 => Visibility::Public,
+        1 => Visibility::Namespace,
+        2 => Visibility::Private,
+        _ => return Err(corrupt()),
+    };
+    let owner = reader.optional_string()?.map(str::parse).transpose().map_err(|_: String| corrupt())?;
+    let namespace = reader.optional_string()?.map(str::parse).transpose().map_err(|_: String| corrupt())?;
+    Ok(Access { owner, visibility, namespace })
 }
 
 /// The text that lies under a seq.
@@ -151,6 +196,8 @@ pub(super) struct Entry {
     pub actor: Option<String>,
     pub before: Vec<String>,
     pub after: Vec<String>,
+    pub access_before: Access,
+    pub access_after: Access,
     pub body: Body,
 }
 
@@ -181,19 +228,25 @@ impl Entry {
             (ChangeKind::Deleted, Some(DeletionReason::SourceGone)) => 4,
         };
         let mut bytes = Vec::with_capacity(128 + text.len());
-        bytes.extend_from_slice(&[kind, body]);
+        let has_access = !self.access_before.is_default() || !self.access_after.is_default();
+        bytes.extend_from_slice(&[kind | if has_access { HAS_ACCESS } else { 0 }, body]);
         bytes.extend_from_slice(&self.at.0.to_be_bytes());
         put_bytes(&mut bytes, self.id.as_bytes());
         put_bytes(&mut bytes, self.actor.as_deref().unwrap_or_default().as_bytes());
         put_bytes(&mut bytes, &block_of(&self.before));
         put_bytes(&mut bytes, &block_of(&self.after));
+        if has_access {
+            put_bytes(&mut bytes, &encode_access(&self.access_before));
+            put_bytes(&mut bytes, &encode_access(&self.access_after));
+        }
         bytes.extend_from_slice(text.as_bytes());
         IVec::from(bytes)
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Entry> {
         let mut reader = Reader(bytes);
-        let (kind, reason) = match reader.u8()? {
+        let first = reader.u8()?;
+        let (kind, reason) = match first & !HAS_ACCESS {
             0 => (ChangeKind::Created, None),
             1 => (ChangeKind::Updated, None),
             2 => (ChangeKind::Deleted, Some(DeletionReason::Removed)),
@@ -202,14 +255,23 @@ impl Entry {
             _ => return Err(corrupt()),
         };
         let body = reader.u8()?;
+        let (at, id) = (Timestamp(reader.i64()?), reader.string()?.to_owned());
+        let actor = reader.optional_string()?.map(str::to_owned);
+        let (before, after) = (strings_of(reader.block()?)?, strings_of(reader.block()?)?);
+        let (access_before, access_after) = match first & HAS_ACCESS {
+            0 => (Access::default(), Access::default()),
+            _ => (decode_access(reader.block()?)?, decode_access(reader.block()?)?),
+        };
         Ok(Entry {
             kind,
             reason,
-            at: Timestamp(reader.i64()?),
-            id: reader.string()?.to_owned(),
-            actor: reader.optional_string()?.map(str::to_owned),
-            before: strings_of(reader.block()?)?,
-            after: strings_of(reader.block()?)?,
+            at,
+            id,
+            actor,
+            before,
+            after,
+            access_before,
+            access_after,
             body: match body {
                 0 => Body::None,
                 1 => Body::Text(text(reader.0)?.to_owned()),
@@ -290,8 +352,15 @@ mod tests {
             actor: Some("eve".into()),
             before: vec!["a".into(), String::new()],
             after: vec!["b".repeat(300)],
+            access_before: Access::default(),
+            access_after: Access::default(),
             body,
         }
+    }
+
+    fn access(visibility: Visibility) -> Access {
+        let namespace = (visibility != Visibility::Private).then(|| "weather".parse().unwrap());
+        Access { owner: Some("team".parse().unwrap()), visibility, namespace }
     }
 
     fn deleted(reason: DeletionReason) -> Entry {
@@ -309,14 +378,31 @@ mod tests {
             deleted(DeletionReason::SourceGone),
         ] {
             assert_eq!(Entry::decode(&entry.encode())?, entry);
+            for visibility in Visibility::ALL {
+                let entry = Entry { access_before: access(visibility), ..entry.clone() };
+                assert_eq!(Entry::decode(&entry.encode())?, entry);
+                let entry = Entry { access_after: access(Visibility::Private), ..entry };
+                assert_eq!(Entry::decode(&entry.encode())?, entry);
+            }
         }
+        Ok(())
+    }
+
+    #[test]
+    fn what_was_written_before_there_were_owners_is_of_nobody() -> Result<()> {
+        let record = [&[4_u8][..], &[0; 24], &[0; 4], &[0; 4]].concat();
+        assert_eq!(StoredRecord::decode(&record)?.access()?, Access::default());
+        let entry = [&[2_u8, 0][..], &[0; 8], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4]].concat();
+        let entry = Entry::decode(&entry)?;
+        assert_eq!((entry.access_before, entry.access_after), (Access::default(), Access::default()));
         Ok(())
     }
 
     #[test]
     fn records_are_read_as_they_were_written() -> Result<()> {
         let capabilities = block_of(&["a".into(), "b".into()]);
-        for flags in 0..8 {
+        let access = encode_access(&access(Visibility::Namespace));
+        for flags in 0..16 {
             let record = StoredRecord {
                 has_expiry: flags & 1 != 0,
                 has_original: flags & 2 != 0,
@@ -326,6 +412,7 @@ mod tests {
                 modified: Timestamp(7),
                 format: (flags & 2 != 0).then_some("a2a"),
                 capabilities: &capabilities,
+                access: if flags & 8 != 0 { &access } else { &[] },
             };
             let encoded = record.encode();
             assert_eq!(StoredRecord::decode(&encoded)?, record);

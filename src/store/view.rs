@@ -13,6 +13,7 @@ use super::{
     local::Local,
     log::{Creations, Log},
     options::Options,
+    restricted::Restricted,
     saving::Saving,
     space::Space,
     tree::Tree,
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    access::Access,
     change::{Epoch, Seq, Timestamp},
 };
 
@@ -31,6 +33,7 @@ pub(super) struct View {
     pub options: Options,
     pub log: Log,
     pub expiries: Expiries,
+    pub restricted: Restricted,
     pub local: Local,
     /// What commits save for a backup.
     pub saving: Saving,
@@ -53,8 +56,11 @@ impl View {
     }
 
     /// Makes a batch visible that has become durable. `moved` are the expiries that it added or removed.
-    pub fn publish(&self, state: State, moved: Vec<(sled::IVec, bool)>) {
+    /// `restricted` are the Things that not everybody sees or saw.
+    pub fn publish(&self, state: State, moved: Vec<(sled::IVec, bool)>, restricted: &[(String, Access)]) {
+        self.restricted.publish_narrower(restricted);
         self.expiries.publish(moved, || self.tree.show(|| self.records.store(state.records, Ordering::Release)));
+        self.restricted.publish_wider(restricted);
         self.log.publish(state.last);
     }
 

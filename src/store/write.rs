@@ -1,6 +1,9 @@
 //! The words of a write: what is asked for, and what became of it.
 
-use crate::change::{DeletionReason, Precondition, Seq, Timestamp};
+use crate::{
+    access::{Access, AccessRequest, Caller},
+    change::{DeletionReason, Precondition, Seq, Timestamp},
+};
 
 /// What a write does to a record.
 #[derive(Debug, Clone)]
@@ -28,6 +31,9 @@ pub enum Operation {
     /// Sets or removes the metadata of a record that has an original; no `Change`. Metadata is gone once the
     /// stored form changes, unless it is set again in the same transaction.
     Metadata(Option<Vec<u8>>),
+    /// Changes whose it is and who sees it, as the author of the transaction asks for; a `Change` with an empty patch,
+    /// unless that is so already.
+    Access,
     /// Removes, for the reason that the change gives.
     Remove(DeletionReason),
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
@@ -74,7 +80,7 @@ pub struct Original {
 
 /// One write to one record.
 ///
-/// A record that has expired counts as absent. [`Operation::Renew`], [`Operation::Metadata`] and
+/// A record that has expired counts as absent. [`Operation::Renew`], [`Operation::Metadata`], [`Operation::Access`] and
 /// [`Operation::Remove`] ask for [`Precondition::Present`] where they come with [`Precondition::Any`].
 #[derive(Debug, Clone)]
 pub struct Write {
@@ -98,8 +104,47 @@ impl Write {
                     + original.as_ref().map_or(0, |original| original.bytes.len())
             }
             Operation::Metadata(metadata) => metadata.as_ref().map_or(0, Vec::len),
-            Operation::Renew { .. } | Operation::Remove(_) | Operation::Purge => 0,
+            Operation::Renew { .. } | Operation::Access | Operation::Remove(_) | Operation::Purge => 0,
         }
+    }
+}
+
+/// Who submits a transaction, and what access to the Things that it puts is asked for. The default may do everything
+/// and asks for nothing.
+#[derive(Debug, Clone)]
+pub struct Author {
+    /// Who writes: a Thing is changed by its owner and by admins.
+    pub caller: Caller,
+    /// The access that is asked for.
+    pub access: AccessRequest,
+    /// The access to a new Thing, but for what is asked for.
+    pub to_new: Access,
+}
+
+impl Author {
+    /// New Things are the caller's.
+    pub fn new(caller: Caller, access: AccessRequest) -> Author {
+        let to_new = Access { owner: caller.owner().cloned(), ..Access::default() };
+        Author { caller, access, to_new }
+    }
+}
+
+impl Default for Author {
+    fn default() -> Author {
+        Author::new(Caller::Trusted, AccessRequest::default())
+    }
+}
+
+/// Writes that are applied together or not at all.
+#[derive(Debug)]
+pub(super) struct Transaction {
+    pub author: Author,
+    pub writes: Vec<Write>,
+}
+
+impl From<Vec<Write>> for Transaction {
+    fn from(writes: Vec<Write>) -> Transaction {
+        Transaction { author: Author::default(), writes }
     }
 }
 

@@ -30,3 +30,4 @@ mod signed_cards;
 mod sparql;
 mod thing;
 mod validate;
+mod visibility;

@@ -11,5 +11,6 @@ mod retained;
 mod sessions;
 mod stalled;
 mod support;
+mod visibility;
 mod websocket;
 mod wire;

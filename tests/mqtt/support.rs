@@ -38,13 +38,18 @@ impl Server {
 
     /// Ends and starts again on the same directory, on another port.
     pub fn restart(self) -> Server {
+        self.restart_with(EndpointOptions::default())
+    }
+
+    /// The same with other options.
+    pub fn restart_with(self, options: EndpointOptions) -> Server {
         let Server { endpoint, registry, directory } = self;
         endpoint.stop();
         drop(endpoint);
         registry.close();
         drop(registry);
         let registry = Registry::builder(directory.path()).open().unwrap();
-        let endpoint = Endpoint::bind("127.0.0.1:0", registry.clone(), EndpointOptions::default()).unwrap();
+        let endpoint = Endpoint::bind("127.0.0.1:0", registry.clone(), options).unwrap();
         Server { endpoint, registry, directory }
     }
 

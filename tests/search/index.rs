@@ -51,7 +51,7 @@ fn an_index_is_opened_where_it_was_left() {
     assert_eq!(ids(&index.search(&request("weather"), &[]).expect("an answer")), ["urn:a"]);
     let thing = thing("urn:b", "Weather", "");
     writer
-        .put(Entry { id: "urn:b", text: &thing.to_string(), format: None, terms: Format::search_terms() })
+        .put(Entry { id: "urn:b", text: &thing.to_string(), format: None, terms: Format::search_terms(), access: None })
         .expect("put");
     writer.commit(found).expect("a commit");
     assert_eq!(index.search(&request("weather"), &[]).expect("an answer").total, 2);
@@ -69,7 +69,13 @@ fn a_rebuild_takes_the_place_of_the_old_index_with_its_first_commit() {
     let (_, mut writer) = Index::create(home.path()).expect("a new index");
     let thing = thing("urn:new", "Weather", "");
     writer
-        .put(Entry { id: "urn:new", text: &thing.to_string(), format: None, terms: Format::search_terms() })
+        .put(Entry {
+            id: "urn:new",
+            text: &thing.to_string(),
+            format: None,
+            terms: Format::search_terms(),
+            access: None,
+        })
         .expect("put");
     writer.commit(cursor).expect("a commit");
     drop(writer);

@@ -2,6 +2,7 @@
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
 mod about;
+mod access;
 mod compatible;
 mod constraints;
 mod formats;
@@ -18,8 +19,8 @@ use utoipa::ToSchema;
 #[cfg(feature = "guardian")]
 pub(super) use self::guardian::*;
 pub(super) use self::{
-    about::*, compatible::*, constraints::Constraints, formats::*, keys::*, links::Links, parameters::*, queries::*,
-    refusals::*,
+    about::*, access::*, compatible::*, constraints::Constraints, formats::*, keys::*, links::Links, parameters::*,
+    queries::*, refusals::*,
 };
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.

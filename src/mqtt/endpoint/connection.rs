@@ -62,7 +62,8 @@ where
         caller: &Caller,
     ) -> Self {
         let sees_decisions = context.options.access.decide(caller, Need::Role(Role::Admin)).is_ok();
-        let delivery = Delivery::resume(context.index.clone(), &mut session);
+        let reader = context.index.feed.registry().as_caller(caller.clone());
+        let delivery = Delivery::resume(context.index.clone(), reader, &mut session);
         Connection {
             context,
             link,

@@ -18,7 +18,7 @@ use super::{
     trie::FilterId,
 };
 use crate::{
-    Result,
+    Registry, Result,
     change::{Change, Seq},
 };
 
@@ -62,6 +62,8 @@ struct Current {
 /// The sending side of a connection.
 pub(super) struct Delivery {
     index: Arc<SubscriptionIndex>,
+    /// What the client sees.
+    reader: Registry,
     /// The last change that was examined completely, and how many messages of the next were.
     position: (Seq, usize),
     current: Option<Current>,
@@ -80,7 +82,7 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// Goes on where the session stands.
-    pub fn resume(index: Arc<SubscriptionIndex>, session: &mut Session) -> Delivery {
+    pub fn resume(index: Arc<SubscriptionIndex>, reader: Registry, session: &mut Session) -> Delivery {
         let progress = &mut session.progress;
         let mut delivery = Delivery {
             position: (progress.seq, progress.messages),
@@ -92,13 +94,14 @@ impl Delivery {
             resync: progress.resync,
             moves: 0,
             sent: 0,
+            reader,
             index,
         };
         if progress.epoch == delivery.index.feed.epoch() {
             let (text, after) = progress.retained.take().unzip();
             let pending = |text: &&str| session.subscriptions.get(text).is_some_and(|found| found.retained_pending);
             if let Some(text) = text.as_deref().filter(pending) {
-                delivery.scans.push_back(Scan::of(&text.into(), after, &delivery.index.feed));
+                delivery.scans.push_back(Scan::of(&text.into(), after, &delivery.index.feed, &delivery.reader));
             }
         } else {
             delivery.lose(session, delivery.index.feed.last_seq());
@@ -120,10 +123,10 @@ impl Delivery {
         let Some(subscription) = session.subscriptions.get(text) else { return };
         self.scans.retain(|scan| *scan.text != *text);
         if subscription.retained_pending {
-            self.scans.push_back(Scan::of(&subscription.text, None, &self.index.feed));
+            self.scans.push_back(Scan::of(&subscription.text, None, &self.index.feed, &self.reader));
         }
         let is_known = !subscription.is_shared || self.shared.iter().any(|(other, _)| **other == *text);
-        if let (false, Some(group)) = (is_known, self.index.groups.find(text)) {
+        if let (false, Some(group)) = (is_known, self.index.groups.find(&session.subscriptions.group(text))) {
             self.shared.push_back((subscription.text.clone(), group));
         }
     }
@@ -251,7 +254,7 @@ impl Delivery {
         }
         let Some((packet_id, source)) = self.redelivery.pop_front() else { return Ok(Step::Nothing) };
         self.moves += 1;
-        if let Some(again) = Redelivered::of(&source, &self.index, session)? {
+        if let Some(again) = Redelivered::of(&source, &self.index, &self.reader, session)? {
             let outgoing = again.options.outgoing(&again.topic, &again.payload, again.family);
             let retain = again.retain || outgoing.retain;
             let message = Outgoing { retain, packet_id_again: Some(packet_id), ..outgoing };
@@ -282,7 +285,14 @@ impl Delivery {
                 return Ok(Step::Nothing);
             }
             None => match self.index.feed.after(self.position.0)? {
-                Next::Change(change) => self.examine(change, session),
+                Next::Change(change) => match self.reader.seen(&change)? {
+                    Some(change) => self.examine(change, session),
+                    None => {
+                        self.position = (change.seq, 0);
+                        self.moves += 1;
+                        return Ok(Step::Done(1));
+                    }
+                },
                 Next::Nothing => return Ok(Step::Nothing),
                 Next::Lost { resume } => {
                     self.lose(session, resume);
@@ -308,7 +318,7 @@ impl Delivery {
                 self.current = Some(current);
                 return Ok(Step::WindowFull);
             }
-            let payload = index.feed.payload(&current.change, message.family)?;
+            let payload = index.feed.payload(&current.change, message.family, &self.reader)?;
             let outgoing = options.outgoing(&message.topic, &payload, message.family);
             self.send(engine, &outgoing, Origin::Own(Source::Change(seq, number as usize)));
             current.done += count;
@@ -352,7 +362,7 @@ impl Delivery {
                 return Ok(Step::WindowFull);
             }
             let index = self.index.clone();
-            let (change, place) = match group.assign(&index.feed, &index.matcher)? {
+            let (change, place) = match group.assign(&index.feed, &index.matcher, &self.reader)? {
                 Assigned::Message(change, place) => (change, place),
                 Assigned::Busy => return Ok(Step::Done(asked + WORK / 4)),
                 Assigned::Nothing => continue,
@@ -360,7 +370,7 @@ impl Delivery {
             let place = (change.seq, place);
             let messages = index.feed.messages(&change);
             let Some(message) = messages.get(place.1) else { continue };
-            let payload = index.feed.payload(&change, message.family);
+            let payload = index.feed.payload(&change, message.family, &self.reader);
             let payload = payload.inspect_err(|_| index.groups.requeue(&group, place))?;
             let options = DeliveryOptions::alone(subscription);
             let message = options.outgoing(&message.topic, &payload, message.family);
@@ -382,7 +392,7 @@ impl Delivery {
         if options.at_least_once && !room {
             return Ok(Step::WindowFull);
         }
-        let thing = match scan.next(&self.index.feed)? {
+        let thing = match scan.next(&self.index.feed, &self.reader)? {
             Scanned::Thing(thing) => thing,
             Scanned::Nothing => return Ok(Step::Done(1)),
             Scanned::End => {

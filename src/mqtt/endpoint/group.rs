@@ -17,7 +17,7 @@ use super::{
     trie::FilterId,
 };
 use crate::{
-    Result,
+    Registry, Result,
     change::{Change, Seq},
 };
 
@@ -58,17 +58,19 @@ impl Group {
     }
 
     /// Assigns the next message to the reader that asks.
-    pub fn assign(&self, feed: &Feed, matcher: &Matcher) -> Result<Assigned> {
+    /// `reader` is what it sees.
+    pub fn assign(&self, feed: &Feed, matcher: &Matcher, reader: &Registry) -> Result<Assigned> {
         let mut state = self.state();
         if let Some(place) = state.requeued.first().copied() {
             let next = feed.after(Seq(place.0.0.saturating_sub(1)))?;
             state.requeued.remove(&place);
-            return Ok(match next {
-                Next::Change(change) => {
+            let Next::Change(change) = next else { return Ok(Assigned::Busy) };
+            return Ok(match reader.seen(&change)? {
+                Some(change) => {
                     state.assigned.insert(place);
                     Assigned::Message(change, place.1)
                 }
-                Next::Nothing | Next::Lost { .. } => Assigned::Busy,
+                None => Assigned::Busy,
             });
         }
         for _ in 0..CHANGES_AT_ONCE {
@@ -82,6 +84,10 @@ impl Group {
                     state.next = (resume, 0);
                     continue;
                 }
+            };
+            let Some(change) = reader.seen(&change)? else {
+                state.next = (change.seq, 0);
+                continue;
             };
             let matches = matcher.matches(feed, &change);
             let of_filter = |filter: &FilterId| {

@@ -16,7 +16,7 @@ use super::{
     engine::Refusal,
     link::Link,
     packets::{Connect, Incoming, Welcome},
-    session::Session,
+    session::{self, Session},
     sessions::{Entering, Lease},
 };
 use crate::access::{Caller, Need, Role, Token};
@@ -110,12 +110,12 @@ fn authenticate(context: &Context, connect: &Connect) -> Result<Caller, Refusal>
     Ok(caller)
 }
 
-/// The name of a session: each owner has client ids of its own, so that none takes over the session of another. No client
-/// id and no owner contains NUL.
+/// The name of a session: each owner has client ids of its own, so that none takes over the session of another.
 fn session_name(client_id: &str, caller: &Caller) -> String {
-    match caller.owner() {
-        Some(owner) => format!("{owner}\0{client_id}"),
-        None => client_id.to_owned(),
+    match caller {
+        Caller::Trusted => client_id.to_owned(),
+        Caller::Anonymous => session::name_of(client_id, ""),
+        Caller::Principal(principal) => session::name_of(client_id, principal.owner.as_str()),
     }
 }
 

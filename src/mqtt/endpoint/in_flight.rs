@@ -9,7 +9,7 @@ use super::{
     index::SubscriptionIndex,
     session::{Session, Source},
 };
-use crate::{Result, change::Seq};
+use crate::{Registry, Result, change::Seq};
 
 /// What an in-flight message is part of.
 pub(super) enum Origin {
@@ -79,7 +79,12 @@ pub(super) struct Redelivered {
 impl Redelivered {
     /// Makes a message again; none: it is gone. A Thing that no longer exists was deleted by a change,
     /// whose message is sent as well.
-    pub fn of(source: &Source, index: &SubscriptionIndex, session: &Session) -> Result<Option<Redelivered>> {
+    pub fn of(
+        source: &Source,
+        index: &SubscriptionIndex,
+        reader: &Registry,
+        session: &Session,
+    ) -> Result<Option<Redelivered>> {
         let feed = &index.feed;
         let (topic, payload, family, options, retain) = match source {
             Source::Resync(seq) => {
@@ -87,13 +92,14 @@ impl Redelivered {
                 (topic, payload, Family::Event, DeliveryOptions::default(), false)
             }
             Source::Retained(id, identifier) => {
-                let Some(thing) = feed.registry().find(id)? else { return Ok(None) };
+                let Some(thing) = reader.find(id)? else { return Ok(None) };
                 let identifiers = identifier.iter().copied().collect();
                 let options = DeliveryOptions { identifiers, ..DeliveryOptions::default() };
                 (feed.topics().thing(id), thing.enriched().into_bytes().into(), Family::Thing, options, true)
             }
             Source::Change(seq, number) => {
                 let Next::Change(change) = feed.after(Seq(seq.0.saturating_sub(1)))? else { return Ok(None) };
+                let Some(change) = reader.seen(&change)? else { return Ok(None) };
                 let messages = feed.messages(&change);
                 let Some(message) = messages.get(*number) else { return Ok(None) };
                 let matches = index.matcher.matches(feed, &change);
@@ -101,7 +107,7 @@ impl Redelivered {
                 let matching = matches.iter().filter(|(_, messages)| messages.binary_search(&number).is_ok());
                 let subscriptions = matching.flat_map(|(filter, _)| session.subscriptions.with_filter(filter));
                 let options = DeliveryOptions::of(subscriptions).unwrap_or_default();
-                (message.topic.clone(), feed.payload(&change, message.family)?, message.family, options, false)
+                (message.topic.clone(), feed.payload(&change, message.family, reader)?, message.family, options, false)
             }
         };
         let options = DeliveryOptions { at_least_once: true, ..options };

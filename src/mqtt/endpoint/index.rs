@@ -53,7 +53,8 @@ impl SubscriptionIndex {
             return Granted::QuotaExceeded;
         }
         if is_new {
-            subscriptions.insert(self.open(&request.filter, &filter, None));
+            let subscription = self.open(subscriptions, &request.filter, &filter, None);
+            subscriptions.insert(subscription);
         }
         let wanted = match request.retained {
             Retained::Always => true,
@@ -72,10 +73,10 @@ impl SubscriptionIndex {
     }
 
     /// A subscription of a stored session; none if its filter can't be read. Quotas count it and refuse nothing.
-    pub fn restore(&self, text: &str, since: Seq) -> Option<Subscription> {
+    pub fn restore(&self, subscriptions: &Subscriptions, text: &str, since: Seq) -> Option<Subscription> {
         let filter = TopicFilter::parse(text)?;
         self.total_bytes.fetch_add(Subscription::bytes(text), Ordering::Relaxed);
-        Some(self.open(text, &filter, Some(since)))
+        Some(self.open(subscriptions, text, &filter, Some(since)))
     }
 
     /// Takes a subscription out; false if there is none.
@@ -85,7 +86,7 @@ impl SubscriptionIndex {
             self.matcher.remove(&filter, &self.feed);
         }
         if subscription.is_shared {
-            self.groups.leave(text);
+            self.groups.leave(&subscriptions.group(text));
         }
         self.total_bytes.fetch_sub(Subscription::bytes(text), Ordering::Relaxed);
         true
@@ -99,13 +100,19 @@ impl SubscriptionIndex {
         }
     }
 
-    fn open(&self, text: &str, filter: &TopicFilter, since: Option<Seq>) -> Subscription {
+    fn open(
+        &self,
+        subscriptions: &Subscriptions,
+        text: &str,
+        filter: &TopicFilter,
+        since: Option<Seq>,
+    ) -> Subscription {
         let filters = self.matcher.add(filter, &self.feed);
         // Read after the filter is in: see [`Matcher::add`].
         let (is_stored, since) = (since.is_some(), since.unwrap_or_else(|| self.feed.last_seq()));
         let text: Arc<str> = text.into();
         if filter.is_shared {
-            self.groups.join(&text, &filters, since, is_stored);
+            self.groups.join(&subscriptions.group(&text), &filters, since, is_stored);
         }
         Subscription {
             text,

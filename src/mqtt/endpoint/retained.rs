@@ -7,7 +7,7 @@ use super::{
     filter::{RetainedScope, TopicFilter},
 };
 use crate::{
-    Result,
+    Registry, Result,
     change::Seq,
     registry::{Thing, Things},
 };
@@ -42,13 +42,13 @@ pub(super) enum Scanned {
 
 impl Scan {
     /// Everything that a subscription is due, or what comes after a Thing.
-    pub fn of(text: &Arc<str>, after: Option<String>, feed: &Feed) -> Scan {
+    pub fn of(text: &Arc<str>, after: Option<String>, feed: &Feed, reader: &Registry) -> Scan {
         let scope = TopicFilter::parse(text).and_then(|filter| filter.retained_scope(feed.topics()));
         let remaining = match scope {
             None => Remaining::Nothing,
             Some(RetainedScope::One(id)) => Remaining::One(id),
             Some(RetainedScope::Everything) => {
-                let things = feed.registry().list_from(after.as_deref());
+                let things = reader.list_from(after.as_deref());
                 Remaining::Listed { since: feed.last_seq(), things }
             }
         };
@@ -56,8 +56,7 @@ impl Scan {
     }
 
     /// The next Thing as it is now: never older than what the log has already brought.
-    pub fn next(&mut self, feed: &Feed) -> Result<Scanned> {
-        let registry = feed.registry();
+    pub fn next(&mut self, feed: &Feed, registry: &Registry) -> Result<Scanned> {
         match &mut self.remaining {
             Remaining::Nothing => Ok(Scanned::End),
             Remaining::One(id) => {

@@ -61,6 +61,19 @@ pub(super) enum Source {
     Retained(String, Option<u32>),
 }
 
+/// What the names of sessions of an owner begin with, and what ends the owner in them: no owner contains it.
+const OF_OWNER: char = '\u{1}';
+
+/// The name of the session of an owner; empty for those who haven't proved who they are.
+pub(super) fn name_of(client_id: &str, owner: &str) -> String {
+    format!("{OF_OWNER}{owner}{OF_OWNER}{client_id}")
+}
+
+/// Whose a session of that name is: those of others take part in other groups.
+pub(super) fn owner_of(name: &str) -> &str {
+    name.strip_prefix(OF_OWNER).and_then(|rest| rest.split_once(OF_OWNER)).map_or("", |(owner, _)| owner)
+}
+
 impl Progress {
     /// Everything up to `seq` is done with.
     pub fn at(epoch: Epoch, seq: Seq) -> Progress {
@@ -102,9 +115,22 @@ pub(super) struct Subscriptions {
     bytes: usize,
     /// Those that the store doesn't have as they are.
     unsaved: BTreeSet<Arc<str>>,
+    /// Whose they are.
+    owner: Box<str>,
 }
 
 impl Subscriptions {
+    /// Those of the session of that name.
+    pub fn of(session: &str) -> Subscriptions {
+        Subscriptions { owner: owner_of(session).into(), ..Subscriptions::default() }
+    }
+
+    /// The name of the group that a shared subscription takes part in: each owner has groups of its own, whose
+    /// readers see the same Things.
+    pub fn group(&self, text: &str) -> Arc<str> {
+        if self.owner.is_empty() { text.into() } else { name_of(text, &self.owner).into() }
+    }
+
     pub fn len(&self) -> usize {
         self.by_text.len()
     }

@@ -164,7 +164,7 @@ impl Sessions {
             client_id: client_id.into(),
             expiry,
             progress: Progress::at(self.index.feed.epoch(), self.index.feed.last_seq()),
-            subscriptions: Subscriptions::default(),
+            subscriptions: Subscriptions::of(client_id),
             is_stored: false,
         };
         let mut session = there.unwrap_or_else(|| Box::new(new()));
@@ -205,10 +205,11 @@ impl Sessions {
             }
         }
         for subscription in subscriptions.shared() {
-            let group = self.index.groups.find(&subscription.text);
+            let name = subscriptions.group(&subscription.text);
+            let group = self.index.groups.find(&name);
             if let Some(seq) = group.and_then(|group| group.take_unsaved()) {
                 let stored = StoredGroup { epoch: self.index.feed.epoch(), seq };
-                self.put(&group_name(&subscription.text), &stored)?;
+                self.put(&group_name(&name), &stored)?;
             }
         }
         *is_stored = true;
@@ -304,7 +305,7 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 
 fn session(client_id: &str, state: StoredState) -> (Session, Option<Timestamp>) {
     let StoredState { expiry, away_since, progress } = state;
-    let (client_id, subscriptions) = (client_id.to_owned(), Subscriptions::default());
+    let (client_id, subscriptions) = (client_id.to_owned(), Subscriptions::of(client_id));
     (Session { client_id, expiry, progress, subscriptions, is_stored: true }, away_since)
 }
 
@@ -318,9 +319,10 @@ fn restore(
     let stored: StoredSubscription = read(bytes)?;
     let epoch: Epoch = index.feed.epoch();
     // Another log has other numbers: a group starts at its end.
-    let position = groups.get(text).map(|group| if group.epoch == epoch { group.seq } else { index.feed.last_seq() });
+    let group = groups.get(&*subscriptions.group(text));
+    let position = group.map(|group| if group.epoch == epoch { group.seq } else { index.feed.last_seq() });
     let since: Seq = position.unwrap_or(stored.since);
-    let mut subscription = index.restore(text, since)?;
+    let mut subscription = index.restore(subscriptions, text, since)?;
     stored.apply(&mut subscription);
     subscriptions.insert(subscription);
     Some(())

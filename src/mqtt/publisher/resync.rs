@@ -34,7 +34,7 @@ pub(super) async fn resync(link: &mut Link, feed: &Feed) -> Result<Resynced, End
         link.publish(Message::of(Family::Thing, &topic, &[])).await?;
         resynced.cleared += 1;
     }
-    for thing in feed.registry().list() {
+    for thing in feed.public().list() {
         let thing = thing?;
         let (topic, payload) = (feed.topics().thing(thing.id()), thing.enriched());
         link.publish(Message::of(Family::Thing, &topic, payload.as_bytes())).await?;
@@ -86,7 +86,7 @@ fn is_current(topic: &str, feed: &Feed) -> Result<bool, Ended> {
     let Some(id) = topics.thing_at(topic).filter(|id| topics.thing(id) == topic) else {
         return Ok(false);
     };
-    match feed.registry().find(&id) {
+    match feed.public().find(&id) {
         Ok(thing) => Ok(thing.is_some_and(|thing| thing.id() == id)),
         Err(crate::Error::InvalidId { .. } | crate::Error::LimitExceeded { .. }) => Ok(false),
         Err(error) => Err(error.into()),

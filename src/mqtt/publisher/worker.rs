@@ -237,10 +237,13 @@ impl Worker {
         Ok(())
     }
 
-    async fn publish_change(&self, link: &mut Link, change: &Change) -> Result<(), Ended> {
-        let messages = self.feed.messages(change);
+    async fn publish_change(&self, link: &mut Link, change: &Arc<Change>) -> Result<(), Ended> {
+        let public = self.feed.public();
+        // A broker has readers of its own: it gets what everybody sees.
+        let Some(change) = public.seen(change)? else { return Ok(()) };
+        let messages = self.feed.messages(&change);
         for (index, message) in messages.iter().enumerate() {
-            let payload = self.feed.payload(change, message.family)?;
+            let payload = self.feed.payload(&change, message.family, &public)?;
             let completes = (index + 1 == messages.len()).then_some(change.seq);
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;

@@ -234,5 +234,6 @@ fn put(writer: &mut IndexWriter, record: &Record) -> Result<()> {
         text: &record.text,
         format: record.format.as_deref(),
         terms: Format::search_terms(),
+        access: Some(&record.access),
     })
 }

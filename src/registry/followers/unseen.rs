@@ -51,7 +51,9 @@ impl Unseen {
     }
 
     fn add(&mut self, change: &Change) {
-        if change.kind == ChangeKind::Deleted {
+        // What somebody saw and may see no more is hidden until the index knows.
+        let is_narrower = change.access_before != change.access_after && !change.access_after.is_public();
+        if change.kind == ChangeKind::Deleted || (change.kind == ChangeKind::Updated && is_narrower) {
             self.deleted.insert(change.id.clone(), change.seq);
             self.newly_deleted.push(change.id.clone());
         }
@@ -99,6 +101,8 @@ mod tests {
             actor: None,
             td: None,
             patch: None,
+            access_before: Default::default(),
+            access_after: Default::default(),
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
             reason: None,

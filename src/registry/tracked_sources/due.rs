@@ -93,7 +93,7 @@ async fn run(inner: &Weak<Inner>, wake: &Notify) {
 /// Renews what is due, begins as many polls as there is room for, and returns how long nothing else is due;
 /// none once the registry is gone.
 async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<Refreshed>>) -> Option<Duration> {
-    let registry = Registry(inner.upgrade()?);
+    let registry = Registry::of(inner.upgrade()?);
     let tracker = registry.0.tracker.as_ref()?;
     let now = Timestamp::now();
     if let Err(error) = registry.renew_due(tracker, now).await {
@@ -122,7 +122,7 @@ pub(super) async fn poll(inner: Weak<Inner>, poller: Arc<Poller>, due: DuePoll, 
 
 /// Polls a source and writes the result. The registry is not held while the network is waited for.
 pub(super) async fn poll_source(inner: &Weak<Inner>, poller: &Poller, id: &str, now: Timestamp) -> Result<Refreshed> {
-    let registry = || inner.upgrade().map(Registry).ok_or(Error::ShuttingDown);
+    let registry = || inner.upgrade().map(Registry::of).ok_or(Error::ShuttingDown);
     let Some(loaded) = registry()?.load_tracked_source(id)? else {
         registry()?.reschedule(id).await;
         return Ok(Refreshed::Stopped);
@@ -133,7 +133,7 @@ pub(super) async fn poll_source(inner: &Weak<Inner>, poller: &Poller, id: &str, 
 
 /// A document that made a conversion panic counts as one that is refused.
 async fn reconcile_panic(inner: &Weak<Inner>, id: &str, panic: Panic, now: Timestamp) -> Result<Refreshed> {
-    let registry = Registry(inner.upgrade().ok_or(Error::ShuttingDown)?);
+    let registry = Registry::of(inner.upgrade().ok_or(Error::ShuttingDown)?);
     let Some(loaded) = registry.load_tracked_source(id)? else { return Ok(Refreshed::Stopped) };
     let error = Error::Io { doing: "reading the document".into(), source: io::Error::other(panic) };
     registry.reconcile(&loaded.source, Polled::Failed(error), now).await

@@ -17,7 +17,7 @@ use crate::{
         own_members::{self, STATUS},
         write::Prepared,
     },
-    store::{Operation, Original, Record, Write},
+    store::{Author, Operation, Original, Record, Write},
     td::Document,
 };
 
@@ -59,7 +59,9 @@ impl Registry {
                 return Ok(Refreshed::Unchanged);
             }
             let (writes, failure) = self.writes_for(tracker, &mut loaded, &polled, now)?;
-            match self.commit_all(writes, false).await {
+            // New parts of the document are whose it is.
+            let author = Author { to_new: loaded.record.access.clone(), ..Author::default() };
+            match self.commit_all(writes, author, false).await {
                 // Somebody else was faster: try again on what is stored now.
                 Err(Error::PreconditionFailed { .. }) => continue,
                 Err(error) => return Err(error),
@@ -92,7 +94,7 @@ impl Registry {
             });
             let (precondition, operation) = (Precondition::Present, Operation::Metadata(None));
             writes.push(Write { id: id.into(), precondition, operation, actor: None });
-            match self.commit_all(writes, false).await {
+            match self.commit_all(writes, self.author(Default::default())?, false).await {
                 Err(Error::PreconditionFailed { .. }) => continue,
                 written => return written.map(drop),
             }

@@ -1,6 +1,6 @@
 //! Which source is to be tracked, and how its Things are registered.
 
-use crate::{convert::Format, registry::IfExists};
+use crate::{access::AccessRequest, convert::Format, registry::IfExists};
 
 /// A source to be imported and tracked.
 #[derive(Debug, Clone)]
@@ -13,6 +13,7 @@ pub struct TrackRequest {
     pub(super) ttl: Option<u64>,
     pub(super) dry_run: bool,
     pub(super) actor: Option<String>,
+    pub(super) access: AccessRequest,
 }
 
 impl TrackRequest {
@@ -26,6 +27,7 @@ impl TrackRequest {
             ttl: None,
             dry_run: false,
             actor: None,
+            access: AccessRequest::default(),
         }
     }
 
@@ -54,7 +56,13 @@ impl TrackRequest {
         self
     }
 
-    /// Names who imports in the changes.
+    /// Asks for an access to the Things.
+    pub fn with_access(mut self, access: AccessRequest) -> TrackRequest {
+        self.access = access;
+        self
+    }
+
+    /// Names who tracks in the changes.
     pub fn actor(mut self, actor: Option<String>) -> TrackRequest {
         self.actor = actor;
         self

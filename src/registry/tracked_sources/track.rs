@@ -65,7 +65,12 @@ impl Registry {
     /// [`Registry::track`]; [`Error::Contended`].
     pub async fn refresh_source(&self, id: &str) -> Result<Refreshed> {
         let id = td::normalize_id(id)?;
-        let metadata = self.0.store.metadata(&id)?.ok_or_else(|| Error::NotTracked { id: id.to_string() })?;
+        let record = self.find_record(&id)?;
+        let metadata = if record.is_some() { self.0.store.metadata(&id)? } else { None };
+        let metadata = metadata.ok_or_else(|| Error::NotTracked { id: id.to_string() })?;
+        if record.is_some_and(|record| !record.access.lets_change(&self.1)) {
+            return Err(Error::NotOwner { id: id.into() });
+        }
         let url = || TrackedSource::from_metadata(&metadata).map(|source| source.source);
         let Some(tracker) = self.0.tracker.as_ref() else { return Err(no_fetcher(&url()?)) };
         due::poll_source(&std::sync::Arc::downgrade(&self.0), &tracker.poller, &id, Timestamp::now()).await
@@ -103,6 +108,9 @@ impl Registry {
     /// [`Error::NotTracked`]; [`Error::Contended`]; [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub async fn untrack(&self, id: &str) -> Result<()> {
         let id = td::normalize_id(id)?;
+        if !self.sees(&id) {
+            return Err(Error::NotTracked { id: id.into() });
+        }
         let Some(tracker) = &self.0.tracker else { return self.end_tracking(&id).await };
         let _reconciling = tracker.reconciling.lock().await;
         self.end_tracking(&id).await?;
@@ -115,7 +123,9 @@ impl Registry {
     /// # Errors
     /// [`Error::Store`]
     pub fn tracked_sources(&self) -> Result<Vec<TrackedSource>> {
-        Ok(self.0.store.all_metadata()?.iter().filter_map(|(id, metadata)| read_metadata(id, metadata)).collect())
+        let all = self.0.store.all_metadata()?;
+        let seen = all.iter().filter(|(id, _)| self.sees(id));
+        Ok(seen.filter_map(|(id, metadata)| read_metadata(id, metadata)).collect())
     }
 
     /// The tracked source of a Thing; none if it has none.
@@ -123,7 +133,8 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn find_tracked_source(&self, id: &str) -> Result<Option<TrackedSource>> {
-        let metadata = self.0.store.metadata(&td::normalize_id(id)?)?;
+        let id = td::normalize_id(id)?;
+        let metadata = if self.sees(&id) { self.0.store.metadata(&id)? } else { None };
         metadata.map(|metadata| TrackedSource::from_metadata(&metadata)).transpose()
     }
 
@@ -200,6 +211,7 @@ impl TrackRequest {
             .ttl(ttl)
             .dry_run(self.dry_run)
             .actor(self.actor.clone())
+            .with_access(self.access.clone())
             .signed(document.verification.clone())
     }
 

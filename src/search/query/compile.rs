@@ -56,7 +56,7 @@ pub(in crate::search) fn compile(
     fields: &Fields,
     clauses: &[Clause],
     filters: &Filters,
-    spelling: Spelling,
+    spelling: Spelling<'_>,
 ) -> Result<Compiled> {
     let languages = Languages::of(searcher, fields, clauses).map_err(index_error("reading the languages"))?;
     let mut compiler = Compiler::new(searcher, fields, Words::new(searcher, fields, spelling, languages));

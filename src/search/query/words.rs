@@ -13,6 +13,7 @@ use tantivy::{
 };
 
 use super::{Occur, Pattern, languages::Languages};
+use crate::search::hidden::Hidden;
 use crate::{
     Result,
     search::{failure::index_error, schema::Fields, snippet::Highlights, suggest, text},
@@ -51,10 +52,23 @@ fn says_little(word: &str) -> bool {
 }
 
 /// Whether words are taken as they are written, or for others that are spelled alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::search) enum Spelling {
-    Exact,
-    Fuzzy,
+#[derive(Clone, Copy)]
+pub(in crate::search) enum Spelling<'h> {
+    /// As they are written; what is hidden ends no prefix.
+    Exact(&'h Hidden),
+    /// For others that are spelled alike in what isn't hidden.
+    Fuzzy(&'h Hidden),
+}
+
+impl<'h> Spelling<'h> {
+    fn is_fuzzy(self) -> bool {
+        matches!(self, Spelling::Fuzzy(_))
+    }
+
+    fn hidden(self) -> &'h Hidden {
+        let (Spelling::Exact(hidden) | Spelling::Fuzzy(hidden)) = self;
+        hidden
+    }
 }
 
 /// A part of what is scored.
@@ -147,7 +161,7 @@ pub(super) fn weigh_common_words(parts: &mut [Part]) {
 pub(super) struct Words<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
-    spelling: Spelling,
+    spelling: Spelling<'a>,
     languages: Languages,
     analyzer: TextAnalyzer,
     highlights: Highlights,
@@ -158,7 +172,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling, languages: Languages) -> Words<'a> {
+    pub fn new(searcher: &'a Searcher, fields: &'a Fields, spelling: Spelling<'a>, languages: Languages) -> Words<'a> {
         Words {
             searcher,
             fields,
@@ -201,7 +215,7 @@ impl<'a> Words<'a> {
         let (parts, wholes): (Vec<Token>, Vec<Token>) =
             self.tokens(word).into_iter().partition(|token| !token.is_whole);
         let is_phrase = parts.len() > 1
-            && self.spelling == Spelling::Exact
+            && !self.spelling.is_fuzzy()
             && (occur != Occur::Any || word.contains(text::is_ideographic));
         let mut found = if is_phrase { vec![self.side_by_side(field, &parts, occur)] } else { Vec::new() };
         for token in parts.iter().filter(|_| !is_phrase).chain(&wholes) {
@@ -222,7 +236,7 @@ impl<'a> Words<'a> {
             [word] => return self.terms(field, word, occur),
             _ => {}
         }
-        if self.spelling == Spelling::Fuzzy && occur != Occur::Not {
+        if self.spelling.is_fuzzy() && occur != Occur::Not {
             for part in &mut parts {
                 match self.alike(field, &part.text)?.into_iter().next() {
                     Some((term, _)) => part.text = term,
@@ -252,8 +266,9 @@ impl<'a> Words<'a> {
         for token in self.tokens(before) {
             parts.extend(self.terms(field, &token, occur)?);
         }
-        let mut terms = suggest::terms_with_prefix(self.searcher, field, &begin, MOST_PREFIX_TERMS + 1)
-            .map_err(index_error("looking up a prefix"))?;
+        let mut terms =
+            suggest::terms_with_prefix(self.searcher, self.spelling.hidden(), field, &begin, MOST_PREFIX_TERMS + 1)
+                .map_err(index_error("looking up a prefix"))?;
         terms.extend(self.tokens(&begin).pop().map(|stem| stem.text).filter(|stem| !stem.starts_with(&begin)));
         if terms.len() > MOST_PREFIX_TERMS {
             parts.push(Part::Other(prefix_query(field, &begin)));
@@ -272,7 +287,7 @@ impl<'a> Words<'a> {
 
     /// A term, or those that are spelled alike.
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
-        if self.spelling == Spelling::Exact || occur == Occur::Not {
+        if !self.spelling.is_fuzzy() || occur == Occur::Not {
             let is_common =
                 occur == Occur::Any && (says_little(&token.text) || self.languages.is_stop_word(&token.written));
             if is_common {
@@ -296,7 +311,7 @@ impl<'a> Words<'a> {
     }
 
     fn alike(&mut self, field: Field, term: &str) -> Result<Vec<(String, u8)>> {
-        let alike = suggest::terms_alike(self.searcher, field, term)
+        let alike = suggest::terms_alike(self.searcher, self.spelling.hidden(), field, term)
             .map_err(index_error("looking up words that are spelled alike"))?;
         self.corrections.extend(alike.iter().filter(|(_, distance)| *distance > 0).map(|(term, _)| term.clone()));
         Ok(alike)

@@ -3,6 +3,7 @@
 use tantivy::{IndexBuilder, ReloadPolicy, Searcher, Term, collector::Count, directory::RamDirectory};
 
 use super::SavedQuery;
+use crate::search::hidden::Hidden;
 #[cfg(feature = "semantic")]
 use crate::search::semantic::{Meaning, Quantized};
 use crate::{
@@ -68,7 +69,9 @@ impl Document {
         if !query.is_near(&self.vectors) {
             return Ok(false);
         }
-        let compiled = query::compile(&self.searcher, &self.fields, &query.clauses, &query.filters, Spelling::Exact)?;
+        let (nothing, filters) = (Hidden::default(), &query.filters);
+        let spelling = Spelling::Exact(&nothing);
+        let compiled = query::compile(&self.searcher, &self.fields, &query.clauses, filters, spelling)?;
         let count = self.searcher.search(compiled.query.as_ref(), &Count);
         Ok(count.map_err(index_error("comparing a description with a query"))? > 0)
     }

@@ -1,0 +1,245 @@
+//! Whose a Thing is, and who may see it.
+
+use std::{collections::BTreeSet, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Caller, Owner, Role};
+
+/// The longest name of a namespace in bytes.
+const MAX_BYTES: usize = 128;
+
+/// Who may see a Thing, beside its owner and admins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Visibility {
+    /// Everybody who may read.
+    #[default]
+    Public,
+    /// The members of its namespace.
+    Namespace,
+    /// Nobody.
+    Private,
+}
+
+impl Visibility {
+    /// All of them, the widest first.
+    pub const ALL: [Visibility; 3] = [Visibility::Public, Visibility::Namespace, Visibility::Private];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Visibility::Public => "public",
+            Visibility::Namespace => "namespace",
+            Visibility::Private => "private",
+        }
+    }
+}
+
+impl FromStr for Visibility {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Visibility, String> {
+        let known = Visibility::ALL.into_iter().find(|visibility| visibility.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of `public`, `namespace`, `private`"))
+    }
+}
+
+impl fmt::Display for Visibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The name of a namespace: Things that several owners share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Namespace(String);
+
+impl Namespace {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is the name of a domain, such as `example.org`, which only who has that may claim.
+    pub fn is_domain(&self) -> bool {
+        self.0.contains('.')
+    }
+}
+
+impl TryFrom<String> for Namespace {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Namespace, String> {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+        let has_edges = name.starts_with(['-', '.']) || name.ends_with(['-', '.']) || name.contains("..");
+        if name.is_empty() || name.len() > MAX_BYTES || has_edges || !name.bytes().all(is_plain) {
+            let shown: String = name.chars().take(MAX_BYTES).collect();
+            return Err(format!(
+                "{shown:?} is not the name of a namespace; write 1 to {MAX_BYTES} lower-case letters, digits, - and . in between, \
+                 for example weather or weather.example.org"
+            ));
+        }
+        Ok(Namespace(name))
+    }
+}
+
+impl FromStr for Namespace {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Namespace, String> {
+        name.to_owned().try_into()
+    }
+}
+
+impl From<Namespace> for String {
+    fn from(namespace: Namespace) -> String {
+        namespace.0
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whose a Thing is, and who may see it. The default is a Thing of nobody that everybody sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Access {
+    /// Who registered it; none: somebody whom the server didn't authenticate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+    /// Who may see it.
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// The namespace that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Namespace>,
+}
+
+impl Access {
+    /// Whether it says nothing that isn't so without it.
+    pub fn is_default(&self) -> bool {
+        *self == Access::default()
+    }
+
+    /// Whether everybody who may read sees the Thing.
+    pub fn is_public(&self) -> bool {
+        self.visibility == Visibility::Public
+    }
+
+    /// Whether a caller may change and remove the Thing. One of nobody is the admins'.
+    pub fn lets_change(&self, caller: &Caller) -> bool {
+        match caller {
+            Caller::Trusted => true,
+            Caller::Anonymous => false,
+            Caller::Principal(principal) => {
+                principal.role == Role::Admin || self.owner.as_ref() == Some(&principal.owner)
+            }
+        }
+    }
+}
+
+/// What is asked for of the access to a Thing; what is none stays as it is, or the default of a new Thing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessRequest {
+    /// Whose it is to be.
+    pub owner: Option<Owner>,
+    /// Who may see it.
+    pub visibility: Option<Visibility>,
+    /// The namespace that it is to be in; an inner none: in none.
+    pub namespace: Option<Option<Namespace>>,
+}
+
+impl AccessRequest {
+    /// The access after it.
+    pub fn applied_to(&self, before: &Access) -> Access {
+        Access {
+            owner: self.owner.clone().or_else(|| before.owner.clone()),
+            visibility: self.visibility.unwrap_or(before.visibility),
+            namespace: self.namespace.clone().unwrap_or_else(|| before.namespace.clone()),
+        }
+    }
+}
+
+/// What a caller sees beside what is public. None of these types stands for callers who see everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Grants {
+    /// Whose Things it sees.
+    pub owner: Option<Owner>,
+    /// The namespaces that it is a member of.
+    pub namespaces: BTreeSet<Namespace>,
+}
+
+impl Grants {
+    /// Whether Things with this access are seen.
+    pub fn see(&self, access: &Access) -> bool {
+        let is_own = || self.owner.is_some() && self.owner == access.owner;
+        match access.visibility {
+            Visibility::Public => true,
+            Visibility::Namespace => {
+                is_own() || access.namespace.as_ref().is_some_and(|name| self.namespaces.contains(name))
+            }
+            Visibility::Private => is_own(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::access::Principal;
+
+    fn access(owner: Option<&str>, visibility: Visibility, namespace: Option<&str>) -> Access {
+        let (owner, namespace) = (owner.map(|name| name.parse().unwrap()), namespace.map(|name| name.parse().unwrap()));
+        Access { owner, visibility, namespace }
+    }
+
+    #[test]
+    fn things_are_seen_by_those_whom_their_visibility_names() {
+        let ours = Grants { owner: Some("us".parse().unwrap()), namespaces: ["shared".parse().unwrap()].into() };
+        let nobody = Grants::default();
+        for (owner, visibility, namespace, by_us, by_nobody) in [
+            (None, Visibility::Public, None, true, true),
+            (Some("us"), Visibility::Private, None, true, false),
+            (Some("them"), Visibility::Private, Some("shared"), false, false),
+            (Some("them"), Visibility::Namespace, Some("shared"), true, false),
+            (Some("them"), Visibility::Namespace, Some("other"), false, false),
+            (Some("them"), Visibility::Namespace, None, false, false),
+            (None, Visibility::Private, None, false, false),
+        ] {
+            let access = access(owner, visibility, namespace);
+            assert_eq!((ours.see(&access), nobody.see(&access)), (by_us, by_nobody), "{access:?}");
+        }
+    }
+
+    #[test]
+    fn owners_and_admins_change_things() {
+        let principal = |owner: &str, role| {
+            Caller::Principal(Arc::new(Principal { owner: owner.parse().unwrap(), role, key: String::new() }))
+        };
+        let (ours, nobodys) = (access(Some("us"), Visibility::Public, None), Access::default());
+        assert!(
+            ours.lets_change(&principal("us", Role::Register))
+                && !nobodys.lets_change(&principal("us", Role::Register))
+        );
+        assert!(!ours.lets_change(&principal("them", Role::Register)) && !ours.lets_change(&Caller::Anonymous));
+        for access in [ours, nobodys] {
+            assert!(access.lets_change(&principal("them", Role::Admin)) && access.lets_change(&Caller::Trusted));
+        }
+    }
+
+    #[test]
+    fn names_of_namespaces_are_like_those_of_hosts() {
+        for name in ["a", "weather-2", "weather.example.org"] {
+            assert!(name.parse::<Namespace>().is_ok(), "{name}");
+        }
+        for name in ["", "A", "a b", "a/b", "-a", "a.", "a..b", "ä", &"a".repeat(129)] {
+            assert!(name.parse::<Namespace>().is_err(), "{name}");
+        }
+    }
+}

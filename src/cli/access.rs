@@ -1,0 +1,66 @@
+//! `agentdex access`: whose an agent is, and who sees it.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Args;
+
+use super::{
+    output::{indented, visible},
+    remote::{self, Remote},
+};
+use crate::access::{AccessRequest, Namespace, Owner, Visibility};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Its id
+    id: String,
+    /// Who sees it from now on, beside its owner and admins
+    #[arg(long, value_name = "public|namespace|private")]
+    visibility: Option<Visibility>,
+    /// The namespace that it is in from now on; "" for none
+    #[arg(long, value_name = "NAME", value_parser = namespace)]
+    namespace: Option<OptionalNamespace>,
+    /// Whose it is from now on; for admins
+    #[arg(long, value_name = "NAME")]
+    owner: Option<Owner>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) remote: Remote,
+}
+
+/// A namespace, or that there is none.
+#[derive(Debug, Clone)]
+struct OptionalNamespace(Option<Namespace>);
+
+fn namespace(text: &str) -> Result<OptionalNamespace, String> {
+    let name = (!text.is_empty()).then(|| text.parse()).transpose()?;
+    Ok(OptionalNamespace(name))
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let Arguments { id, visibility, namespace, owner, json, remote } = arguments;
+    let namespace = namespace.clone().map(|OptionalNamespace(name)| name);
+    let asked = AccessRequest { owner: owner.clone(), visibility: *visibility, namespace };
+    let client = remote.client()?;
+    let access = remote::block_on(async {
+        if asked != AccessRequest::default() {
+            client.set_access(id, &asked).await.map_err(remote::explain)?;
+        }
+        client.access(id).await.map_err(remote::explain)
+    })?;
+    let mut out = io::stdout().lock();
+    if *json {
+        writeln!(out, "{}", indented(&serde_json::to_string(&access)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let owner = access.owner.as_ref().map_or("nobody", Owner::as_str);
+    writeln!(out, "owner:      {}", visible(owner))?;
+    writeln!(out, "visibility: {}", access.visibility)?;
+    writeln!(out, "namespace:  {}", access.namespace.as_ref().map_or("none", Namespace::as_str))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,71 @@
+//! Whose Things are, who sees them, and namespaces.
+
+use utoipa::{IntoParams, ToSchema};
+
+/// Who may see a Thing, beside its owner and admins.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(in crate::http) enum Visibility {
+    /// Everybody who may read.
+    Public,
+    /// The members of its namespace.
+    Namespace,
+    /// Nobody.
+    Private,
+}
+
+/// Whose a Thing is, and who sees it.
+#[derive(ToSchema)]
+pub(in crate::http) struct Access {
+    /// Absent where it was registered without authentication.
+    #[schema(nullable = false)]
+    owner: Option<String>,
+    visibility: Visibility,
+    #[schema(nullable = false)]
+    namespace: Option<String>,
+}
+
+/// What is asked for of the access to a Thing; what is left out stays as it is.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"visibility": "namespace", "namespace": "weather"}))]
+pub(in crate::http) struct AccessRequest {
+    /// Whose it is to be; for admins.
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
+    owner: Option<String>,
+    visibility: Option<Visibility>,
+    /// The namespace that it is to be in, one that the caller is a member of; `null`: in none.
+    #[schema(min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")]
+    namespace: Option<String>,
+}
+
+/// What requests that put Things ask for of the access to them; without it a new Thing is public, and one that is
+/// there stays as it is.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct AccessParameters {
+    /// Who sees it: `public`, `namespace` or `private`
+    visibility: Option<String>,
+    /// The namespace that it is in, one that the caller is a member of; empty: in none
+    namespace: Option<String>,
+}
+
+/// A namespace: its owner and its members see the Things in it that have the visibility `namespace`.
+#[derive(ToSchema)]
+pub(in crate::http) struct Namespace {
+    name: String,
+    /// Who has claimed it.
+    owner: String,
+    /// Its other members.
+    members: Vec<String>,
+    /// When it was claimed (RFC 3339).
+    created: String,
+}
+
+/// Who the members of a namespace are to be, beside its owner.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"members": ["maps-team"]}))]
+pub(in crate::http) struct Membership {
+    members: Option<Vec<String>>,
+}

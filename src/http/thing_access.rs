@@ -1,0 +1,125 @@
+//! `/things/{id}/access`: whose a Thing is, and who sees it; and what requests that put Things ask for.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{CACHE_CONTROL, ETAG},
+    web::{self, Data},
+};
+use serde::Deserialize;
+
+use super::{
+    address::thing_id_before, blocking::blocking, compatible::json_body, conditions::Conditions, context::Context,
+    parameters::Parameters, problem::Problem, thing,
+};
+use crate::{
+    Error,
+    access::{AccessRequest, Namespace, Owner, Visibility},
+    registry::Write,
+};
+
+/// What the path of the access to a Thing ends with.
+pub(super) const END: &str = "/access";
+
+/// What is asked for of the access to a Thing; what is left out stays as it is, and `null` puts it into no namespace.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(default)]
+    owner: Option<Owner>,
+    #[serde(default)]
+    visibility: Option<Visibility>,
+    #[serde(default, deserialize_with = "given")]
+    namespace: Option<Option<Namespace>>,
+}
+
+/// Tells a member that is `null` from one that is missing.
+fn given<'de, D: serde::Deserializer<'de>>(member: D) -> Result<Option<Option<Namespace>>, D::Error> {
+    Option::<Namespace>::deserialize(member).map(Some)
+}
+
+/// What the parameters of a request that puts Things ask for.
+pub(super) fn asked(parameters: &Parameters) -> Result<AccessRequest, Problem> {
+    let choices = Visibility::ALL.map(|visibility| (visibility.as_str(), visibility));
+    let namespace = match parameters.text("namespace") {
+        None => None,
+        Some("") => Some(None),
+        Some(name) => Some(Some(name.parse().map_err(|message| Problem::invalid_parameter("namespace", message))?)),
+    };
+    Ok(AccessRequest { owner: None, visibility: parameters.choice("visibility", &choices)?, namespace })
+}
+
+/// Answers all methods of `/things/{id}/access`.
+pub(super) async fn any(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    match request.method().as_str() {
+        "GET" | "HEAD" => retrieve(context, request).await,
+        "PUT" => set(context, request, payload).await,
+        other => Err(Problem::method_not_allowed(other, "GET, HEAD, PUT")),
+    }
+}
+
+/// `GET /things/{id}/access`
+#[utoipa::path(
+    get,
+    path = "/things/{id}/access",
+    operation_id = "get_access",
+    tag = "things",
+    summary = "Say whose a Thing is, and who sees it",
+    params(("id" = String, Path, description = "The id, percent-encoded")),
+    responses(
+        (status = 200, description = "Its owner, visibility and namespace", body = super::schemas::Access, headers(("ETag" = String, description = "The entity tag of the Thing"))),
+        super::schemas::Refusals,
+        (status = 404, description = "There is no such Thing, or it has expired", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let id = thing_id_before(&request, &context.options, END)?;
+    let registry = context.registry(&request);
+    let (thing, id) = blocking(move || Ok((registry.find(&id)?, id))).await?;
+    let Some(thing) = thing else { return Err(Error::NotFound { id }.into()) };
+    let mut response = HttpResponse::Ok();
+    response.insert_header((ETAG, format!("\"{}\"", thing.seq()))).insert_header((CACHE_CONTROL, "no-store"));
+    Ok(response.json(thing.access()))
+}
+
+/// `PUT /things/{id}/access`
+#[utoipa::path(
+    put,
+    path = "/things/{id}/access",
+    operation_id = "set_access",
+    tag = "things",
+    summary = "Change who sees a Thing, its namespace, or its owner",
+    description = "For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those who no longer do, it is deleted.",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+    ),
+    request_body(content((super::schemas::AccessRequest = "application/json"))),
+    responses(
+        (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+        super::schemas::ThingRefusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn set(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let id = thing_id_before(&request, &context.options, END)?;
+    let conditions = Conditions::of(&request);
+    let Asked { owner, visibility, namespace } = json_body(&context, &request, payload, &["dry_run"]).await?;
+    let write = Write::access(&id, AccessRequest { owner, visibility, namespace }).dry_run(dry_run);
+    let written = thing::commit_to_present(&context.registry(&request), &id, write, &conditions, false).await?;
+    thing::answer(&context, &request, &written, dry_run)
+}

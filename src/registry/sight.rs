@@ -1,0 +1,188 @@
+//! What a registry shows to its caller: what somebody may not see doesn't exist for it.
+
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use super::{ClaimedNamespace, Inner, Registry};
+use crate::{
+    Error, Result,
+    access::{Access, AccessRequest, Caller, Grants, Namespace, Owner, Role},
+    change::{Change, ChangeKind, DeletionReason, Renditions, Timestamp},
+    store::Author,
+};
+
+impl Registry {
+    /// The registry as its program sees it: everything.
+    pub(super) fn of(inner: Arc<Inner>) -> Registry {
+        Registry(inner, Caller::Trusted)
+    }
+
+    /// The same registry as somebody else sees and changes it.
+    pub(crate) fn as_caller(&self, caller: Caller) -> Registry {
+        Registry(self.0.clone(), caller)
+    }
+
+    /// What its caller sees beside what is public; none: everything.
+    pub(crate) fn grants(&self) -> Option<Arc<Grants>> {
+        match &self.1 {
+            Caller::Trusted => None,
+            Caller::Anonymous => Some(Arc::default()),
+            Caller::Principal(principal) if principal.role == Role::Admin => None,
+            Caller::Principal(principal) => Some(self.0.namespaces.grants_of(&principal.owner)),
+        }
+    }
+
+    /// The same for what is stored now: where all Things are public, everybody sees everything.
+    pub(super) fn sight(&self) -> Option<Arc<Grants>> {
+        if self.0.store.has_restricted() { self.grants() } else { None }
+    }
+
+    /// Whether its caller sees a Thing; true where there is none of that id.
+    pub(crate) fn sees(&self, id: &str) -> bool {
+        self.sight().is_none_or(|grants| self.0.store.is_seen(id, &grants))
+    }
+
+    /// The ids of Things that its caller doesn't see.
+    pub(super) fn unseen_ids(&self) -> Vec<String> {
+        self.sight().map(|grants| self.0.store.unseen_ids(&grants)).unwrap_or_default()
+    }
+
+    /// A change as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
+    /// deleted. None: it doesn't see the Thing before or after.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub(crate) fn seen(&self, change: &Arc<Change>) -> Result<Option<Arc<Change>>> {
+        if change.access_before.is_public() && change.access_after.is_public() {
+            return Ok(Some(change.clone()));
+        }
+        let Some(grants) = self.grants() else { return Ok(Some(change.clone())) };
+        let saw = change.kind != ChangeKind::Created && grants.see(&change.access_before);
+        let sees = change.kind != ChangeKind::Deleted && grants.see(&change.access_after);
+        Ok(match (saw, sees) {
+            (false, false) => None,
+            (false, true) if change.kind == ChangeKind::Updated => self.comes_into_sight(change)?.map(Arc::new),
+            (true, false) if change.kind == ChangeKind::Updated => Some(Arc::new(leaves_sight(change))),
+            _ => Some(change.clone()),
+        })
+    }
+
+    /// The creation for a caller who didn't see the Thing before, with its description as it is now: the changes since
+    /// are applied to it again, which changes nothing.
+    fn comes_into_sight(&self, change: &Change) -> Result<Option<Change>> {
+        let Some(record) = self.0.store.find(&change.id)? else { return Ok(None) };
+        let td = serde_json::value::RawValue::from_string(record.text).ok();
+        Ok(Some(Change {
+            kind: ChangeKind::Created,
+            td,
+            patch: None,
+            capabilities_before: Vec::new(),
+            access_before: Access::default(),
+            renditions: Renditions::default(),
+            ..change.clone()
+        }))
+    }
+
+    /// Tells what its caller sees from what others see; none: everything.
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "for entity tags"))]
+    pub(crate) fn sight_tag(&self) -> Option<u64> {
+        let grants = self.sight()?;
+        let mut hasher = DefaultHasher::new();
+        grants.hash(&mut hasher);
+        Some(hasher.finish())
+    }
+
+    /// Who writes, and what access to what it writes is asked for.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`]
+    pub(super) fn author(&self, access: AccessRequest) -> Result<Author> {
+        let refused = |message: String| Err(Error::AccessRefused { message });
+        if let Some(grants) = self.grants() {
+            if access.owner.is_some() {
+                return refused("only an admin changes whose a Thing is".to_owned());
+            }
+            if let Some(Some(name)) = access
+                .namespace
+                .as_ref()
+                .filter(|name| !name.as_ref().is_some_and(|name| grants.namespaces.contains(name)))
+            {
+                return refused(format!(
+                    "you are no member of the namespace {:?}; its owner adds you with PUT /namespaces/{name}",
+                    name.as_str()
+                ));
+            }
+        }
+        Ok(Author::new(self.1.clone(), access))
+    }
+
+    /// The namespaces that its caller is a member of; all of them for who sees everything.
+    pub fn claimed_namespaces(&self) -> Vec<ClaimedNamespace> {
+        let all = self.0.namespaces.list().into_iter();
+        match self.grants() {
+            None => all.collect(),
+            Some(grants) => all.filter(|namespace| grants.namespaces.contains(&namespace.name)).collect(),
+        }
+    }
+
+    /// Claims a namespace for its caller, or says who the members of one are that is the caller's; with whether it is
+    /// new. Blocks until that is durable.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`] where somebody else has claimed it, or it is the name of a domain and the caller no
+    /// admin; as [`super::Namespaces::put`].
+    pub fn claim_namespace(&self, name: Namespace, members: BTreeSet<Owner>) -> Result<(ClaimedNamespace, bool)> {
+        let refused = |message: String| Err(Error::AccessRefused { message });
+        let known = self.0.namespaces.find(&name);
+        let (may_everything, caller) = (self.grants().is_none(), self.1.owner());
+        let owner = match (&known, caller) {
+            (Some(known), caller) if may_everything || caller == Some(&known.owner) => known.owner.clone(),
+            (Some(_), _) => return refused(format!("the namespace {:?} is somebody else's", name.as_str())),
+            (None, None) => return refused("a namespace is claimed by somebody with an API key or a token".to_owned()),
+            (None, Some(_)) if name.is_domain() && !may_everything => {
+                return refused(format!(
+                    "{:?} is the name of a domain, which an admin claims for those who have it",
+                    name.as_str()
+                ));
+            }
+            (None, Some(owner)) => owner.clone(),
+        };
+        let created = known.as_ref().map_or_else(Timestamp::now, |known| known.created);
+        let namespace = ClaimedNamespace { name, owner, members, created };
+        self.0.namespaces.put(namespace.clone())?;
+        Ok((namespace, known.is_none()))
+    }
+
+    /// Gives a namespace up that is its caller's; false where the caller is no member of one of that name. Blocks until
+    /// that is durable.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`] for members who don't own it; as [`super::Namespaces::remove`].
+    pub fn give_up_namespace(&self, name: &Namespace) -> Result<bool> {
+        let Some(known) = self.claimed_namespaces().into_iter().find(|known| known.name == *name) else {
+            return Ok(false);
+        };
+        if self.grants().is_some() && self.1.owner() != Some(&known.owner) {
+            let message = format!("the namespace {:?} is given up by its owner or an admin", name.as_str());
+            return Err(Error::AccessRefused { message });
+        }
+        self.0.namespaces.remove(name)
+    }
+}
+
+/// The deletion for a caller who doesn't see the Thing any more.
+fn leaves_sight(change: &Change) -> Change {
+    Change {
+        kind: ChangeKind::Deleted,
+        reason: Some(DeletionReason::Removed),
+        td: None,
+        patch: None,
+        capabilities_after: Vec::new(),
+        access_after: Access::default(),
+        renditions: Renditions::default(),
+        ..change.clone()
+    }
+}

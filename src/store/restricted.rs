@@ -1,0 +1,159 @@
+//! The Things that not everybody sees: all of them in memory, so that whether somebody sees a Thing costs a look into a
+//! table, and nothing where there is none.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use super::{
+    layout,
+    tree::{Tree, reading},
+    value::StoredRecord,
+};
+use crate::{
+    Result,
+    access::{Access, Grants},
+};
+
+/// The access to Things that aren't public, by id.
+#[derive(Debug, Default)]
+pub(super) struct Restricted {
+    /// How many there are, so that most stores never lock.
+    count: AtomicUsize,
+    known: RwLock<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_id: HashMap<Box<str>, Access>,
+    /// How many Things have the same access.
+    by_access: HashMap<Access, u64>,
+}
+
+impl Known {
+    fn put(&mut self, id: &str, access: &Access) {
+        self.remove(id);
+        *self.by_access.entry(access.clone()).or_default() += 1;
+        self.by_id.insert(id.into(), access.clone());
+    }
+
+    fn remove(&mut self, id: &str) {
+        let Some(access) = self.by_id.remove(id) else { return };
+        if let Some(count) = self.by_access.get_mut(&access) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_access.remove(&access);
+            }
+        }
+    }
+}
+
+impl Restricted {
+    /// Reads those of a store.
+    pub fn load(tree: &Tree) -> Result<Restricted> {
+        let (db, mut known) = (tree.db()?, Known::default());
+        for key in db.scan_prefix(layout::RESTRICTED).keys() {
+            let id = layout::name_of(&key.map_err(reading)?, layout::RESTRICTED)?;
+            let record = db.get(layout::record_key(&id)).map_err(reading)?;
+            if let Some(record) = record {
+                known.put(&id, &StoredRecord::decode(&record)?.access()?);
+            }
+        }
+        Ok(Restricted { count: AtomicUsize::new(known.by_id.len()), known: RwLock::new(known) })
+    }
+
+    /// Whether all Things are public.
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether somebody sees a Thing.
+    pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
+        self.is_empty() || self.read().by_id.get(id).is_none_or(|access| by.see(access))
+    }
+
+    /// How many Things somebody doesn't see, those that have expired included.
+    pub fn unseen(&self, by: &Grants) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        self.read().by_access.iter().filter(|(access, _)| !by.see(access)).map(|(_, count)| count).sum()
+    }
+
+    /// Their ids.
+    pub fn unseen_ids(&self, by: &Grants) -> Vec<String> {
+        let known = self.read();
+        let unseen = known.by_id.iter().filter(|(_, access)| !by.see(access));
+        unseen.map(|(id, _)| id.to_string()).collect()
+    }
+
+    /// Takes in what a commit restricts, before readers see that commit.
+    pub fn publish_narrower(&self, changes: &[(String, Access)]) {
+        self.publish(changes, |known, id, access| {
+            if !access.is_public() {
+                known.put(id, access);
+            }
+        });
+    }
+
+    /// Takes in what a commit makes public, once readers see that commit.
+    pub fn publish_wider(&self, changes: &[(String, Access)]) {
+        self.publish(changes, |known, id, access| {
+            if access.is_public() {
+                known.remove(id);
+            }
+        });
+    }
+
+    fn publish(&self, changes: &[(String, Access)], take_in: impl Fn(&mut Known, &str, &Access)) {
+        if changes.is_empty() {
+            return;
+        }
+        // What a commit did to one Thing at last counts.
+        let last: HashMap<&str, &Access> = changes.iter().map(|(id, access)| (id.as_str(), access)).collect();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        last.into_iter().for_each(|(id, access)| take_in(&mut known, id, access));
+        self.count.store(known.by_id.len(), Ordering::Release);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Visibility;
+
+    fn access(owner: &str, visibility: Visibility) -> Access {
+        Access { owner: Some(owner.parse().unwrap()), visibility, namespace: None }
+    }
+
+    #[test]
+    fn what_is_unseen_is_counted_as_it_comes_and_goes() {
+        let restricted = Restricted::default();
+        let (ours, nobody) = (Grants { owner: Some("us".parse().unwrap()), ..Grants::default() }, Grants::default());
+        let change = |changes: &[(String, Access)]| {
+            restricted.publish_narrower(changes);
+            restricted.publish_wider(changes);
+        };
+        let private = |id: &str, owner: &str| (id.to_owned(), access(owner, Visibility::Private));
+        change(&[private("a", "us"), private("b", "them"), private("c", "them")]);
+        assert_eq!((restricted.unseen(&ours), restricted.unseen(&nobody)), (2, 3));
+        assert!(
+            restricted.is_seen("a", &ours) && !restricted.is_seen("a", &nobody) && restricted.is_seen("d", &nobody)
+        );
+        change(&[private("b", "us"), ("c".to_owned(), Access::default())]);
+        assert_eq!((restricted.unseen(&ours), restricted.unseen(&nobody)), (0, 2));
+        // Of several changes in one commit the last one counts.
+        change(&[("a".to_owned(), Access::default()), private("a", "them"), ("b".to_owned(), Access::default())]);
+        assert_eq!((restricted.unseen(&ours), restricted.unseen(&nobody)), (1, 1));
+        change(&[("a".to_owned(), Access::default())]);
+        assert!(restricted.is_empty() && restricted.unseen_ids(&nobody).is_empty());
+    }
+}

@@ -1,0 +1,453 @@
+//! What a caller may not see doesn't exist for it: every operation of the OpenAPI document as each caller.
+
+use std::collections::BTreeSet;
+
+use agentdex::{
+    access::{NewKey, Role, Rules, Visibility},
+    http, registry,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Call, EventStream, TestRegistry};
+
+/// What only those see who may: in titles, descriptions and names of capabilities.
+const PRIVATE: &str = "zebraprivate";
+const SHARED: &str = "zebrashared";
+/// The same in ids, which responses about an id repeat.
+const PRIVATE_ID: &str = "urn:example:one";
+const SHARED_ID: &str = "urn:example:two";
+const PUBLIC_ID: &str = "urn:example:three";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Anonymous,
+    Other,
+    Member,
+    Owner,
+    Admin,
+}
+
+use Who::{Admin, Anonymous, Member, Other, Owner};
+
+const ALL: [Who; 5] = [Anonymous, Other, Member, Owner, Admin];
+
+impl Who {
+    fn sees_private(self) -> bool {
+        matches!(self, Owner | Admin)
+    }
+
+    fn sees_shared(self) -> bool {
+        matches!(self, Owner | Admin | Member)
+    }
+}
+
+/// A server with a private Thing, one of a namespace, and a public one.
+struct Zoo {
+    registry: TestRegistry,
+    keys: Vec<(Who, String)>,
+}
+
+impl Zoo {
+    fn new() -> Zoo {
+        let options = registry::Options { sparql: true, ..registry::Options::default() };
+        let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+        let http_options = http::Options { access: rules, ..Default::default() };
+        let registry = TestRegistry::start_with(options, http_options);
+        let key = |who: Who, owner: &str, role| {
+            let new = NewKey { role, owner: owner.parse().unwrap(), ttl: None };
+            (who, registry.registry().keys().create(new).unwrap().1)
+        };
+        let keys = vec![
+            key(Other, "others", Role::Register),
+            key(Member, "mates", Role::Register),
+            key(Owner, "us", Role::Register),
+            key(Admin, "root", Role::Admin),
+        ];
+        let zoo = Zoo { registry, keys };
+        let members = json!({"members": ["mates"]}).to_string();
+        zoo.call(Owner, "PUT", "/namespaces/zoo").body("application/json", members).send().expect(201);
+        zoo.put(PRIVATE_ID, PRIVATE, "?visibility=private").expect(201);
+        zoo.put(SHARED_ID, SHARED, "?visibility=namespace&namespace=zoo").expect(201);
+        zoo.put(PUBLIC_ID, "zebrapublic", "").expect(201);
+        zoo.put(PRIVATE_ID, &format!("{PRIVATE}-again"), "").expect(204);
+        let query = json!({"q": "zebra*"}).to_string();
+        zoo.call(Owner, "PUT", "/queries/zebras").body("application/json", query).send().expect(201);
+        zoo
+    }
+
+    fn call(&self, who: Who, method: &str, path: &str) -> Call {
+        let call = self.registry.call(method, path);
+        match self.keys.iter().find(|(known, _)| *known == who) {
+            Some((_, key)) => call.header("authorization", &format!("Bearer {key}")),
+            None => call,
+        }
+    }
+
+    fn get(&self, who: Who, path: &str) -> Answer {
+        self.call(who, "GET", path).send()
+    }
+
+    fn put(&self, id: &str, word: &str, parameters: &str) -> Answer {
+        let call = self.call(Owner, "PUT", &format!("/things/{id}{parameters}"));
+        call.body("application/td+json", thing(id, word).to_string()).send()
+    }
+
+    fn set_access(&self, who: Who, id: &str, access: Value) -> Answer {
+        self.call(who, "PUT", &format!("/things/{id}/access")).body("application/json", access.to_string()).send()
+    }
+
+    /// The events that somebody gets from the beginning on, up to the creation of a Thing that everybody sees.
+    fn events(&self, who: Who, path: &str, end: &str) -> String {
+        let epoch = self.get(Admin, "/changes?limit=1").json()["epoch"].as_str().unwrap().to_owned();
+        let call = self.call(who, "GET", path).header("last-event-id", &format!("{epoch}-0"));
+        let mut stream = EventStream::open(call);
+        let mut events = String::new();
+        loop {
+            let event = stream.next();
+            events.push_str(&format!("{event:?}\n"));
+            if events.contains(end) {
+                return events;
+            }
+        }
+    }
+}
+
+fn thing(id: &str, word: &str) -> Value {
+    let data = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "@type": "lmos:Agent", "id": id, "title": format!("Agent {word}"),
+        "description": format!("Knows about {word}"), "tags": [word],
+        "lmos:capabilities": [{"id": format!("{word}-lookup"), "name": format!("Look up {word}")}],
+        "securityDefinitions": {"none": {"scheme": "nosec"}}, "security": "none",
+        "actions": {"ask": {
+            "title": format!("Ask {word}"), "input": data("stripes"), "output": data("zoo"),
+            "forms": [{"href": format!("https://agents.example/{word}"), "op": "invokeaction"}],
+        }},
+    })
+}
+
+/// The requests that might show what is hidden, of each operation that reads; none: the operation shows no Things, or is
+/// for admins. An operation that isn't in here fails the test.
+fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
+    let get = |paths: &[&str]| paths.iter().map(|path| ((*path).to_owned(), None)).collect::<Vec<_>>();
+    let of_each = |end: &str| [PRIVATE_ID, SHARED_ID].map(|id| (format!("/things/{id}{end}"), None)).to_vec();
+    let post = |body: Value| vec![(path.to_owned(), Some(body))];
+    let has = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    Some(match (method, path) {
+        ("GET", "/" | "/health/live" | "/health/ready" | "/metrics" | "/.well-known/wot" | "/openapi.json") => {
+            get(&[path])
+        }
+        ("GET", "/things") => get(&[
+            "/things",
+            "/things?format=collection",
+            "/things?format=ndjson",
+            "/things?view=summary&limit=1",
+            "/things?q=zebra*&consistent=true",
+            "/things?sort_by=title&limit=10",
+            "/things?tag=zebraprivate&tag=zebrashared&consistent=true",
+        ]),
+        ("GET", "/things/{id}") => of_each(""),
+        ("GET", "/things/{id}/access") => of_each("/access"),
+        ("GET", "/things/{id}/history") => of_each("/history"),
+        ("GET", "/things/{id}/compatible") => {
+            [of_each("/compatible"), get(&["/things/urn:example:three/compatible"])].concat()
+        }
+        ("GET", "/things/{id}/agent-card") => of_each("/agent-card"),
+        ("GET", "/things/{id}/agent-spec") => of_each("/agent-spec"),
+        ("GET", "/things/{id}/mcp-server") => of_each("/mcp-server"),
+        ("GET", "/things/{id}/aos") => of_each("/aos"),
+        ("GET", "/things/{id}/lmos-capabilities") => of_each("/lmos-capabilities"),
+        ("GET", "/things/{id}/actions/{name}/sacp") => of_each("/actions/ask/sacp"),
+        ("POST", "/things/{id}/actions/{name}/sacp") => {
+            let answer = json!({"status": "success", "data": {}});
+            [PRIVATE_ID, SHARED_ID].map(|id| (format!("/things/{id}/actions/ask/sacp"), Some(answer.clone()))).to_vec()
+        }
+        ("GET", "/search") => get(&[
+            "/search?q=zebra*&consistent=true&facets=tag,capability,type",
+            "/search?q=zebraprivat&consistent=true",
+            "/search?q=zebrashared&mode=lexical&consistent=true",
+            "/search?q=who+knows+stripes&mode=semantic&consistent=true",
+            "/search?tag=zebraprivate&consistent=true",
+            "/search?capability=zebrashared-lookup&consistent=true",
+        ]),
+        ("POST", "/search/compatible") => [
+            post(json!({"have": has("stripes")})),
+            post(json!({"want": has("zoo"), "query": "zebraprivate", "near_misses": true})),
+        ]
+        .concat(),
+        ("POST", "/search/compose") => post(json!({"have": has("stripes"), "want": has("zoo")})),
+        ("GET", "/search/jsonpath") => get(&[
+            "/search/jsonpath?query=%24%5B%2A%5D.title",
+            "/search/jsonpath?query=%24%5B%3F%40.id%3D%3D%27urn%3Aexample%3Aone%27%5D",
+            "/search/jsonpath?query=%24%5B%3F%40.title%3D%3D%27Agent%20zebrashared%27%5D",
+        ]),
+        ("GET", "/search/sparql") => {
+            get(&["/search/sparql?query=SELECT%20%2A%20%7B%3Fs%20%3Fp%20%3Fo%7D&consistent=true"])
+        }
+        ("GET", "/changes") => get(&["/changes?since=0&limit=1000"]),
+        ("GET", "/queries") => get(&["/queries"]),
+        ("GET", "/queries/{name}") => get(&["/queries/zebras"]),
+        ("GET", "/imports") => get(&["/imports"]),
+        ("GET", "/imports/{id}") => [PRIVATE_ID, SHARED_ID].map(|id| (format!("/imports/{id}"), None)).to_vec(),
+        ("GET", "/namespaces") => get(&["/namespaces"]),
+        // Streams, which have a test of their own.
+        ("GET", "/events" | "/events/{type}" | "/queries/{name}/events") => Vec::new(),
+        // Other ways to say the same, and languages that aren't offered.
+        ("POST", "/search/sparql") | ("GET" | "POST", "/search/{language}") => Vec::new(),
+        // What documents become that the caller sends.
+        ("POST", "/validate" | "/convert") => Vec::new(),
+        // For admins.
+        ("GET", "/keys" | "/backup" | "/audit") | ("POST", "/keys") | ("DELETE", "/keys/{id}") => Vec::new(),
+        (_, path) if path.starts_with("/aos") => Vec::new(),
+        // What changes something: see the test of owners.
+        ("PUT" | "PATCH" | "DELETE", _) | ("POST", "/things" | "/things/batch" | "/things/{id}/refresh") => Vec::new(),
+        ("POST", path) if path.starts_with("/import/") => Vec::new(),
+        _ => return None,
+    })
+}
+
+fn operations() -> Vec<(String, String)> {
+    let document: Value = serde_json::to_value(http::openapi()).unwrap();
+    let of_path = |(path, item): (&String, &Value)| {
+        let methods: Vec<String> = item.as_object().unwrap().keys().map(|method| method.to_uppercase()).collect();
+        methods.into_iter().map(|method| (method, path.clone())).collect::<Vec<_>>()
+    };
+    document["paths"].as_object().unwrap().iter().flat_map(of_path).collect()
+}
+
+/// Whether a response shows something; of an id only where the request doesn't name it.
+fn shows(answer: &Answer, request: &str, word: &str, id: &str) -> bool {
+    let headers = format!("{:?}", answer.headers);
+    let text = String::from_utf8_lossy(&answer.body);
+    let has = |word: &str| !request.contains(word) && (text.contains(word) || headers.contains(word));
+    // What was searched for is in no answer that finds nothing.
+    has(word) || has(id)
+}
+
+#[test]
+fn no_operation_shows_what_its_caller_may_not_see() {
+    let zoo = Zoo::new();
+    let mut shown_to_owner = BTreeSet::new();
+    for (method, path) in operations() {
+        let requests = requests(&method, &path);
+        let requests = requests.unwrap_or_else(|| panic!("{method} {path} isn't in the table of this test"));
+        for (request, body) in requests {
+            for who in ALL {
+                let call = zoo.call(who, &method, &request);
+                let answer = match &body {
+                    Some(body) => call.body("application/json", body.to_string()).send(),
+                    None => call.send(),
+                };
+                let spoken = body.as_ref().map(Value::to_string).unwrap_or_default() + &request;
+                for (word, id, may) in
+                    [(PRIVATE, PRIVATE_ID, who.sees_private()), (SHARED, SHARED_ID, who.sees_shared())]
+                {
+                    let is_shown = shows(&answer, &spoken, word, id);
+                    assert!(may || !is_shown, "{method} {request} shows {word} to {who:?}: {}", answer.text());
+                    if is_shown && who == Owner {
+                        shown_to_owner.insert((path.clone(), word));
+                    }
+                }
+                if request.starts_with(&format!("/things/{PRIVATE_ID}")) && !who.sees_private() {
+                    let is_history = request.ends_with("/history");
+                    assert!(answer.status == 404 || is_history, "{method} {request} as {who:?}: {}", answer.status);
+                }
+            }
+        }
+    }
+    // The test would find nothing where nothing is shown at all.
+    for path in
+        ["/things", "/things/{id}", "/things/{id}/history", "/search", "/search/jsonpath", "/search/sparql", "/changes"]
+    {
+        for word in [PRIVATE, SHARED] {
+            assert!(shown_to_owner.contains(&(path.to_owned(), word)), "{path} doesn't show {word} to its owner");
+        }
+    }
+}
+
+#[test]
+fn numbers_count_what_the_caller_sees() {
+    let zoo = Zoo::new();
+    for (who, number) in [(Anonymous, 1), (Other, 1), (Member, 2), (Owner, 3), (Admin, 3)] {
+        assert_eq!(zoo.get(who, "/").json()["things"], number, "{who:?}");
+        assert_eq!(zoo.get(who, "/health/ready").json()["things"], number, "{who:?}");
+        assert_eq!(zoo.get(who, "/things?format=collection").json()["total"], number, "{who:?}");
+        assert_eq!(zoo.get(who, "/things?format=collection&limit=1").json()["total"], number, "{who:?}");
+        let found = zoo.get(who, "/search?q=agent&facets=tag&consistent=true").json();
+        assert_eq!((&found["total"], found["facets"]["tag"].as_array().unwrap().len()), (&json!(number), number));
+        let metrics = zoo.get(who, "/metrics");
+        assert!(metrics.text().contains(&format!("agentdex_things {number}\n")), "{who:?}");
+    }
+    // What others see has other entity tags.
+    let tag = |who| zoo.get(who, "/things").header("etag");
+    assert_ne!(tag(Anonymous), tag(Owner));
+    assert_ne!(tag(Member), tag(Owner));
+    // A word of something hidden isn't suggested, nor what it begins with.
+    for (who, is_suggested) in [(Other, false), (Owner, true)] {
+        let misspelled = zoo.get(who, "/search?q=zebraprivete&mode=lexical&consistent=true").json();
+        assert_eq!(misspelled.to_string().contains(PRIVATE), is_suggested, "{who:?}: {misspelled}");
+    }
+}
+
+#[test]
+fn only_owners_and_admins_change_things() {
+    let zoo = Zoo::new();
+    let patch = |who, id: &str| {
+        let call = zoo.call(who, "PATCH", &format!("/things/{id}"));
+        call.body("application/merge-patch+json", r#"{"description": "changed"}"#).send()
+    };
+    let put = |who, id: &str, parameters: &str| {
+        let call = zoo.call(who, "PUT", &format!("/things/{id}{parameters}"));
+        call.body("application/td+json", thing(id, "replaced").to_string()).send()
+    };
+    for dry_run in ["", "?dry_run=true"] {
+        put(Other, PUBLIC_ID, dry_run).problem(403, "not-owner");
+        put(Member, SHARED_ID, dry_run).problem(403, "not-owner");
+        zoo.call(Other, "DELETE", &format!("/things/{PUBLIC_ID}{dry_run}")).send().problem(403, "not-owner");
+    }
+    patch(Other, PUBLIC_ID).problem(403, "not-owner");
+    // What it doesn't see isn't there.
+    patch(Other, PRIVATE_ID).problem(404, "not-found");
+    zoo.call(Other, "DELETE", &format!("/things/{PRIVATE_ID}")).send().problem(404, "not-found");
+    zoo.set_access(Other, PRIVATE_ID, json!({"visibility": "public"})).problem(404, "not-found");
+    zoo.set_access(Other, PUBLIC_ID, json!({"visibility": "private"})).problem(403, "not-owner");
+    zoo.set_access(Owner, PUBLIC_ID, json!({"owner": "others"})).problem(403, "access-refused");
+    zoo.set_access(Owner, PUBLIC_ID, json!({"namespace": "elsewhere"})).problem(403, "access-refused");
+
+    // A batch says so line by line, and writes the others.
+    let lines =
+        [thing(PUBLIC_ID, "replaced"), thing("urn:example:four", "new")].map(|line| line.to_string()).join("\n");
+    let results = zoo.call(Other, "POST", "/things/batch").body("application/x-ndjson", lines).send().expect(200);
+    let results: Vec<Value> = results.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&results[0]["status"], &results[1]["status"]), (&json!(403), &json!(201)));
+    assert_eq!(zoo.get(Owner, "/things/urn:example:four/access").json()["owner"], "others");
+
+    patch(Owner, PUBLIC_ID).expect(204);
+    patch(Admin, PRIVATE_ID).expect(204);
+    // It stays whose it was.
+    assert_eq!(zoo.get(Owner, &format!("/things/{PRIVATE_ID}/access")).json()["owner"], "us");
+    zoo.set_access(Admin, PUBLIC_ID, json!({"owner": "others"})).expect(204);
+    patch(Other, PUBLIC_ID).expect(204);
+    patch(Owner, PUBLIC_ID).problem(403, "not-owner");
+
+    // What was registered by the program itself is the admins'.
+    zoo.registry.registry().put(thing("urn:example:five", "ours").to_string()).unwrap();
+    patch(Owner, "urn:example:five").problem(403, "not-owner");
+    patch(Admin, "urn:example:five").expect(204);
+}
+
+#[test]
+fn what_is_imported_belongs_to_who_imports_it() {
+    let zoo = Zoo::new();
+    let card = json!({
+        "name": "Rhymer", "description": "Rhymes.", "version": "1.0.0", "url": "https://rhymes.example/a2a",
+        "protocolVersion": "0.3.0", "capabilities": {}, "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+        "skills": [{"id": "rhyme", "name": "Rhyme", "description": "Rhymes two lines", "tags": ["verse"]}],
+    });
+    let import = |who| {
+        let call = zoo.call(who, "POST", "/import/a2a?id=urn:example:rhymer&visibility=private");
+        call.body("application/json", card.to_string()).send()
+    };
+    import(Owner).expect(201);
+    assert_eq!(
+        zoo.get(Owner, "/things/urn:example:rhymer/access").json(),
+        json!({"owner": "us", "visibility": "private"})
+    );
+    zoo.get(Other, "/things/urn:example:rhymer").problem(404, "not-found");
+    zoo.get(Other, "/things/urn:example:rhymer/agent-card").problem(404, "not-found");
+    import(Other).problem(403, "not-owner");
+    // A change of who sees it leaves the card and its bytes.
+    let before = zoo.get(Owner, "/things/urn:example:rhymer/agent-card").expect(200).body;
+    zoo.set_access(Owner, "urn:example:rhymer", json!({"visibility": "public"})).expect(204);
+    assert_eq!(zoo.get(Other, "/things/urn:example:rhymer/agent-card").expect(200).body, before);
+    zoo.get(Other, "/search?q=rhymes&consistent=true").expect(200);
+    let found = zoo.get(Other, "/search?q=rhymes&consistent=true").json();
+    assert_eq!(found["hits"][0]["id"], "urn:example:rhymer");
+}
+
+#[test]
+fn things_come_into_sight_and_leave_it() {
+    let zoo = Zoo::new();
+    let since = zoo.get(Admin, "/changes?since=0&limit=1000").json()["last"].as_u64().unwrap();
+    zoo.set_access(Owner, PUBLIC_ID, json!({"visibility": "private"})).expect(204);
+    zoo.get(Other, &format!("/things/{PUBLIC_ID}")).problem(404, "not-found");
+    assert_eq!(zoo.get(Other, "/search?q=zebrapublic&consistent=true").json()["total"], 0);
+    zoo.set_access(Owner, PRIVATE_ID, json!({"visibility": "public"})).expect(204);
+    zoo.set_access(Owner, PRIVATE_ID, json!({"visibility": "public"})).expect(204);
+    let path = format!("/changes?since={since}");
+    let kinds = |who| {
+        let changes = zoo.get(who, &path).json()["changes"].as_array().unwrap().clone();
+        let kind = |change: &Value| format!("{} {}", change["kind"].as_str().unwrap(), change["id"].as_str().unwrap());
+        changes.iter().map(kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(Other), [format!("thing_deleted {PUBLIC_ID}"), format!("thing_created {PRIVATE_ID}")]);
+    assert_eq!(kinds(Owner), [format!("thing_updated {PUBLIC_ID}"), format!("thing_updated {PRIVATE_ID}")]);
+    let created = &zoo.get(Other, &path).json()["changes"][1];
+    assert!(created["td"]["title"].as_str().unwrap().contains(PRIVATE), "{created}");
+    let history =
+        zoo.get(Other, &format!("/things/{PRIVATE_ID}/history")).json()["changes"].as_array().unwrap().clone();
+    assert_eq!(history.len(), 1, "what happened before it came into sight isn't told: {history:?}");
+    assert_eq!(zoo.get(Other, "/search?q=zebraprivate&consistent=true").json()["total"], 1);
+
+    // A namespace that is given up shows nothing to those who were its members.
+    zoo.get(Member, &format!("/things/{SHARED_ID}")).expect(200);
+    zoo.call(Member, "DELETE", "/namespaces/zoo").send().problem(403, "access-refused");
+    zoo.call(Other, "DELETE", "/namespaces/zoo").send().problem(404, "no-such-namespace");
+    zoo.call(Owner, "DELETE", "/namespaces/zoo").send().expect(204);
+    zoo.get(Member, &format!("/things/{SHARED_ID}")).problem(404, "not-found");
+    zoo.get(Owner, &format!("/things/{SHARED_ID}")).expect(200);
+}
+
+#[test]
+fn event_streams_show_what_the_client_sees() {
+    let zoo = Zoo::new();
+    zoo.set_access(Owner, PUBLIC_ID, json!({"visibility": "private"})).expect(204);
+    zoo.put("urn:example:last", "zebralast", "").expect(201);
+    for who in ALL {
+        for path in ["/events?diff=true", "/events/thing_created?diff=true"] {
+            let events = zoo.events(who, path, "urn:example:last");
+            assert_eq!(events.contains(PRIVATE), who.sees_private(), "{path} to {who:?}: {events}");
+            assert_eq!(events.contains(PRIVATE_ID), who.sees_private(), "{path} to {who:?}: {events}");
+            assert_eq!(events.contains(SHARED), who.sees_shared(), "{path} to {who:?}: {events}");
+            let deleted = events.contains("thing_deleted");
+            assert_eq!(deleted, path == "/events?diff=true" && !who.sees_private(), "{path} to {who:?}: {events}");
+        }
+    }
+    // Of a query too, from where it is known.
+    let mut streams: Vec<(Who, EventStream)> =
+        ALL.map(|who| (who, EventStream::open(zoo.call(who, "GET", "/queries/zebras/events?diff=true")))).into();
+    zoo.put("urn:example:hidden", "zebrahidden", "?visibility=private").expect(201);
+    zoo.set_access(Owner, PRIVATE_ID, json!({"visibility": "public"})).expect(204);
+    zoo.put("urn:example:end", "zebraend", "").expect(201);
+    for (who, stream) in &mut streams {
+        let mut events = String::new();
+        while !events.contains("urn:example:end") {
+            events.push_str(&format!("{:?}\n", stream.next()));
+        }
+        assert_eq!(events.contains("zebrahidden"), who.sees_private(), "to {who:?}: {events}");
+        assert!(events.contains(PRIVATE_ID), "to {who:?}: {events}");
+        assert_eq!(events.contains("thing_updated"), who.sees_private(), "to {who:?}: {events}");
+    }
+}
+
+#[test]
+fn who_sees_what_survives_a_restart_and_a_backup() {
+    let zoo = Zoo::new();
+    let backup = zoo.registry.registry().backup().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let restored = directory.path().join("restored");
+    registry::restore(backup, &restored).unwrap();
+    for _ in 0..2 {
+        let registry = agentdex::Registry::open(&restored).unwrap();
+        let thing = registry.find(PRIVATE_ID).unwrap().unwrap();
+        assert_eq!(
+            (thing.access().visibility, thing.access().owner.as_ref().unwrap().as_str()),
+            (Visibility::Private, "us")
+        );
+        assert_eq!(registry.namespaces().list()[0].name.as_str(), "zoo");
+        // To the program itself nothing is hidden.
+        assert_eq!(registry.len(), 3);
+        registry.close();
+    }
+}

@@ -1,0 +1,142 @@
+//! What a client may not see doesn't exist for it: live, retained, in sessions and in groups.
+
+use agentdex::{
+    access::{AccessRequest, NewKey, Role, Rules, Visibility},
+    mqtt::EndpointOptions,
+    registry::Write,
+};
+
+use super::{
+    support::{Server, agent},
+    wire::{Client, Hello, PUBLISH, Packet, Version},
+};
+
+const PRIVATE: &str = "urn:example:private";
+const PUBLIC: &str = "urn:example:public";
+
+fn guarded() -> EndpointOptions {
+    let access = Rules { authentication: true, public_read: true, ..Rules::default() };
+    EndpointOptions { access, ..EndpointOptions::default() }
+}
+
+fn put(server: &Server, id: &str, visibility: Visibility) {
+    let access =
+        AccessRequest { owner: Some("us".parse().unwrap()), visibility: Some(visibility), ..AccessRequest::default() };
+    server
+        .registry
+        .write_blocking(Write::put(agent(id, &format!("Title of {id}"), &["ask"])).with_access(access))
+        .unwrap();
+}
+
+fn set(server: &Server, id: &str, visibility: Visibility) {
+    let access = AccessRequest { visibility: Some(visibility), ..AccessRequest::default() };
+    server.registry.write_blocking(Write::access(id, access)).unwrap();
+}
+
+/// Who connects: the id of a key and the key, or nobody.
+type Credentials = Option<(String, String)>;
+
+fn key(server: &Server, owner: &str, role: Role) -> Credentials {
+    let (key, text) = server.registry.keys().create(NewKey { role, owner: owner.parse().unwrap(), ttl: None }).unwrap();
+    Some((key.id, text))
+}
+
+/// A client with a session of one hour, and whether there was one.
+fn connect(server: &Server, client_id: &str, credentials: &Credentials) -> (Client, bool) {
+    let hello = Hello {
+        client_id,
+        clean: false,
+        credentials: credentials.as_ref().map(|(id, text)| (id.as_str(), text.as_str())),
+        properties: vec![0x11, 0, 0, 0x0e, 0x10],
+        ..Hello::default()
+    };
+    let (client, connack) = Client::connect(server.port(), Version::V5, &hello);
+    assert_eq!(connack[1], 0, "refused");
+    (client, connack[0] == 1)
+}
+
+/// The messages up to one about a Thing, acknowledged: topic and payload.
+fn up_to(client: &mut Client, end: &str) -> Vec<(String, String)> {
+    let mut messages = Vec::new();
+    loop {
+        let packet: Packet = client.receive();
+        if packet.kind != PUBLISH {
+            continue;
+        }
+        let (topic, body) = (packet.topic().to_owned(), String::from_utf8_lossy(&packet.body).into_owned());
+        client.acknowledge(packet.publish_id());
+        let is_end = topic.starts_with("agentdex/things/") && body.contains(end);
+        messages.push((topic, body));
+        if is_end {
+            return messages;
+        }
+    }
+}
+
+fn mentions(messages: &[(String, String)], id: &str) -> bool {
+    let level = id.replace(':', "%3A");
+    messages.iter().any(|(topic, body)| body.contains(id) || topic.contains(id) || topic.contains(&level))
+}
+
+#[test]
+fn clients_get_what_they_see_live_retained_and_after_an_absence() {
+    let mut server = Server::with(guarded());
+    put(&server, PRIVATE, Visibility::Private);
+    put(&server, PUBLIC, Visibility::Public);
+    let who = [
+        (None, false),
+        (key(&server, "others", Role::Register), false),
+        (key(&server, "us", Role::Read), true),
+        (key(&server, "root", Role::Admin), true),
+    ];
+    for (index, (credentials, sees)) in who.iter().enumerate() {
+        let (mut client, _) = connect(&server, "c", credentials);
+        client.subscribe(&[("agentdex/#", 1)]);
+        let end = format!("urn:example:retained{index}");
+        put(&server, &format!("urn:example:hidden{index}"), Visibility::Private);
+        put(&server, &end, Visibility::Public);
+        let messages = up_to(&mut client, &end);
+        assert!(mentions(&messages, PUBLIC), "{index}: {messages:?}");
+        assert_eq!(mentions(&messages, PRIVATE), *sees, "{index}: {messages:?}");
+        assert_eq!(mentions(&messages, &format!("urn:example:hidden{index}")), *sees, "{index}: {messages:?}");
+    }
+    // While they are away, also while the server is: one comes into sight, the other leaves it.
+    server = server.restart_with(guarded());
+    set(&server, PRIVATE, Visibility::Public);
+    set(&server, PUBLIC, Visibility::Private);
+    put(&server, "urn:example:still-hidden", Visibility::Private);
+    put(&server, "urn:example:end", Visibility::Public);
+    for (index, (credentials, sees)) in who.iter().enumerate() {
+        let (mut client, is_present) = connect(&server, "c", credentials);
+        assert!(is_present, "the session of {index} is gone");
+        let messages = up_to(&mut client, "urn:example:end");
+        let has = |part: &str, id: &str| {
+            let level = id.replace(':', "%3A");
+            messages.iter().any(|(topic, _)| topic.contains(part) && (topic.contains(id) || topic.contains(&level)))
+        };
+        assert_eq!(mentions(&messages, "urn:example:still-hidden"), *sees, "{index}: {messages:?}");
+        assert_eq!(has("events/thing_created", PRIVATE), !sees, "{index}: {messages:?}");
+        assert_eq!(has("events/thing_updated", PRIVATE), *sees, "{index}: {messages:?}");
+        assert_eq!(has("events/thing_deleted", PUBLIC), !sees, "{index}: {messages:?}");
+        // Its retained description is cleared where it isn't seen any more.
+        let title = format!("Title of {PUBLIC}");
+        assert_eq!(messages.iter().any(|(_, body)| body.contains(&title)), *sees, "{index}: {messages:?}");
+    }
+}
+
+#[test]
+fn groups_are_those_of_one_owner() {
+    let server = Server::with(guarded());
+    let who = [(key(&server, "others", Role::Read), false), (key(&server, "us", Role::Read), true)];
+    let mut clients: Vec<_> =
+        who.iter().map(|(credentials, sees)| (connect(&server, "c", credentials).0, *sees)).collect();
+    for (client, _) in &mut clients {
+        client.subscribe(&[("$share/workers/agentdex/things/#", 1)]);
+    }
+    put(&server, PRIVATE, Visibility::Private);
+    put(&server, "urn:example:end", Visibility::Public);
+    for (client, sees) in &mut clients {
+        let messages = up_to(client, "urn:example:end");
+        assert_eq!(mentions(&messages, PRIVATE), *sees, "{messages:?}");
+    }
+}
