@@ -2,6 +2,7 @@
 
 mod access;
 mod ask;
+mod audit;
 mod backup;
 mod call;
 mod calling;
@@ -111,6 +112,8 @@ enum Command {
     Access(access::Arguments),
     /// Claim and list namespaces: agents that several owners share.
     Namespaces(namespaces::Arguments),
+    /// Print who changed what, and what was denied.
+    Audit(audit::Arguments),
     /// Create, list and revoke API keys.
     Keys(keys::Arguments),
     /// Print what changes, as it changes.
@@ -155,6 +158,7 @@ impl Command {
             Command::Untrack(arguments) => &mut arguments.remote,
             Command::Access(arguments) => &mut arguments.remote,
             Command::Namespaces(arguments) => arguments.remote(),
+            Command::Audit(arguments) => &mut arguments.remote,
             Command::Keys(arguments) => arguments.remote(),
             Command::Watch(arguments) => &mut arguments.remote,
             Command::Backup(arguments) => &mut arguments.remote,
@@ -206,6 +210,7 @@ pub fn run() -> ExitCode {
         Command::Untrack(arguments) => untrack::run(&arguments),
         Command::Access(arguments) => access::run(&arguments),
         Command::Namespaces(arguments) => namespaces::run(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Keys(arguments) => keys::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Backup(arguments) => backup::take(&arguments),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::{
     access::{Access, AccessRequest, Owner},
-    registry::ClaimedNamespace,
+    registry::{Audited, ClaimedNamespace},
 };
 
 impl RegistryClient {
@@ -54,6 +54,16 @@ impl RegistryClient {
     pub async fn claim_namespace(&self, name: &str, members: &[Owner]) -> Result<ClaimedNamespace> {
         let request = self.request(Method::PUT, &namespace_path(name), &[]).json(&json!({"members": members}));
         read(&text(self.send(request).await?).await?, "a namespace")
+    }
+
+    /// At most `limit` entries of the audit trail after the one with a number.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::access`].
+    pub async fn audit(&self, since: u64, limit: usize) -> Result<Audited> {
+        let query = [("since", since.to_string()), ("limit", limit.to_string())];
+        let query: Vec<(&str, &str)> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        read(&text(self.send(self.request(Method::GET, "audit", &query)).await?).await?, "the audit trail")
     }
 
     /// Gives a namespace up.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use actix_web::{
-    HttpMessage, HttpRequest,
+    HttpRequest,
     dev::RequestHead,
     http::{
         Method, StatusCode,
@@ -13,11 +13,11 @@ use actix_web::{
 
 use serde_json::{Value, json};
 
-use super::{context::Context, problem::Problem};
+use super::{caller, context::Context, problem::Problem};
 use crate::access::{Caller, Need, Refusal, Role};
 
 /// What each route needs that a read or a write of its resource doesn't tell: path, method (none: all), need.
-const EXCEPTIONS: [(&str, Option<&str>, Need); 21] = [
+const EXCEPTIONS: [(&str, Option<&str>, Need); 22] = [
     ("/", None, Need::Nothing),
     ("/page/{file}", None, Need::Nothing),
     ("/docs", None, Need::Nothing),
@@ -30,6 +30,7 @@ const EXCEPTIONS: [(&str, Option<&str>, Need); 21] = [
     ("/mqtt", None, Need::Nothing),
     // It has everything, the hashes of keys too.
     ("/backup", None, Need::Role(Role::Admin)),
+    ("/audit", None, Need::Role(Role::Admin)),
     ("/keys", None, Need::Role(Role::Admin)),
     ("/keys/{id}", None, Need::Role(Role::Admin)),
     ("/aos", None, Need::Role(Role::Register)),
@@ -63,14 +64,18 @@ pub(super) fn need(path: &str, method: &Method) -> Need {
     }
 }
 
-/// Finds out who asks, and refuses who may not. None: somebody without credentials.
-pub(super) fn check(context: &Context, path: &str, head: &RequestHead) -> Result<Option<Caller>, Problem> {
+/// Finds out who asks, and whether it may. No caller: somebody without credentials.
+pub(super) fn check(context: &Context, path: &str, head: &RequestHead) -> (Option<Caller>, Result<(), Problem>) {
     let rules = &context.options.access;
     let need = need(path, &head.method);
-    let known = if rules.authentication { authenticate(context, head, need)? } else { None };
+    let known = match authenticate(context, head, need) {
+        _ if !rules.authentication => None,
+        Ok(known) => known,
+        Err(problem) => return (None, Err(problem)),
+    };
     let caller = known.clone().unwrap_or_else(|| rules.without_credentials());
-    rules.decide(&caller, need).map_err(|refusal| refused(refusal, &caller))?;
-    Ok(known)
+    let decided = rules.decide(&caller, need).map_err(|refusal| refused(refusal, &caller));
+    (known, decided)
 }
 
 /// Who shows which key. Credentials that aren't valid are refused also where none are needed, but for what has to be
@@ -117,21 +122,15 @@ fn refused(refusal: Refusal, caller: &Caller) -> Problem {
     }
 }
 
-/// Who asks.
-pub(super) fn caller(context: &Context, request: &HttpRequest) -> Caller {
-    let known = request.extensions().get::<Caller>().cloned();
-    known.unwrap_or_else(|| context.options.access.without_credentials())
-}
-
 /// Whether who asks may read, where a response shows more to those who may.
 pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
-    context.options.access.decide(&caller(context, request), Need::Role(Role::Read)).is_ok()
+    context.options.access.decide(&caller::of(request, &context.options.access), Need::Role(Role::Read)).is_ok()
 }
 
 /// What the caller of a request may do, as clients show it: whether the server authenticates its clients, whether it
 /// takes changes, and who the caller is.
 pub(super) fn shown(context: &Context, request: &HttpRequest) -> Value {
-    let (rules, caller) = (&context.options.access, caller(context, request));
+    let (rules, caller) = (&context.options.access, caller::of(request, &context.options.access));
     let role = Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Role(*role)).is_ok());
     let mut shown = json!({"authentication": rules.authentication, "readOnly": rules.read_only, "role": role});
     if let Some(owner) = caller.owner() {

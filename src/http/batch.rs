@@ -28,7 +28,7 @@ use super::{
     lines::{Line, LineBuffer},
     parameters::Parameters,
     problem::Problem,
-    thing, thing_access,
+    thing,
 };
 use crate::{
     Error, Registry,
@@ -81,7 +81,7 @@ pub(super) async fn write(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
-    let terms = Terms { dry_run: parameters.flag("dry_run")?, access: thing_access::asked(&parameters)? };
+    let terms = Terms { dry_run: parameters.flag("dry_run")?, access: parameters.access()? };
     body::check_type(&request, &body::LINES)?;
     let groups = Groups::new(body::decoded(&request, payload)?, context.options.body_limit);
     let turns = Arc::new(Mutex::new(()));

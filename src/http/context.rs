@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, web::Data};
 
 use super::{
-    access, host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
+    caller, host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
     stop::Stopped,
 };
 use crate::Registry;
@@ -48,7 +48,8 @@ impl Context {
 
     /// The registry as the caller of a request sees and changes it.
     pub(super) fn registry(&self, request: &HttpRequest) -> Registry {
-        self.trusted.as_caller(access::caller(self, request))
+        let address = request.peer_addr().map(|peer| peer.ip());
+        self.trusted.as_caller(caller::of(request, &self.options.access)).at_address(address)
     }
 
     /// What ends a stream that a request opens: the signal of the options, or that its server no longer listens.

@@ -21,7 +21,6 @@ use super::{
     formats::{COMMON_PARAMETERS, ImportPath, explain, explain_fetched},
     parameters::Parameters,
     problem::Problem,
-    thing_access,
 };
 use crate::{
     access::AccessRequest,
@@ -128,7 +127,7 @@ impl Terms {
             if_exists: parameters.choice("if_exists", &choices)?.unwrap_or_default(),
             ttl: parameters.number("ttl", 0)?,
             dry_run: parameters.flag("dry_run")?,
-            access: thing_access::asked(parameters)?,
+            access: parameters.access()?,
         })
     }
 

@@ -9,10 +9,12 @@ mod access;
 mod address;
 #[cfg(feature = "guardian")]
 mod aos;
+mod audit;
 mod backup;
 mod batch;
 mod blocking;
 mod body;
+mod caller;
 mod changes;
 mod compatible;
 mod compose;

@@ -15,7 +15,7 @@ use super::mqtt;
 use super::sacp;
 use super::{
     address::action_before,
-    backup, batch, changes, compatible, compose,
+    audit, backup, batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
     convert, events, exposition,
@@ -155,6 +155,7 @@ impl Mount<'_> {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/keys", "/keys", vec![read(keys::list), on(POST, keys::create)]);
+        self.resource(config, "/audit", "/audit", vec![read(audit::read)]);
         self.resource(config, "/namespaces", "/namespaces", vec![read(namespaces::list)]);
         let namespace = vec![on(PUT, namespaces::claim), on(DELETE, namespaces::give_up)];
         self.resource(config, "/namespaces/{name}", "/namespaces/{name:[^/]+}", namespace);

@@ -30,7 +30,7 @@ use actix_web::{
 use futures_util::future::{Either, LocalBoxFuture};
 
 use super::{
-    access,
+    access, audit,
     context::Context,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
@@ -98,17 +98,18 @@ where
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let started = Instant::now();
         let request_id = request_id(request.headers());
-        let (context, route) = (self.context.clone(), self.route.clone());
+        let (context, route, path) = (self.context.clone(), self.route.clone(), self.path);
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         let checked = context.hosts.check(request.head(), &context.options);
-        let caller = checked.and_then(|()| access::check(&context, self.path, request.head()));
-        let response = match caller {
-            Ok(caller) => {
-                if let Some(caller) = caller {
-                    request.extensions_mut().insert(caller);
-                }
-                Either::Left(self.service.call(request))
+        let allowed = checked.and_then(|()| {
+            let (caller, allowed) = access::check(&context, self.path, request.head());
+            if let Some(caller) = caller {
+                request.extensions_mut().insert(caller);
             }
+            allowed
+        });
+        let response = match allowed {
+            Ok(()) => Either::Left(self.service.call(request)),
             Err(problem) => Either::Right(request.into_response(problem.error_response())),
         };
         Box::pin(async move {
@@ -117,6 +118,7 @@ where
                 Either::Right(refusal) => refusal,
             };
             let (request, status) = (response.request().clone(), response.status());
+            audit::note(&context, &request, path, status);
             let exchange = Exchange { route, request, status, request_id: request_id.clone(), started };
             let mut response = exchange.observe(response);
             let headers = response.headers_mut();

@@ -6,7 +6,13 @@ use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, excerpt};
-use crate::{convert::Format, registry::tracked_sources::SourceStatus, search::Filters, signature, td};
+use crate::{
+    access::{AccessRequest, Visibility},
+    convert::Format,
+    registry::tracked_sources::SourceStatus,
+    search::Filters,
+    signature, td,
+};
 
 /// The search filters. There is one more, for source formats, which has another name in each resource.
 const FILTERS: [&str; 11] = [
@@ -97,6 +103,17 @@ impl Parameters {
             );
             Problem::invalid_parameter(name, detail)
         })
+    }
+
+    /// What a request that puts Things asks for of the access to them.
+    pub(super) fn access(&self) -> Result<AccessRequest, Problem> {
+        let choices = Visibility::ALL.map(|visibility| (visibility.as_str(), visibility));
+        let namespace = match self.text("namespace") {
+            None => None,
+            Some("") => Some(None),
+            Some(name) => Some(Some(name.parse().map_err(|message| Problem::invalid_parameter("namespace", message))?)),
+        };
+        Ok(AccessRequest { owner: None, visibility: self.choice("visibility", &choices)?, namespace })
     }
 
     /// One of several words.

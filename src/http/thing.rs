@@ -17,7 +17,6 @@ use super::{
     negotiation::{VARY_BY_TYPE, negotiate},
     parameters::Parameters,
     problem::Problem,
-    thing_access,
 };
 use crate::{
     Error, Registry,
@@ -119,7 +118,7 @@ pub(super) async fn put(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
-    let (dry_run, access) = (parameters.flag("dry_run")?, thing_access::asked(&parameters)?);
+    let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
     let id = thing_id(&request, &context.options)?;
     let conditions = Conditions::of(&request);
     body::check_type(&request, &body::DESCRIPTIONS)?;

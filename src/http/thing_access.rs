@@ -37,17 +37,6 @@ fn given<'de, D: serde::Deserializer<'de>>(member: D) -> Result<Option<Option<Na
     Option::<Namespace>::deserialize(member).map(Some)
 }
 
-/// What the parameters of a request that puts Things ask for.
-pub(super) fn asked(parameters: &Parameters) -> Result<AccessRequest, Problem> {
-    let choices = Visibility::ALL.map(|visibility| (visibility.as_str(), visibility));
-    let namespace = match parameters.text("namespace") {
-        None => None,
-        Some("") => Some(None),
-        Some(name) => Some(Some(name.parse().map_err(|message| Problem::invalid_parameter("namespace", message))?)),
-    };
-    Ok(AccessRequest { owner: None, visibility: parameters.choice("visibility", &choices)?, namespace })
-}
-
 /// Answers all methods of `/things/{id}/access`.
 pub(super) async fn any(
     context: Data<Context>,

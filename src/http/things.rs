@@ -22,7 +22,7 @@ use super::{
     parameters::Parameters,
     problem::Problem,
     selection::{Selection, Start},
-    thing, thing_access,
+    thing,
 };
 use crate::{Error, Registry, convert::Format, registry::Write};
 
@@ -61,7 +61,7 @@ pub(super) async fn create(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
-    let (dry_run, access) = (parameters.flag("dry_run")?, thing_access::asked(&parameters)?);
+    let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > thing::LARGE;

@@ -140,6 +140,7 @@ impl Builder {
             queries,
             keys: Keys::open(&store)?,
             namespaces: Namespaces::open(&store)?,
+            denials: Default::default(),
             store,
             options: self.options,
             measures: Measures::default(),

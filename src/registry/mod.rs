@@ -4,6 +4,7 @@
 //! capabilities, saved queries) and the clock that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
 //! was converted from other formats, and what answers searches in [`searches`].
 
+mod audit;
 #[cfg(feature = "backup")]
 pub mod backup;
 mod builder;
@@ -11,6 +12,7 @@ mod check;
 mod clock;
 mod compatible;
 mod compose;
+mod denials;
 mod expiry;
 mod export;
 mod followers;
@@ -74,6 +76,7 @@ pub use self::{
 };
 use self::{
     clock::Clock,
+    denials::Denials,
     followers::{Followers, Search, Shared, SharedShapes},
     measures::Measures,
     queries::Queries,
@@ -81,7 +84,7 @@ use self::{
 #[cfg(doc)]
 use crate::Error;
 #[doc(inline)]
-pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
+pub use crate::store::{AuditEntry, Audited, Changes, Expiry, Options as StoreOptions, Original};
 use crate::{
     Result,
     access::Caller,
@@ -116,7 +119,7 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Registry(Arc<Inner>, Caller);
+pub struct Registry(Arc<Inner>, Caller, Option<std::net::IpAddr>);
 
 struct Inner {
     /// Stops first: it uses everything else.
@@ -154,6 +157,8 @@ struct Inner {
     keys: Keys,
     /// Who sees what several owners share.
     namespaces: Namespaces,
+    /// What was denied of late.
+    denials: Denials,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
+    net::IpAddr,
     sync::Arc,
 };
 
@@ -17,12 +18,18 @@ use crate::{
 impl Registry {
     /// The registry as its program sees it: everything.
     pub(super) fn of(inner: Arc<Inner>) -> Registry {
-        Registry(inner, Caller::Trusted)
+        Registry(inner, Caller::Trusted, None)
     }
 
     /// The same registry as somebody else sees and changes it.
     pub(crate) fn as_caller(&self, caller: Caller) -> Registry {
-        Registry(self.0.clone(), caller)
+        Registry(self.0.clone(), caller, None)
+    }
+
+    /// The same registry, used from an address.
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "for servers"))]
+    pub(crate) fn at_address(self, address: Option<IpAddr>) -> Registry {
+        Registry(self.0, self.1, address)
     }
 
     /// What its caller sees beside what is public; none: everything.
@@ -116,7 +123,8 @@ impl Registry {
                 ));
             }
         }
-        Ok(Author::new(self.1.clone(), access))
+        let address = self.2.map(|address| address.to_string());
+        Ok(Author { address, ..Author::new(self.1.clone(), access) })
     }
 
     /// The namespaces that its caller is a member of; all of them for who sees everything.

@@ -62,6 +62,7 @@ mod suggest;
 mod summary;
 mod text;
 mod union;
+mod unseen;
 mod version_range;
 mod versions;
 mod writer;

@@ -14,10 +14,10 @@ use super::{
     query::{self, Compiled, Spelling},
     rank::Ranked,
     schema::Fields,
-    sight,
     snippet::{self, Highlights},
     suggest,
     summary::Summary,
+    unseen,
 };
 #[cfg(feature = "semantic")]
 use super::{
@@ -80,7 +80,7 @@ impl Snapshot {
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn hide_from(&self, grants: &Grants, hidden: &Hidden) -> Result<Hidden> {
-        sight::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
+        unseen::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
             .map_err(index_error("looking up what somebody sees"))
     }
 

@@ -8,6 +8,7 @@
 use sled::{Batch, IVec};
 
 use super::{
+    audit::{AuditEntry, hash_of},
     expiry::extended,
     layout,
     overlay::Overlay,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    access::Access,
+    access::{Access, Caller},
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
@@ -51,6 +52,8 @@ pub(super) struct Applier<'a> {
     moved: Vec<(IVec, bool)>,
     /// The access to Things that not everybody sees now, or saw before.
     restricted: Vec<(String, Access)>,
+    /// The number of the last entry of the audit trail.
+    audited: u64,
     author: Author,
     overlay: Overlay<'a>,
 }
@@ -85,19 +88,22 @@ pub(super) struct Staged {
     pub changes: Vec<RecentChange>,
     pub moved: Vec<(IVec, bool)>,
     pub restricted: Vec<(String, Access)>,
+    pub audited: u64,
     pub state: State,
 }
 
 impl<'a> Applier<'a> {
-    pub fn new(tree: &'a sled::Tree, state: State, moment: Moment) -> Applier<'a> {
+    /// `audited` is the number of the last entry of the audit trail.
+    pub fn new(tree: &'a sled::Tree, state: State, audited: u64, moment: Moment) -> Applier<'a> {
         let (changes, moved, restricted) = Default::default();
-        Applier { moment, state, changes, moved, restricted, author: Author::default(), overlay: Overlay::new(tree) }
+        let (author, overlay) = (Author::default(), Overlay::new(tree));
+        Applier { moment, state, changes, moved, restricted, audited, author, overlay }
     }
 
     /// Stages all writes of a command, or none.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
         let (state, changes, moved) = (self.state, self.changes.len(), self.moved.len());
-        let restricted = self.restricted.len();
+        let (restricted, audited) = (self.restricted.len(), self.audited);
         let Transaction { author, writes } = command.transaction;
         (self.moment, self.author) = (command.moment, author);
         self.overlay.begin();
@@ -107,7 +113,11 @@ impl<'a> Applier<'a> {
             false => Ok(Outcome::NotDue),
         };
         let outcomes: Result<Vec<Outcome>> = writes.into_iter().map(write).collect();
+        for note in std::mem::take(&mut self.author.notes) {
+            self.note(note);
+        }
         if outcomes.is_err() {
+            self.audited = audited;
             self.overlay.take_back();
             self.state = state;
             self.changes.truncate(changes);
@@ -137,8 +147,8 @@ impl<'a> Applier<'a> {
             self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
         }
         let (batch, keys, before) = self.overlay.finish();
-        let Applier { changes, moved, restricted, state, .. } = self;
-        Some(Staged { batch, keys, before, changes, moved, restricted, state })
+        let Applier { changes, moved, restricted, audited, state, .. } = self;
+        Some(Staged { batch, keys, before, changes, moved, restricted, audited, state })
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {
@@ -216,6 +226,7 @@ impl<'a> Applier<'a> {
         self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         self.restrict(particulars.id, &Access::default(), &access);
+        self.audit(ChangeKind::Created, particulars.id, None, Some(text.as_bytes()));
         self.state.records += 1;
         let (id, at, after) = (particulars.id.to_owned(), self.moment.at, capabilities);
         let (kind, reason, before, body) = (ChangeKind::Created, None, Vec::new(), Body::Text(text));
@@ -247,6 +258,7 @@ impl<'a> Applier<'a> {
         let Some(patch) = patch.or_else(|| changes_anyway.then(|| "{}".to_owned())) else {
             return self.renew(particulars, live);
         };
+        self.audit_replaced(particulars.id, old, text.as_bytes())?;
         self.leave_text(particulars.id, old)?;
         if old.has_original {
             self.overwrite(layout::metadata_key(particulars.id), None)?;
@@ -280,6 +292,7 @@ impl<'a> Applier<'a> {
         }
         let seq = self.state.last.next();
         let text = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
+        self.audit(ChangeKind::Updated, id, Some(&text), Some(&text));
         self.leave_text(id, old)?;
         self.set(layout::text_key(seq), Some(text));
         if old.has_original {
@@ -293,6 +306,45 @@ impl<'a> Applier<'a> {
         self.restrict(id, &live.access, &access);
         self.log_update(id, live, (old.capability_keys()?, access), "{}".to_owned(), actor)?;
         Ok(Outcome::Updated(seq))
+    }
+
+    /// The text of a record, where the audit trail needs it.
+    fn audited_text(&mut self, record: &StoredRecord<'_>) -> Result<Option<IVec>> {
+        if self.author.caller.owner().is_none() {
+            return Ok(None);
+        }
+        self.overlay.get(&layout::text_key(record.seq))
+    }
+
+    fn audit_replaced(&mut self, id: &str, old: &StoredRecord<'_>, text: &[u8]) -> Result<()> {
+        if let Some(before) = self.audited_text(old)? {
+            self.audit(ChangeKind::Updated, id, Some(&before), Some(text));
+        }
+        Ok(())
+    }
+
+    /// Notes what an authenticated caller changes, which gets the next position in the log.
+    fn audit(&mut self, kind: ChangeKind, id: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
+        let Caller::Principal(principal) = &self.author.caller else { return };
+        let entry = AuditEntry {
+            owner: Some(principal.owner.clone()),
+            key: Some(principal.key.clone()),
+            address: self.author.address.clone(),
+            action: kind.as_str().to_owned(),
+            target: id.to_owned(),
+            seq: Some(self.state.last.next()),
+            before: before.map(hash_of),
+            after: after.map(hash_of),
+            ..AuditEntry::default()
+        };
+        self.note(entry);
+    }
+
+    /// Appends to the audit trail.
+    fn note(&mut self, entry: AuditEntry) {
+        self.audited += 1;
+        let entry = AuditEntry { number: self.audited, at: Some(self.moment.at), ..entry };
+        self.set(layout::audit_key(self.audited), Some(entry.encode()));
     }
 
     /// Notes who sees a record, if not everybody does or did.
@@ -314,6 +366,9 @@ impl<'a> Applier<'a> {
     }
 
     fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
+        if let Some(text) = self.audited_text(&found.record)? {
+            self.audit(ChangeKind::Deleted, id, Some(&text), None);
+        }
         self.leave_text(id, &found.record)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original {

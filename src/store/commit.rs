@@ -119,7 +119,10 @@ impl Committer {
                 // A backup reads the log as it was; it is trimmed next time.
                 return Ok(());
             }
-            if !self.view.log.trim_step(now, options.retained_changes, options.retained_for)? {
+            let has_more = self.view.log.trim_step(now, options.retained_changes, options.retained_for)?;
+            let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
+            let too_old = Timestamp(now.0.saturating_sub(retained_for));
+            if !self.view.audit.trim_step(&self.view.tree, too_old, options.retained_changes)? && !has_more {
                 return Ok(());
             }
         }
@@ -274,7 +277,7 @@ impl Work {
             return transactions.iter().map(|_| Err(shortage.error())).collect();
         }
         let moment = self.moment(view);
-        let mut applier = Applier::new(&db, self.state, moment);
+        let mut applier = Applier::new(&db, self.state, view.audit.last(), moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |transaction| applier.apply(Command { transaction, moment });
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
@@ -297,7 +300,9 @@ impl Work {
     }
 
     fn make_durable(&mut self, view: &View, staged: Option<Staged>) -> std::result::Result<(), String> {
-        let Some(Staged { batch, keys, before, changes, moved, restricted, state }) = staged else { return Ok(()) };
+        let Some(Staged { batch, keys, before, changes, moved, restricted, audited, state }) = staged else {
+            return Ok(());
+        };
         view.tree.hide(before);
         let db = view.tree.db().map_err(|error| error.to_string())?;
         view.saving.save(&db, &keys).map_err(|error| format!("saving what a backup needs: {error}"))?;
@@ -309,6 +314,7 @@ impl Work {
         self.files.sync().map_err(|error| error.to_string())?;
         self.state = state;
         view.log.cache(changes);
+        view.audit.publish(audited);
         view.publish(state, moved, &restricted);
         Ok(())
     }
@@ -327,7 +333,7 @@ impl Work {
             return;
         }
         let Ok(db) = view.tree.db() else { return };
-        let mut applier = Applier::new(&db, self.state, self.moment(view));
+        let mut applier = Applier::new(&db, self.state, view.audit.last(), self.moment(view));
         moved.into_iter().for_each(|(key, value)| applier.set(key, value));
         if view.closed.get().is_some() {
             return;
@@ -344,7 +350,7 @@ impl Work {
     fn grant_grace(&mut self, view: &View) {
         let Some(start) = self.next_grace.take() else { return view.expiries.grace.grant() };
         let Ok(db) = view.tree.db() else { return };
-        let mut applier = Applier::new(&db, self.state, self.moment(view));
+        let mut applier = Applier::new(&db, self.state, view.audit.last(), self.moment(view));
         let staged = view.expiries.page(&start, GRACE_STEP).and_then(|expiries| {
             expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
             Ok(expiries)

@@ -14,6 +14,7 @@
 //! | `x/<moment><id>` | – | the expiries by moment |
 //! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: the access before and after, strings, comes before `text`; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
+//! | `a/<number>` | JSON | an entry of the audit trail; numbers are u64 |
 //! | `v/<id>` | – | the records that not everybody sees |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
@@ -59,6 +60,7 @@ pub(super) const EXPIRIES: &[u8] = b"e/";
 pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const RESTRICTED: &[u8] = b"v/";
+pub(super) const AUDIT: &[u8] = b"a/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
@@ -88,6 +90,10 @@ pub(super) fn expiry_key(id: &str) -> IVec {
 
 pub(super) fn due_key(moment: Timestamp, id: &str) -> IVec {
     join(&[DUE, &sortable(moment), id.as_bytes()])
+}
+
+pub(super) fn audit_key(number: u64) -> IVec {
+    join(&[AUDIT, &number.to_be_bytes()])
 }
 
 pub(super) fn restricted_key(id: &str) -> IVec {

@@ -8,6 +8,7 @@
 //! - `space`: whether the disk has room for them
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `recent`, `reader`: the changes
+//! - `audit`: who changed what, and what was denied
 //! - `check`: whether all of it fits together
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
@@ -18,6 +19,7 @@
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
 
 mod applier;
+mod audit;
 mod check;
 mod commit;
 mod expiry;
@@ -65,6 +67,7 @@ use crate::{
 };
 
 pub use self::{
+    audit::{AuditEntry, Audited},
     check::{Checked, Fault},
     commit::Ticket,
     log::Changes,
@@ -164,6 +167,20 @@ impl Store {
     /// Submits a transaction of somebody who may not do everything.
     pub fn submit_as(&self, author: Author, writes: Vec<Write>) -> Ticket {
         self.handle.committer.submit(Transaction { author, writes })
+    }
+
+    /// At most `limit` entries of the audit trail after one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn audited(&self, after: u64, limit: usize) -> Result<Audited> {
+        self.view.audit.read(&self.view.tree, after, limit)
+    }
+
+    /// Adds an entry to the audit trail, with whatever else is committed next.
+    pub fn note(&self, entry: AuditEntry) -> Ticket {
+        let author = Author { notes: vec![entry], ..Author::default() };
+        self.handle.committer.submit(Transaction { author, writes: Vec::new() })
     }
 
     /// Whether there are Things that not everybody sees.

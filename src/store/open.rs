@@ -13,6 +13,7 @@ use sled::Batch;
 use uuid::Uuid;
 
 use super::{
+    audit::Audit,
     expiry::{Expiries, Grace},
     held::Held,
     layout::{self, FORMAT_VERSION},
@@ -65,13 +66,14 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;
-    let restricted = Restricted::load(&tree)?;
+    let (restricted, audit) = (Restricted::load(&tree)?, Audit::load(&tree)?);
     let view = View {
         log: Log::new(tree.clone(), epoch, oldest, state.last),
         expiries: Expiries::new(tree.clone(), grace),
         tree,
         epoch,
         restricted,
+        audit,
         registry_id,
         options,
         local,

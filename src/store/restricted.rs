@@ -1,5 +1,5 @@
-//! The Things that not everybody sees: all of them in memory, so that whether somebody sees a Thing costs a look into a
-//! table, and nothing where there is none.
+//! The Things that not everybody sees: all of them in memory, so that whether somebody sees a Thing costs one access
+//! to a table, and nothing where there is none.
 
 use std::{
     collections::HashMap,

@@ -8,6 +8,7 @@ use std::sync::{
 use uuid::Uuid;
 
 use super::{
+    audit::Audit,
     expiry::Expiries,
     layout,
     local::Local,
@@ -34,6 +35,7 @@ pub(super) struct View {
     pub log: Log,
     pub expiries: Expiries,
     pub restricted: Restricted,
+    pub audit: Audit,
     pub local: Local,
     /// What commits save for a backup.
     pub saving: Saving,

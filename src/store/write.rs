@@ -1,5 +1,6 @@
 //! The words of a write: what is asked for, and what became of it.
 
+use super::audit::AuditEntry;
 use crate::{
     access::{Access, AccessRequest, Caller},
     change::{DeletionReason, Precondition, Seq, Timestamp},
@@ -119,13 +120,17 @@ pub struct Author {
     pub access: AccessRequest,
     /// The access to a new Thing, but for what is asked for.
     pub to_new: Access,
+    /// The address that it writes from.
+    pub address: Option<String>,
+    /// What is added to the audit trail beside what is written.
+    pub notes: Vec<AuditEntry>,
 }
 
 impl Author {
     /// New Things are the caller's.
     pub fn new(caller: Caller, access: AccessRequest) -> Author {
         let to_new = Access { owner: caller.owner().cloned(), ..Access::default() };
-        Author { caller, access, to_new }
+        Author { caller, access, to_new, address: None, notes: Vec::new() }
     }
 }
 

@@ -11,7 +11,7 @@ use agentdex::{Registry, http};
 
 use crate::{
     process::ServerProcess,
-    support::{TestRegistry, agent, eventually},
+    support::{TestRegistry, agent, client, eventually},
 };
 
 #[test]
@@ -99,8 +99,8 @@ async fn streams_end_when_the_server_of_an_application_stops() {
     let server = server.run();
     let handle = server.handle();
     let running = actix_web::rt::spawn(server);
-    let mut stream = reqwest::get(format!("{url}/events")).await.unwrap();
-    let poll = tokio::spawn(reqwest::get(format!("{url}/changes?since=0&wait=300")));
+    let mut stream = client().get(format!("{url}/events")).send().await.unwrap();
+    let poll = tokio::spawn(client().get(format!("{url}/changes?since=0&wait=300")).send());
     registry.put(agent("urn:example:a", "A")).unwrap();
     assert!(stream.chunk().await.unwrap().is_some());
     let stopping = tokio::time::timeout(Duration::from_secs(60), handle.stop(true));
@@ -161,7 +161,7 @@ fn requests_in_flight_finish_when_the_server_stops() {
     socket.write_all(format!("{head}{first}").as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(200));
     let second = second.to_owned();
-    let client = std::thread::spawn(move || {
+    let calling = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
         socket.write_all(second.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -169,7 +169,7 @@ fn requests_in_flight_finish_when_the_server_stops() {
         answer
     });
     registry.stop();
-    assert!(client.join().unwrap().starts_with("HTTP/1.1 201 "));
+    assert!(calling.join().unwrap().starts_with("HTTP/1.1 201 "));
     assert_eq!(registry.registry().len(), 1);
 }
 

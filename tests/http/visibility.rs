@@ -451,3 +451,58 @@ fn who_sees_what_survives_a_restart_and_a_backup() {
         registry.close();
     }
 }
+
+#[test]
+fn the_audit_trail_has_who_changed_what_and_what_was_denied() {
+    let zoo = Zoo::new();
+    let patch = |who| {
+        let call = zoo.call(who, "PATCH", &format!("/things/{PUBLIC_ID}"));
+        call.body("application/merge-patch+json", r#"{"description": "changed"}"#).send()
+    };
+    patch(Other).problem(403, "not-owner");
+    patch(Owner).expect(204);
+    zoo.call(Owner, "DELETE", &format!("/things/{PUBLIC_ID}")).send().expect(204);
+    zoo.get(Other, "/audit").problem(403, "forbidden");
+    zoo.call(Anonymous, "POST", "/things").send().problem(401, "unauthenticated");
+    zoo.put("urn:example:last", "zebralast", "").expect(201);
+
+    let audited = || zoo.get(Admin, "/audit?limit=1000").expect(200).json();
+    let entries: Vec<Value> = loop {
+        // What is no change of a Thing is written a moment later.
+        let entries = audited()["entries"].as_array().unwrap().clone();
+        if entries.iter().any(|entry| entry["target"] == "POST /things") {
+            break entries;
+        }
+    };
+    let numbers: Vec<u64> = entries.iter().map(|entry| entry["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    let of_public: Vec<&Value> = entries.iter().filter(|entry| entry["target"] == PUBLIC_ID).collect();
+    let actions: Vec<&Value> = of_public.iter().map(|entry| &entry["action"]).collect();
+    assert_eq!(actions, ["thing_created", "thing_updated", "thing_deleted"]);
+    for entry in &of_public {
+        assert_eq!((&entry["owner"], &entry["address"]), (&json!("us"), &json!("127.0.0.1")), "{entry}");
+        assert!(entry["key"].is_string() && entry["at"].is_string() && entry["seq"].is_u64(), "{entry}");
+    }
+    // Each state is what the one before led to.
+    assert_eq!(of_public[0]["before"], Value::Null);
+    assert_eq!(of_public[0]["after"], of_public[1]["before"]);
+    assert_ne!(of_public[1]["after"], of_public[1]["before"]);
+    assert_eq!(of_public[1]["after"], of_public[2]["before"]);
+    assert_eq!(of_public[2]["after"], Value::Null);
+    let denied: Vec<String> = entries
+        .iter()
+        .filter(|entry| entry["action"] == "denied")
+        .map(|entry| format!("{} {} {}", entry["owner"], entry["status"], entry["target"].as_str().unwrap()))
+        .collect();
+    assert!(denied.contains(&format!("\"others\" 403 PATCH /things/{PUBLIC_ID}")), "{denied:?}");
+    assert!(denied.contains(&"\"others\" 403 GET /audit".to_owned()), "{denied:?}");
+    assert!(denied.contains(&"null 401 POST /things".to_owned()), "{denied:?}");
+    assert!(entries.iter().any(|entry| entry["action"] == "PUT" && entry["target"] == "/namespaces/zoo"));
+
+    let page = zoo.get(Admin, "/audit?limit=2").expect(200);
+    assert!(page.header("link").contains("/audit?since=2&limit=2"), "{}", page.header("link"));
+    let lines =
+        zoo.call(Admin, "GET", "/audit?since=2&limit=3").header("accept", "application/x-ndjson").send().expect(200);
+    let lines: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, entries[2..5]);
+}

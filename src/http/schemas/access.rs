@@ -69,3 +69,48 @@ pub(in crate::http) struct Namespace {
 pub(in crate::http) struct Membership {
     members: Option<Vec<String>>,
 }
+
+/// One entry of the audit trail.
+#[derive(ToSchema)]
+pub(in crate::http) struct AuditEntry {
+    /// Its number: 1 for the first, ascending.
+    number: u64,
+    /// When it was done or denied (RFC 3339).
+    at: String,
+    /// In whose name; absent where nobody had proved who it is.
+    #[schema(nullable = false)]
+    owner: Option<String>,
+    /// The id of the API key that was used.
+    #[schema(nullable = false)]
+    key: Option<String>,
+    /// The address of the client.
+    #[schema(nullable = false)]
+    address: Option<String>,
+    /// The kind of the change; `denied`; or the method of a request that changed something else.
+    action: String,
+    /// The id of a Thing, or a request.
+    target: String,
+    /// The position of the change in the log.
+    #[schema(nullable = false)]
+    seq: Option<u64>,
+    /// The SHA-256 of the description before, in hexadecimal digits.
+    #[schema(nullable = false)]
+    before: Option<String>,
+    /// The SHA-256 of the description since.
+    #[schema(nullable = false)]
+    after: Option<String>,
+    /// The HTTP status of what was denied.
+    #[schema(nullable = false)]
+    status: Option<u16>,
+    /// How many more were denied since the last one that is listed: 20 a second are.
+    #[schema(nullable = false)]
+    unlisted: Option<u64>,
+}
+
+/// Part of the audit trail.
+#[derive(ToSchema)]
+pub(in crate::http) struct Audited {
+    entries: Vec<AuditEntry>,
+    /// The number of the last entry that there is.
+    last: u64,
+}

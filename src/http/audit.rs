@@ -1,0 +1,93 @@
+//! `/audit`: who changed what, and what was denied.
+
+use std::fmt::Write;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        Method, StatusCode,
+        header::{CACHE_CONTROL, LINK},
+    },
+    web::Data,
+};
+
+use super::{
+    address::base_path, blocking::blocking, context::Context, negotiation::accepts, parameters::Parameters,
+    problem::Problem,
+};
+use crate::Error;
+
+/// How many entries an answer has without `limit`.
+const DEFAULT_LIMIT: usize = 100;
+/// The most entries of an answer.
+const MAX_LIMIT: usize = 1000;
+const NDJSON: &str = "application/x-ndjson";
+
+/// The routes that change something that is no Thing, or give everything away, by method.
+const NOTED: [(&str, &str); 8] = [
+    ("POST", "/keys"),
+    ("DELETE", "/keys/{id}"),
+    ("PUT", "/namespaces/{name}"),
+    ("DELETE", "/namespaces/{name}"),
+    ("PUT", "/queries/{name}"),
+    ("DELETE", "/queries/{name}"),
+    ("DELETE", "/imports/{id}"),
+    ("GET", "/backup"),
+];
+
+/// `GET /audit`
+#[utoipa::path(
+    get,
+    path = "/audit",
+    operation_id = "audit",
+    tag = "about",
+    summary = "Read who changed what, and what was denied",
+    description = "Needs the role `admin`. Changes of Things are written with the change, all else within a moment; where clients aren't authenticated there is nothing. Retained as the change log is. As `application/x-ndjson` one entry a line, for export.",
+    params(
+        ("since" = Option<u64>, Query, description = "The number of an entry: only those after it"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of entries: 100 unless given; over 1,000 is served as 1,000"),
+    ),
+    responses(
+        (status = 200, description = "The oldest first", content((super::schemas::Audited = "application/json"), (super::schemas::AuditEntry = "application/x-ndjson")), headers(("Link" = String, description = "`next`"))),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["since", "limit"])?;
+    let since = parameters.number("since", 0)?.unwrap_or_default();
+    let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
+    let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let registry = context.trusted.clone();
+    let audited = blocking(move || registry.audit(since, limit)).await?;
+    let mut response = HttpResponse::Ok();
+    response.insert_header((CACHE_CONTROL, "no-store"));
+    if let Some(read) = audited.entries.last().filter(|read| read.number < audited.last) {
+        let base = base_path(&request, &context.options, "/audit");
+        response.insert_header((LINK, format!("<{base}/audit?since={}&limit={limit}>; rel=\"next\"", read.number)));
+    }
+    if !accepts(&request, NDJSON) {
+        return Ok(response.json(audited));
+    }
+    let mut lines = String::new();
+    for entry in &audited.entries {
+        let line = serde_json::to_string(entry)
+            .map_err(|source| Error::Store { doing: "writing the audit trail", source: source.into() })?;
+        let _ = writeln!(lines, "{line}");
+    }
+    Ok(response.content_type(NDJSON).body(lines))
+}
+
+/// Notes a request that was denied, or that has changed something that is no Thing. `path` is that of its route.
+pub(super) fn note(context: &Context, request: &HttpRequest, path: &str, status: StatusCode) {
+    if !context.options.access.authentication {
+        return;
+    }
+    let shown = || format!("{} {}", request.method(), request.path());
+    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        return context.registry(request).note_denied(&shown(), Some(status.as_u16()));
+    }
+    let method = if *request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
+    if status.is_success() && NOTED.contains(&(method, path)) {
+        context.registry(request).note_done(method, request.path());
+    }
+}
