@@ -1,10 +1,16 @@
 //! What an embedder meets: opening and closing, documents of every kind, subscriptions.
 
-use std::{collections::HashMap, sync::mpsc, thread, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use agentdex::{
     ChangeKind, Epoch, Error, Position, Registry, Seq, Timestamp,
-    registry::{Event, Options, Since},
+    access::{AccessRequest, Caller, Principal, Role, Visibility},
+    registry::{Event, Options, Since, Write},
     search::{FacetField, FilterField, Search},
     store::{self, Store},
     td::{Description, Json, Strictness},
@@ -218,4 +224,29 @@ fn a_position_that_is_gone_or_foreign_is_a_resync() {
         assert_eq!(id_of(subscription.next()), id);
     }
     assert_eq!(id_of(registry.subscribe(Since::Oldest).next()), "urn:15");
+}
+
+#[test]
+fn a_subscription_yields_what_its_caller_sees() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::open(directory.path()).unwrap();
+    let principal = Principal { owner: "team".parse().unwrap(), role: Role::Register, key: String::new() };
+    let team = registry.as_caller(Caller::Principal(Arc::new(principal)));
+    let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    // More than are read at once.
+    for number in 0..200 {
+        let description = Description::new("Hidden").id(format!("urn:example:{number}"));
+        team.write_blocking(Write::put(description).with_access(private.clone())).unwrap();
+    }
+    team.put(Description::new("Seen").id("urn:example:seen")).unwrap();
+    let first = |registry: &Registry| match registry.subscribe(Since::Oldest).next().unwrap().unwrap() {
+        Event::Change(change) => change.id.clone(),
+        Event::Resync(_) => panic!("nothing is lost"),
+    };
+    assert_eq!(first(&registry.as_caller(Caller::Anonymous)), "urn:example:seen");
+    assert_eq!(first(&team), "urn:example:0");
+    assert_eq!(first(&registry), "urn:example:0");
+    let others = registry.as_caller(Caller::Anonymous).subscribe(Since::Oldest);
+    registry.close();
+    assert!(others.count() <= 1);
 }

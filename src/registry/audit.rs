@@ -1,14 +1,12 @@
 //! The audit trail: reading it, and noting what no change of a Thing tells.
 
+#[cfg(any(feature = "server", feature = "mqtt"))]
 use std::net::IpAddr;
 
 use super::Registry;
-use crate::{
-    Result,
-    access::Caller,
-    change::Timestamp,
-    store::{AuditEntry, Audited},
-};
+use crate::{Result, store::Audited};
+#[cfg(any(feature = "server", feature = "mqtt"))]
+use crate::{access::Caller, change::Timestamp, store::AuditEntry};
 
 impl Registry {
     /// At most `limit` entries of the audit trail after the one with a number: what authenticated callers have changed,
@@ -21,13 +19,13 @@ impl Registry {
     }
 
     /// Notes that its caller has done something that is no change of a Thing.
-    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "for servers"))]
+    #[cfg(feature = "server")]
     pub(crate) fn note_done(&self, action: &str, target: &str) {
         self.note(AuditEntry { action: action.to_owned(), target: target.to_owned(), ..AuditEntry::default() });
     }
 
     /// Notes that its caller was denied something.
-    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
+    #[cfg(any(feature = "server", feature = "mqtt"))]
     pub(crate) fn note_denied(&self, target: &str, status: Option<u16>) {
         let Some(unlisted) = self.0.denials.take(Timestamp::now()) else { return };
         let unlisted = (unlisted > 0).then_some(unlisted);
@@ -36,7 +34,7 @@ impl Registry {
     }
 
     /// Adds an entry in the name of its caller. The committer's own thread commits it, with what else there is.
-    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
+    #[cfg(any(feature = "server", feature = "mqtt"))]
     fn note(&self, entry: AuditEntry) {
         let principal = match &self.1 {
             Caller::Principal(principal) => Some(principal),

@@ -140,6 +140,7 @@ impl Builder {
             queries,
             keys: Keys::open(&store)?,
             namespaces: Namespaces::open(&store)?,
+            #[cfg(any(feature = "server", feature = "mqtt"))]
             denials: Default::default(),
             store,
             options: self.options,

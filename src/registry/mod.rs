@@ -12,6 +12,7 @@ mod check;
 mod clock;
 mod compatible;
 mod compose;
+#[cfg(any(feature = "server", feature = "mqtt"))]
 mod denials;
 mod expiry;
 mod export;
@@ -76,7 +77,6 @@ pub use self::{
 };
 use self::{
     clock::Clock,
-    denials::Denials,
     followers::{Followers, Search, Shared, SharedShapes},
     measures::Measures,
     queries::Queries,
@@ -158,7 +158,8 @@ struct Inner {
     /// Who sees what several owners share.
     namespaces: Namespaces,
     /// What was denied of late.
-    denials: Denials,
+    #[cfg(any(feature = "server", feature = "mqtt"))]
+    denials: denials::Denials,
     store: Store,
     options: Options,
     /// What has numbers to show beside its own.

@@ -21,14 +21,39 @@ impl Registry {
         Registry(inner, Caller::Trusted, None)
     }
 
-    /// The same registry as somebody else sees and changes it.
-    pub(crate) fn as_caller(&self, caller: Caller) -> Registry {
+    /// The same registry as somebody sees and changes it: what it may not see doesn't exist there, and what is somebody
+    /// else's it doesn't change. For servers that authenticate their clients themselves.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use agentdex::{
+    ///     Registry,
+    ///     access::{AccessRequest, Caller, Principal, Role, Visibility},
+    ///     registry::Write,
+    ///     td::Description,
+    /// };
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-caller-{}", std::process::id()));
+    /// # let registry = Registry::open(&directory)?;
+    /// let owner = "weather-team".parse().unwrap();
+    /// let team = Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new() }));
+    /// let access = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    /// let forecast = Description::new("Forecast").id("urn:example:forecast");
+    /// registry.as_caller(team.clone()).write_blocking(Write::put(forecast).with_access(access))?;
+    ///
+    /// assert_eq!(registry.as_caller(team).len(), 1);
+    /// assert_eq!(registry.as_caller(Caller::Anonymous).len(), 0);
+    /// assert!(registry.as_caller(Caller::Anonymous).find("urn:example:forecast")?.is_none());
+    /// # registry.close(); std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    pub fn as_caller(&self, caller: Caller) -> Registry {
         Registry(self.0.clone(), caller, None)
     }
 
-    /// The same registry, used from an address.
-    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "for servers"))]
-    pub(crate) fn at_address(self, address: Option<IpAddr>) -> Registry {
+    /// The same registry, used from an address, which the audit trail names.
+    pub fn at_address(self, address: Option<IpAddr>) -> Registry {
         Registry(self.0, self.1, address)
     }
 

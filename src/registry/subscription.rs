@@ -5,16 +5,17 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Context, Poll},
 };
 
 use futures_core::Stream;
 use tokio::sync::watch;
 
-use super::Registry;
+use super::{Inner, Registry};
 use crate::{
     Error, Result,
+    access::Caller,
     change::{Change, Position, Seq},
     store::LogReader,
 };
@@ -69,6 +70,8 @@ pub struct Subscription {
     ahead: VecDeque<Arc<Change>>,
     /// The wait for the next change that a poll has begun.
     waiting: Option<Waiting>,
+    /// Whose it is, where that isn't somebody who sees everything. It doesn't hold the registry open.
+    reader: Option<(Weak<Inner>, Caller)>,
 }
 
 /// A [`Subscription`] as a [`Stream`]; made by [`Subscription::into_stream`].
@@ -121,7 +124,9 @@ impl Registry {
             Since::Oldest => (Seq(log.oldest().0.saturating_sub(1)), false),
             Since::After(position) => (position.seq, position.epoch != log.epoch()),
         };
-        Subscription { log, durable, position, is_lost, has_ended: false, ahead: VecDeque::new(), waiting: None }
+        let reader = self.grants().map(|_| (Arc::downgrade(&self.0), self.1.clone()));
+        let (ahead, has_ended, waiting) = (VecDeque::new(), false, None);
+        Subscription { log, durable, position, is_lost, has_ended, ahead, waiting, reader }
     }
 }
 
@@ -146,23 +151,35 @@ impl Subscription {
 
     /// What is there without waiting.
     fn read(&mut self) -> Result<Option<Event>> {
-        if self.ahead.is_empty() && !self.is_lost {
-            match self.log.cached_changes(self.position, AT_ONCE) {
-                Some(changes) => self.ahead.extend(changes),
-                None => {
-                    let read = self.log.changes(self.position, AT_ONCE)?;
-                    self.is_lost = read.truncated;
-                    self.ahead.extend(read.changes);
+        loop {
+            if self.ahead.is_empty() && !self.is_lost {
+                match self.log.cached_changes(self.position, AT_ONCE) {
+                    Some(changes) => self.ahead.extend(changes),
+                    None => {
+                        let read = self.log.changes(self.position, AT_ONCE)?;
+                        self.is_lost = read.truncated;
+                        self.ahead.extend(read.changes);
+                    }
                 }
             }
+            if std::mem::take(&mut self.is_lost) {
+                self.position = *self.durable.borrow_and_update();
+                return Ok(Some(Event::Resync(self.resume_position())));
+            }
+            // What the reader doesn't see is passed over.
+            let Some(change) = self.ahead.pop_front() else { return Ok(None) };
+            self.position = change.seq;
+            if let Some(seen) = self.seen(change)? {
+                return Ok(Some(Event::Change(seen)));
+            }
         }
-        if std::mem::take(&mut self.is_lost) {
-            self.position = *self.durable.borrow_and_update();
-            return Ok(Some(Event::Resync(self.resume_position())));
-        }
-        let Some(change) = self.ahead.pop_front() else { return Ok(None) };
-        self.position = change.seq;
-        Ok(Some(Event::Change(change)))
+    }
+
+    /// A change as the reader sees it.
+    fn seen(&self, change: Arc<Change>) -> Result<Option<Arc<Change>>> {
+        let Some((inner, caller)) = &self.reader else { return Ok(Some(change)) };
+        let inner = inner.upgrade().ok_or(Error::ShuttingDown)?;
+        Registry::of(inner).as_caller(caller.clone()).seen(&change)
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {

@@ -1,6 +1,7 @@
 //! The beginning of a connection: CONNECT, and whether its client is accepted.
 
 use std::{
+    net::SocketAddr,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -54,6 +55,11 @@ where
         }
         Err(refusal) => {
             context.counters.refused.fetch_add(1, Ordering::Relaxed);
+            if matches!(refusal, Refusal::InvalidCredentials | Refusal::Unauthenticated) {
+                let address = peer.parse::<SocketAddr>().ok().map(|peer| peer.ip());
+                let nobody = context.index.feed.registry().as_caller(Caller::Anonymous).at_address(address);
+                nobody.note_denied("MQTT CONNECT", None);
+            }
             tracing::info!(peer, client_id = connect.client_id, ?refusal, "an MQTT client was refused");
             link.engine.refuse(refusal);
             link.finish().await;
