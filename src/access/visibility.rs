@@ -72,9 +72,9 @@ impl TryFrom<String> for Namespace {
     type Error = String;
 
     fn try_from(name: String) -> Result<Namespace, String> {
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-        let has_edges = name.starts_with(['-', '.']) || name.ends_with(['-', '.']) || name.contains("..");
-        if name.is_empty() || name.len() > MAX_BYTES || has_edges || !name.bytes().all(is_plain) {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_plain);
+        if name.len() > MAX_BYTES || !name.split(['-', '.']).all(is_part) {
             let shown: String = name.chars().take(MAX_BYTES).collect();
             return Err(format!(
                 "{shown:?} is not the name of a namespace; write 1 to {MAX_BYTES} lower-case letters, digits, - and . in between, \
@@ -238,7 +238,7 @@ mod tests {
         for name in ["a", "weather-2", "weather.example.org"] {
             assert!(name.parse::<Namespace>().is_ok(), "{name}");
         }
-        for name in ["", "A", "a b", "a/b", "-a", "a.", "a..b", "ä", &"a".repeat(129)] {
+        for name in ["", "A", "a b", "a/b", "-a", "a.", "a..b", "a--b", "a.-b", "ä", &"a".repeat(129)] {
             assert!(name.parse::<Namespace>().is_err(), "{name}");
         }
     }

@@ -117,6 +117,9 @@ pub(super) struct Arguments {
     /// Maximum number of event streams, long polls and WebSockets [default: three quarters of all connections]
     #[arg(long, value_name = "NUMBER")]
     max_streams: Option<usize>,
+    /// Maximum number of requests a second of one client: the holder of a key, or else an address [default: no limit]
+    #[arg(long, value_name = "NUMBER")]
+    rate_limit: Option<u32>,
     /// How long a client may take to send the head of a request [default: 10]
     #[arg(long, value_name = "SECONDS")]
     head_timeout: Option<u64>,
@@ -218,6 +221,7 @@ impl Arguments {
             max_connections: self.max_connections,
             max_connections_per_client: self.max_connections_per_client,
             max_streams: self.max_streams,
+            rate_limit: self.rate_limit,
             head_timeout: self.head_timeout,
             body_timeout: self.body_timeout,
             write_timeout: self.write_timeout,
@@ -314,6 +318,7 @@ fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http:
             max_connections: settings.max_connections,
             max_connections_per_client: settings.max_connections_per_client,
             max_streams: settings.max_streams,
+            requests_per_second: settings.rate_limit,
             head_timeout: Duration::from_secs(settings.head_timeout),
             body_timeout: Duration::from_secs(settings.body_timeout),
             write_timeout: Duration::from_secs(settings.write_timeout),

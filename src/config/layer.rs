@@ -84,6 +84,8 @@ layer! {
     max_connections_per_client: usize = number,
     /// The most event streams, long polls and MQTT connections over WebSocket at a time.
     max_streams: usize = number,
+    /// How many requests a second a client may send.
+    rate_limit: u32 = number,
     /// How many seconds a client may take to send the head of a request.
     head_timeout: u64 = number,
     /// How many seconds a client may send nothing of a body that is waited for.

@@ -73,6 +73,8 @@ pub struct Settings {
     /// The most event streams, long polls and MQTT connections over WebSocket at a time; none: three quarters
     /// of all connections.
     pub max_streams: Option<usize>,
+    /// How many requests a second a client may send; none: as many as it likes.
+    pub rate_limit: Option<u32>,
     /// How many seconds a client may take to send the head of a request.
     pub head_timeout: u64,
     /// How many seconds a client may send nothing of a body that is waited for.
@@ -194,6 +196,7 @@ impl Settings {
                 1..=usize::MAX,
             )?,
             max_streams: between("max_streams", layer.max_streams, 1..=usize::MAX)?,
+            rate_limit: between("rate_limit", layer.rate_limit, 1..=1_000_000)?,
             head_timeout: seconds("head_timeout", layer.head_timeout)?.unwrap_or(DEFAULT_HEAD_TIMEOUT),
             body_timeout: seconds("body_timeout", layer.body_timeout)?.unwrap_or(DEFAULT_BODY_TIMEOUT),
             write_timeout: seconds("write_timeout", layer.write_timeout)?.unwrap_or(DEFAULT_WRITE_TIMEOUT),

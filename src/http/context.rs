@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, web::Data};
 
 use super::{
     caller, host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
-    stop::Stopped,
+    rates::Rates, stop::Stopped,
 };
 use crate::Registry;
 
@@ -20,6 +20,7 @@ pub(super) struct Context {
     pub(super) connections: Arc<Places>,
     /// Event streams, long polls, and MQTT over WebSocket.
     pub(super) streams: Arc<Places>,
+    pub(super) rates: Rates,
     pub(super) metrics: Metrics,
     pub(super) network: Network,
     /// Where the API is mounted into a server that doesn't say when it stops.
@@ -34,6 +35,7 @@ impl Context {
             hosts: Hosts::of(&options),
             connections: options.limits.connection_places(),
             streams: options.limits.stream_places(),
+            rates: Rates::new(options.limits.requests_per_second),
             metrics: Metrics::default(),
             network: Network::default(),
             listening: None,

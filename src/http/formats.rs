@@ -164,7 +164,7 @@ impl ImportPath {
                 "description": "Check everything, write nothing and track nothing"}),
             json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
                 "description": "Who sees the Things"}),
-            json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string"},
+            json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
                 "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
         ];
         json!({

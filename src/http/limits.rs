@@ -35,6 +35,10 @@ pub struct Limits {
     /// The most event streams, long polls and MQTT connections over WebSocket at a time; none: three
     /// quarters of all connections.
     pub max_streams: Option<usize>,
+    /// How many requests a second a client may send, with bursts of twice as many: the holder of an API key, or else an
+    /// address, or IPv6 network of 64 bits; none: as many as it likes. What is beyond gets a 429 with `Retry-After`.
+    /// One with credentials that aren't valid counts as ten; `/health/live` doesn't count.
+    pub requests_per_second: Option<u32>,
     /// How long a client may take to send the head of a request.
     pub head_timeout: Duration,
     /// How long a client may send no body (or less than 512 bytes of it), while it is waited for.
@@ -51,6 +55,7 @@ impl Default for Limits {
             max_connections: None,
             max_connections_per_client: None,
             max_streams: None,
+            requests_per_second: None,
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(60),
@@ -182,7 +187,7 @@ impl Drop for Place {
 }
 
 /// An address that stands for all that one client can easily have.
-fn network_of(address: IpAddr) -> IpAddr {
+pub(super) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
         v4 => v4,

@@ -60,6 +60,7 @@ mod progress;
 mod queries;
 mod query_languages;
 #[cfg(feature = "rdf")]
+mod rates;
 mod rdf;
 #[cfg(feature = "sacp")]
 mod sacp;

@@ -51,7 +51,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     operation_id = "claim_namespace",
     summary = "Claim a namespace, or say who its members are",
     description = "Whoever claims it first owns it. A name with a dot is that of a domain, which admins claim for those who have it.",
-    params(("name" = String, Path, description = "Lower-case letters, digits, `-` and `.`")),
+    params(("name" = String, Path, description = "Lower-case letters, digits, and single `-` and `.` in between", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     request_body(content((super::schemas::Membership = "application/json"))),
     responses(
         (status = 201, description = "It is claimed", body = super::schemas::Namespace),
@@ -82,7 +82,7 @@ pub(super) async fn claim(
     operation_id = "give_up_namespace",
     summary = "Give a namespace up",
     description = "For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.",
-    params(("name" = String, Path, description = "Its name")),
+    params(("name" = String, Path, description = "Its name", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     responses(
         (status = 204, description = "It is given up"),
         super::schemas::Refusals,

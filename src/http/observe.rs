@@ -21,8 +21,8 @@ use actix_web::{
     http::{
         Method, StatusCode,
         header::{
-            CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
-            HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+            AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap,
+            HeaderName, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
         },
     },
     web::{Bytes, Data},
@@ -34,7 +34,9 @@ use super::{
     context::Context,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
+    rates::Client,
 };
+use crate::access::Caller;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// What a response lets a browser do, unless its handler says otherwise: nothing.
@@ -103,8 +105,17 @@ where
         let checked = context.hosts.check(request.head(), &context.options);
         let allowed = checked.and_then(|()| {
             let (caller, allowed) = access::check(&context, self.path, request.head());
+            let client = match &caller {
+                Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),
+                _ => Client::at(request.peer_addr().map(|peer| peer.ip())),
+            };
+            let is_valid = caller.is_some() || allowed.is_ok() || !request.headers().contains_key(AUTHORIZATION);
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller);
+            }
+            // Whether a server lives is answered whoever asks how often.
+            if self.path != "/health/live" {
+                context.rates.take(client, is_valid)?;
             }
             allowed
         });

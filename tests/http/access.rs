@@ -6,7 +6,7 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, TestRegistry, agent};
+use crate::support::{Answer, Call, TestRegistry, agent, eventually};
 
 /// What is expected of each operation: who may, with the least role. A route that isn't in here fails the test.
 const EXPECTED: &[(&str, &str, Expected)] = &[
@@ -307,4 +307,27 @@ fn without_authentication_nobody_manages_keys() {
     registry.call("POST", "/keys").body("application/json", body).send().problem(403, "authentication-off");
     registry.get("/keys").problem(403, "authentication-off");
     assert!(registry.registry().keys().list().is_empty());
+}
+
+#[test]
+fn a_client_beyond_its_rate_is_refused_and_others_are_not() {
+    let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+    let limits = http::Limits { requests_per_second: Some(5), ..Default::default() };
+    let options = http::Options { access: rules, limits, ..Default::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    let key = registry.registry().keys().create(new_key(Role::Read)).unwrap().1;
+    let anonymous = || registry.call("GET", "/things").send();
+    let refused = loop {
+        let answer = anonymous();
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    refused.problem(429, "rate-limited");
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
+    // The holder of a key has a rate of its own, and monitoring goes on.
+    registry.call("GET", "/things").header("authorization", &format!("Bearer {key}")).send().expect(200);
+    registry.get("/health/live").expect(200);
+    // Who waits is let in again.
+    eventually("the client is let in again", || anonymous().status == 200);
 }

@@ -31,6 +31,13 @@ await run({
     const address = `${url}/#/agent/urn%3Aexample%3Aagents%3Agreeter`;
     await page.goto(address);
     await shows(page, ".operations", "Remove…");
+    await shows(page, ".operations", "Registered by weather-team");
+    await page.select("#sight", "private");
+    await shows(page, ".operations", "It is so now.");
+    const as = (key) => fetch(`${url}/things/urn:example:agents:greeter`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
+    assert.deepEqual([await as(keys.register), await as(keys.read)], [200, 404]);
+    await page.select("#sight", "public");
+    while ((await as(keys.read)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
     // A tab that is closed takes the key with it; who signs out sees nothing any more.
     await page.click(".who button");
     await shows(page, "main", "needs an API key");

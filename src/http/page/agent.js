@@ -67,6 +67,18 @@ class AgentView extends HTMLElement {
 		];
 	}
 
+	/** Whose it is and who sees it, where the registry authenticates; its owner changes that. */
+	async sight(place, id, attempt) {
+		const [{ access: caller }, access] = await Promise.all([self(), get(thing(id, "/access"))]).catch(() => [{}]);
+		if (!caller?.authentication) return;
+		const { owner, visibility, namespace } = access;
+		const words = { public: "everybody who may read", namespace: `the members of ${namespace ?? "its namespace"}`, private: "its owner" };
+		const mine = !caller.readOnly && (caller.role === "admin" || (caller.role === "register" && owner !== undefined && owner === caller.owner));
+		const select = h("select", { id: "sight", onchange: (event) => attempt(() => send("PUT", thing(id, "/access"), { visibility: select.value }), "It is so now.")(event) },
+			Object.entries(words).map(([value, text]) => h("option", { value, selected: value === visibility }, text)));
+		refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), mine ? [h("label", { for: "sight" }, "Seen by"), select] : dim(` · seen by ${words[visibility]}`)));
+	}
+
 	/** What can be done with its registration. */
 	operations(td, id) {
 		const said = h("p", { role: "status" });
@@ -98,7 +110,9 @@ class AgentView extends HTMLElement {
 		const actions = e(".bar");
 		may("register").then((may) => may && refill(actions, h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit"),
 			h("button.quiet", { type: "button", onclick: () => { remove.returnValue = ""; remove.showModal(); } }, "Remove…")), () => {});
-		return h("section.operations", { "aria-label": "Registration" }, source,
+		const sight = e("div");
+		this.sight(sight, id, attempt);
+		return h("section.operations", { "aria-label": "Registration" }, sight, source,
 			actions, said, remove);
 	}
 }

@@ -44,9 +44,11 @@ pub(in crate::http) struct AccessRequest {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct AccessParameters {
-    /// Who sees it: `public`, `namespace` or `private`
-    visibility: Option<String>,
+    /// Who sees it
+    #[param(inline)]
+    visibility: Option<Visibility>,
     /// The namespace that it is in, one that the caller is a member of; empty: in none
+    #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
 }
 
@@ -67,6 +69,7 @@ pub(in crate::http) struct Namespace {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"members": ["maps-team"]}))]
 pub(in crate::http) struct Membership {
+    #[schema(nullable = false)]
     members: Option<Vec<String>>,
 }
 

@@ -12,7 +12,7 @@ pub(in crate::http) struct NewKey {
     #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
     owner: String,
     /// For how many seconds it is valid; until it is revoked, unless given.
-    #[schema(nullable = false)]
+    #[schema(nullable = false, maximum = 9007199254740991u64)]
     ttl: Option<u64>,
 }
 

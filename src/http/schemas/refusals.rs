@@ -16,6 +16,9 @@ pub(in crate::http) enum Refusals {
     /// The API key doesn't have the role that is needed, the server is read-only, or the page that sent it may not.
     #[response(status = 403, content_type = "application/problem+json")]
     Forbidden(Problem),
+    /// More requests than the server takes of one client; `Retry-After` says when to send the next one.
+    #[response(status = 429, content_type = "application/problem+json")]
+    TooMany(Problem),
     /// The registry failed; its log says why.
     #[response(status = 500, content_type = "application/problem+json")]
     Failed(Problem),
