@@ -64,13 +64,18 @@ pub(in crate::http) struct Namespace {
     created: String,
 }
 
+/// The name of an owner.
+#[derive(ToSchema)]
+#[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
+pub(in crate::http) struct OwnerName(String);
+
 /// Who the members of a namespace are to be, beside its owner.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"members": ["maps-team"]}))]
 pub(in crate::http) struct Membership {
-    #[schema(nullable = false)]
-    members: Option<Vec<String>>,
+    #[schema(nullable = false, max_items = 1000)]
+    members: Option<Vec<OwnerName>>,
 }
 
 /// One entry of the audit trail.
