@@ -6,7 +6,8 @@
 //! the agents of all), `-- --mode NAME` one mode, `-- --worst N` prints more or fewer failures, `-- --model DIR` takes
 //! the sentence encoder of a directory in place of the built-in table. `-- --speed N` measures how long searches take
 //! among N agents, each of them with the title and the parameters of one labelled agent and the description of
-//! another. The sets lie in
+//! another; `--owners N` gives them to N owners in turn, every fifth of them private, and measures as well what it costs
+//! that one owner searches and reads instead of somebody who sees everything. The sets lie in
 //! `../shared/corpus/relevance`, or below the directory that `AGENTDEX_SHARED` names; without them there is
 //! nothing to measure.
 
@@ -14,12 +15,14 @@ use std::{
     collections::HashSet,
     env, fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
 use agentdex::{
     Registry,
-    registry::Options,
+    access::{AccessRequest, Caller, Principal, Role, Visibility},
+    registry::{Options, Write},
     search::{MAX_QUERY_BYTES, Mode, Search, semantic::Model},
 };
 use serde_json::{Map, Value, json};
@@ -45,7 +48,8 @@ fn main() -> Outcome {
     let is_chosen = |mode: &Mode| value("--mode").is_none_or(|wanted| wanted == mode.name());
     let modes: Vec<Mode> = Mode::ALL.into_iter().filter(is_chosen).collect();
     if let Some(agents) = value("--speed") {
-        return speed(&folder, agents.parse()?, &model, &modes);
+        let owners = value("--owners").map_or(Ok(0), |number| number.parse())?;
+        return speed(&folder, (agents.parse()?, owners), &model, &modes);
     }
     println!("| set | mode | requests | nDCG@10 | even / odd requests | MRR | recall@5 | recall@10 |");
     println!("|---|---|---|---|---|---|---|---|");
@@ -88,7 +92,7 @@ fn main() -> Outcome {
 }
 
 /// How long searches take among many agents: every mode in turn, for one request after the other.
-fn speed(folder: &Path, agents: usize, model: &Model, modes: &[Mode]) -> Outcome {
+fn speed(folder: &Path, (agents, owners): (usize, usize), model: &Model, modes: &[Mode]) -> Outcome {
     let (mut tools, mut requests) = (Vec::new(), Vec::new());
     for set in SETS {
         tools.extend(lines(&folder.join(set).join("agents.jsonl"))?);
@@ -105,9 +109,17 @@ fn speed(folder: &Path, agents: usize, model: &Model, modes: &[Mode]) -> Outcome
     });
     let documents = documents.collect::<Outcome<Vec<_>>>()?;
     let started = Instant::now();
+    let put = |(number, document): &(usize, String)| {
+        let write = Write::put(document.as_str());
+        let Some(owner) = number.checked_rem(owners) else { return registry.write_blocking(write) };
+        let visibility = (number % 5 == 0).then_some(Visibility::Private);
+        let access = AccessRequest { visibility, ..AccessRequest::default() };
+        registry.as_caller(owner_of(owner)).write_blocking(write.with_access(access))
+    };
+    let documents: Vec<(usize, String)> = documents.into_iter().enumerate().collect();
     std::thread::scope(|scope| {
         for documents in documents.chunks(agents.div_ceil(64)) {
-            scope.spawn(|| documents.iter().for_each(|document| drop(registry.put(document.as_str()))));
+            scope.spawn(move || documents.iter().for_each(|document| drop(put(document))));
         }
     });
     while registry.search(Search::words("anything").consistent()).is_err_and(|error| is_late(&error)) {}
@@ -134,7 +146,46 @@ fn speed(folder: &Path, agents: usize, model: &Model, modes: &[Mode]) -> Outcome
         let at = |percent: usize| times[times.len() * percent / 100];
         println!("| {} | {} | {:.2?} | {:.2?} | {:.2?} |", mode.name(), times.len(), at(50), at(90), at(99));
     }
+    if owners > 0 {
+        compare_sight(&registry, &registry.as_caller(owner_of(7)), &requests)?;
+    }
     registry.close();
+    Ok(())
+}
+
+fn owner_of(number: usize) -> Caller {
+    let owner = format!("team-{number}").parse().expect("the name of an owner");
+    Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new() }))
+}
+
+/// What it costs that somebody doesn't see everything: searches and reads of both in turn, as medians of their ratios.
+fn compare_sight(all: &Registry, one: &Registry, requests: &[Value]) -> Outcome {
+    let (mut searches, mut reads) = (Vec::new(), Vec::new());
+    for (number, request) in requests.iter().step_by(requests.len().div_ceil(400)).enumerate() {
+        let query = text(request, "query")?;
+        let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default();
+        let search = Search { limit: DEPTH, mode: Mode::Lexical, ..Search::words(query) };
+        let id = id(&number.to_string());
+        let time = |work: &dyn Fn() -> agentdex::Result<()>| {
+            let started = Instant::now();
+            work().map(|()| started.elapsed().as_secs_f64())
+        };
+        let searched = |registry: &Registry| time(&|| registry.search_as_indexed(&search).map(drop));
+        let read = |registry: &Registry| time(&|| (0..200).try_for_each(|_| registry.find(&id).map(drop)));
+        for round in 0..5 {
+            let (searched_all, searched_one) = (searched(all)?, searched(one)?);
+            let (read_all, read_one) = (read(all)?, read(one)?);
+            if round > 0 {
+                searches.push(searched_one / searched_all);
+                reads.push(read_one / read_all);
+            }
+        }
+    }
+    for (name, mut ratios) in [("search", searches), ("read", reads)] {
+        ratios.sort_by(f64::total_cmp);
+        let at = |percent: usize| 100.0 * (ratios[ratios.len() * percent / 100] - 1.0);
+        println!("a {name} by one owner takes {:+.1} % (quartiles {:+.1} and {:+.1} %)", at(50), at(25), at(75));
+    }
     Ok(())
 }
 

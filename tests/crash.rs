@@ -19,16 +19,23 @@ use crate::{
     support::{Call, client},
 };
 
+/// How often the server is killed, and how many write meanwhile: `AGENTDEX_CRASH_ROUNDS` and `AGENTDEX_CRASH_WRITERS`.
 const ROUNDS: u64 = 20;
 const WRITERS: u64 = 4;
 const IDS_OF_A_WRITER: u64 = 6;
 
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
+}
+
 #[test]
 fn killed_server_loses_no_acknowledged_write() {
+    let rounds = number("AGENTDEX_CRASH_ROUNDS", ROUNDS);
     let directory = tempfile::tempdir().unwrap();
-    let mut clients: Vec<Client> = (0..WRITERS).map(|writer| Client { writer, ..Client::default() }).collect();
+    let mut clients: Vec<Client> =
+        (0..number("AGENTDEX_CRASH_WRITERS", WRITERS)).map(|writer| Client { writer, ..Client::default() }).collect();
     let mut replica = Replica::default();
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let server = ServerProcess::start(directory.path(), &[]);
         check(&server, &mut clients, &mut replica);
         let (url, acknowledged) = (server.url().to_owned(), AtomicU64::new(0));

@@ -59,8 +59,8 @@ mod process;
 mod progress;
 mod queries;
 mod query_languages;
-#[cfg(feature = "rdf")]
 mod rates;
+#[cfg(feature = "rdf")]
 mod rdf;
 #[cfg(feature = "sacp")]
 mod sacp;
