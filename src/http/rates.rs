@@ -62,7 +62,7 @@ impl Rates {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let detail = format!("more requests than the server takes of one client; send the next one in {seconds} s");
         Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", detail)
-            .with_header(RETRY_AFTER, &seconds.to_string()))
+            .with_header(RETRY_AFTER, seconds.to_string()))
     }
 
     /// The time to wait, where it is one too many.
