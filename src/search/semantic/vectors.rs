@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, ops::Range, thread};
 
-use super::scan::{Quantized, product, wide};
+use super::scan::{Quantized, product};
 
 /// Rows of one allocation.
 const ROWS_IN_A_BLOCK: usize = 4096;
@@ -194,10 +194,9 @@ impl Vectors {
             true => self.blocks.split_at(self.blocks.len() / 2),
             false => (self.blocks.as_slice(), [].as_slice()),
         };
-        let queries: Vec<(Vec<i16>, f32)> = queries.iter().map(|query| (wide(&query.values), query.scale)).collect();
         let scan = |blocks: &[Block]| {
             let mut largest = vec![vec![-1.0; self.slots.len()]; queries.len()];
-            blocks.iter().for_each(|block| block.scan(&queries, self.dimensions, &mut largest));
+            blocks.iter().for_each(|block| block.scan(queries, self.dimensions, &mut largest));
             largest
         };
         if second.is_empty() {
@@ -222,12 +221,12 @@ impl Slot {
 }
 
 impl Block {
-    fn scan(&self, queries: &[(Vec<i16>, f32)], dimensions: usize, largest: &mut [Vec<f32>]) {
+    fn scan(&self, queries: &[&Quantized], dimensions: usize, largest: &mut [Vec<f32>]) {
         let rows = self.values.chunks_exact(dimensions.max(1)).zip(self.scales.iter().zip(&self.slots));
         for (values, (scale, slot)) in rows {
-            for ((query, of_query), largest) in queries.iter().zip(largest.iter_mut()) {
+            for (query, largest) in queries.iter().zip(largest.iter_mut()) {
                 if let Some(largest) = largest.get_mut(*slot as usize) {
-                    *largest = largest.max(product(values, query) as f32 * scale * of_query);
+                    *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
                 }
             }
         }
