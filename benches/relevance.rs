@@ -155,7 +155,7 @@ fn speed(folder: &Path, (agents, owners): (usize, usize), model: &Model, modes: 
 
 fn owner_of(number: usize) -> Caller {
     let owner = format!("team-{number}").parse().expect("the name of an owner");
-    Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new() }))
+    Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new(), expires: None }))
 }
 
 /// What it costs that somebody doesn't see everything: searches and reads of both in turn, as medians of their ratios.

@@ -4,6 +4,7 @@
 //! What the registry refuses comes back as [`Error::Refused`] with its problem document.
 
 mod access;
+mod credentials;
 mod documents;
 mod error;
 mod events;
@@ -14,19 +15,17 @@ mod search;
 mod service;
 pub(crate) mod sse;
 mod tracked_sources;
+mod transport;
 
 use std::{borrow::Cow, pin::Pin, time::Duration};
 
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{
-    Method, RequestBuilder, Response,
-    header::{self, HeaderMap, HeaderValue},
-};
+use reqwest::{Method, RequestBuilder, Response, header};
 use serde::Deserialize;
 
+use self::transport::Transport;
 use crate::{
-    access::Token,
     change::{Change, Epoch, Seq},
     td::{Json, Violation},
 };
@@ -45,11 +44,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// A body piece by piece.
 pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
-
-/// How long a registry may take to take a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may say nothing: more than the longest long poll, and six signs of life of an event stream.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// How often a request is sent in all unless the caller says otherwise.
 const ATTEMPTS: u32 = 4;
@@ -80,6 +74,7 @@ const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remo
 #[derive(Debug, Clone)]
 pub struct RegistryClient {
     http: reqwest::Client,
+    transport: Transport,
     base: reqwest::Url,
     attempts: u32,
 }
@@ -164,31 +159,9 @@ impl RegistryClient {
             // Fails only where another thread was faster, which is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let http = http_client(HeaderMap::new()).map_err(|error| invalid(error.to_string()))?;
-        Ok(RegistryClient { http, base, attempts: ATTEMPTS })
-    }
-
-    /// With an API key, which is sent with every request as `Authorization: Bearer`.
-    ///
-    /// ```
-    /// # fn main() -> agentdex::client::Result<()> {
-    /// let key = format!("adx_0123456789ab_{}", "0".repeat(64));
-    /// let registry = agentdex::client::RegistryClient::new("http://127.0.0.1:8080")?.api_key(&key)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::InvalidApiKey`] where it isn't written as a key.
-    pub fn api_key(self, key: &str) -> Result<RegistryClient> {
-        let key = key.trim();
-        let credentials = Token::parse(key).and_then(|_| HeaderValue::try_from(format!("Bearer {key}")).ok());
-        let mut credentials = credentials.ok_or(Error::InvalidApiKey)?;
-        credentials.set_sensitive(true);
-        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, credentials)]);
-        let url = self.base.to_string();
-        let http = http_client(headers).map_err(|error| Error::InvalidUrl { url, reason: error.to_string() })?;
-        Ok(RegistryClient { http, ..self })
+        let transport = Transport::default();
+        let http = transport.client().map_err(|error| invalid(error.to_string()))?;
+        Ok(RegistryClient { http, transport, base, attempts: ATTEMPTS })
     }
 
     /// With another number of attempts in all; 1 repeats nothing. A request is repeated, after a pause that doubles or
@@ -449,16 +422,6 @@ impl RegistryClient {
         }
         Err(Error::UnexpectedAnswer { expected: "an answer", reason: "no attempt was made".into() })
     }
-}
-
-/// What sends requests, each with these headers.
-fn http_client(headers: HeaderMap) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
-        .default_headers(headers)
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(SILENCE_TIMEOUT)
-        .build()
 }
 
 /// How long the registry wants to be left alone.

@@ -15,6 +15,7 @@ pub mod error;
 #[cfg(feature = "expression")]
 pub mod expression;
 pub mod td;
+mod timestamp;
 mod whole_number;
 
 pub mod convert;
@@ -29,6 +30,12 @@ pub mod search;
 pub mod signature;
 #[doc(hidden)]
 pub mod store;
+#[cfg(feature = "tls")]
+#[cfg_attr(
+    not(any(feature = "server", feature = "mqtt")),
+    allow(dead_code, unused_imports, reason = "listeners accept connections with it")
+)]
+pub mod tls;
 
 pub mod registry;
 

@@ -15,8 +15,8 @@ use self::source::code;
 /// The modules, the lowest layer first. Those of the lowest layer may use each other; elsewhere none uses another
 /// of its layer.
 const LAYERS: [&[&str]; 5] = [
-    &["access", "change", "config", "error", "expression", "td", "whole_number"],
-    &["convert", "fetch", "policy", "sacp", "search", "signature", "store"],
+    &["access", "change", "config", "error", "expression", "td", "timestamp", "whole_number"],
+    &["convert", "fetch", "policy", "sacp", "search", "signature", "store", "tls"],
     &["registry"],
     &["client", "consumer", "http", "mcp", "mqtt", "otlp"],
     &["cli"],
@@ -30,7 +30,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [("http", "mqtt"), ("consumer", "client")]
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 38] = [
+const CRATES: [(&str, &[&str]); 40] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -54,10 +54,12 @@ const CRATES: [(&str, &[&str]); 38] = [
     ("rmcp", &["mcp", "consumer"]),
     ("tokio_tungstenite", &["consumer"]),
     ("reqwest", &["fetch", "client", "consumer", "otlp", "store"]),
-    ("ring", &["mqtt", "fetch", "signature", "client", "consumer", "registry"]),
+    ("ring", &["mqtt", "fetch", "signature", "client", "consumer", "registry", "tls"]),
     ("serde_json_canonicalizer", &["signature"]),
     ("flate2", &["fetch", "registry"]),
-    ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp"]),
+    ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp", "tls"]),
+    ("tokio_rustls", &["tls"]),
+    ("x509_parser", &["tls"]),
     ("jsonschema", &["td", "sacp", "consumer"]),
     ("cel::", &["expression"]),
     ("regorus", &["policy"]),
@@ -68,7 +70,7 @@ const CRATES: [(&str, &[&str]); 38] = [
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("comfy_table", &["cli"]),
-    ("tokio", &["store", "registry", "http", "mqtt", "mcp", "client", "consumer", "fetch", "otlp", "cli"]),
+    ("tokio", &["store", "registry", "http", "mqtt", "mcp", "client", "consumer", "fetch", "otlp", "tls", "cli"]),
 ];
 
 #[test]

@@ -230,7 +230,8 @@ fn a_position_that_is_gone_or_foreign_is_a_resync() {
 fn a_subscription_yields_what_its_caller_sees() {
     let directory = tempfile::tempdir().unwrap();
     let registry = Registry::open(directory.path()).unwrap();
-    let principal = Principal { owner: "team".parse().unwrap(), role: Role::Register, key: String::new() };
+    let principal =
+        Principal { owner: "team".parse().unwrap(), role: Role::Register, key: String::new(), expires: None };
     let team = registry.as_caller(Caller::Principal(Arc::new(principal)));
     let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
     // More than are read at once.

@@ -28,5 +28,6 @@ mod signature;
 mod store;
 mod support;
 mod td;
+mod tls;
 mod tracked_sources;
 mod words;

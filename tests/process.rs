@@ -76,7 +76,7 @@ impl ServerProcess {
             if let Some(address) = line.strip_prefix("HTTP on ") {
                 url = Some(address.to_owned());
             }
-            if let Some(address) = line.strip_prefix("MQTT on mqtt://") {
+            if let Some((_, address)) = line.strip_prefix("MQTT on ").and_then(|url| url.split_once("://")) {
                 mqtt = Some(address.parse().unwrap());
             }
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Owner, Role};
+use crate::timestamp::Timestamp;
 
 /// Somebody who has proved who it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +12,11 @@ pub struct Principal {
     pub owner: Owner,
     /// What it may do.
     pub role: Role,
-    /// The id of the API key that it proved itself with.
+    /// What it proved itself with: the id of an API key, `certificate:` with the SHA-256 of a certificate, or `token:`
+    /// with the issuer and subject of a token.
     pub key: String,
+    /// When that stops to be valid; none: when it is revoked.
+    pub expires: Option<Timestamp>,
 }
 
 /// Who asks for something.
@@ -27,6 +31,14 @@ pub enum Caller {
 }
 
 impl Caller {
+    /// Whether what it proved itself with, if it did, hasn't expired.
+    pub fn is_valid_at(&self, moment: Timestamp) -> bool {
+        match self {
+            Caller::Principal(principal) => principal.expires.is_none_or(|expires| moment < expires),
+            Caller::Trusted | Caller::Anonymous => true,
+        }
+    }
+
     /// Its owner, where it has proved one.
     pub fn owner(&self) -> Option<&Owner> {
         match self {

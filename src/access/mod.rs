@@ -7,6 +7,7 @@ mod caller;
 mod key;
 mod owner;
 mod role;
+mod role_mapping;
 mod rules;
 mod visibility;
 
@@ -15,6 +16,7 @@ pub use self::{
     key::{ApiKey, NewKey, Secret, Token},
     owner::Owner,
     role::Role,
+    role_mapping::RoleMapping,
     rules::{Need, Refusal, Rules},
     visibility::{Access, AccessRequest, Grants, Namespace, Visibility},
 };

@@ -74,7 +74,7 @@ mod tests {
 
     fn principal(role: Role) -> Caller {
         let owner = "team".parse().unwrap();
-        Caller::Principal(Arc::new(Principal { owner, role, key: "0123".into() }))
+        Caller::Principal(Arc::new(Principal { owner, role, key: "0123".into(), expires: None }))
     }
 
     #[test]

@@ -220,7 +220,12 @@ mod tests {
     #[test]
     fn owners_and_admins_change_things() {
         let principal = |owner: &str, role| {
-            Caller::Principal(Arc::new(Principal { owner: owner.parse().unwrap(), role, key: String::new() }))
+            Caller::Principal(Arc::new(Principal {
+                owner: owner.parse().unwrap(),
+                role,
+                key: String::new(),
+                expires: None,
+            }))
         };
         let (ours, nobodys) = (access(Some("us"), Visibility::Public, None), Access::default());
         assert!(

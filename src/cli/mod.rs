@@ -43,6 +43,7 @@ mod watch;
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
@@ -60,6 +61,9 @@ struct Cli {
     /// API key, for all commands that talk to a registry
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
+    /// PEM file with certificates to trust a registry by, for all commands that talk to one
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -67,7 +71,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the registry: REST, search, events, MQTT.
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
     /// Register descriptions: create them or replace them.
@@ -177,18 +181,19 @@ impl Command {
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
-    let Cli { url, api_key, mut command } = Cli::parse();
-    if url.is_some() || api_key.is_some() {
+    let Cli { url, api_key, ca, mut command } = Cli::parse();
+    let given = [("--url", url.is_some()), ("--api-key", api_key.is_some()), ("--ca", ca.is_some())];
+    if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
         let Some(remote) = command.remote() else {
-            let flag = if url.is_some() { "--url" } else { "--api-key" };
             return report(&anyhow::anyhow!("{flag} is for commands that talk to a registry, and this one doesn't"));
         };
         // What stands behind the command is nearer to it.
         remote.url = remote.url.take().or(url);
         remote.api_key = remote.api_key.take().or(api_key);
+        remote.ca = remote.ca.take().or(ca);
     }
     let outcome = match command {
-        Command::Serve(arguments) => serve::run(arguments),
+        Command::Serve(arguments) => serve::run(*arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Register(arguments) => register::run(&arguments),
         Command::Td(arguments) => td::run(&arguments),

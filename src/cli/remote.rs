@@ -1,9 +1,10 @@
 //! Commands that talk to a running registry: where it is, and what to say when it isn't there.
 
 use std::{
-    env,
+    env, fs,
     future::Future,
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
@@ -22,6 +23,13 @@ pub(super) struct Remote {
     /// [env: AGENTDEX_API_KEY]
     #[arg(long, value_name = "KEY")]
     pub api_key: Option<String>,
+    /// PEM file with certificates to trust a registry at https:// by, beside those of the system [env: AGENTDEX_CA]
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// PEM file with a client certificate and its key, to prove oneself with in place of an API key
+    /// [env: AGENTDEX_CLIENT_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub client_cert: Option<PathBuf>,
 }
 
 /// Where a registry is looked for that nobody named.
@@ -31,7 +39,17 @@ impl Remote {
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let url = self.url.clone().or_else(|| variable("AGENTDEX_URL"));
-        let client = RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?;
+        let file = |path: Option<PathBuf>, name: &str| {
+            let path = path.or_else(|| variable(name).map(PathBuf::from));
+            path.map(|path| fs::read(&path).with_context(|| format!("reading {}", path.display()))).transpose()
+        };
+        let mut client = RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?;
+        if let Some(authorities) = file(self.ca.clone(), "AGENTDEX_CA")? {
+            client = client.trusting(&authorities).context("--ca, AGENTDEX_CA")?;
+        }
+        if let Some(certificate) = file(self.client_cert.clone(), "AGENTDEX_CLIENT_CERT")? {
+            client = client.client_certificate(&certificate).context("--client-cert, AGENTDEX_CLIENT_CERT")?;
+        }
         match self.api_key.clone().or_else(|| variable("AGENTDEX_API_KEY")) {
             Some(key) => Ok(client.api_key(&key)?),
             None => Ok(client),
@@ -72,6 +90,9 @@ pub(super) fn block_on<T>(conversation: impl Future<Output = anyhow::Result<T>>)
 /// An error of the client with what to do about it.
 pub(super) fn explain(error: client::Error) -> anyhow::Error {
     let hint = match &error {
+        client::Error::Unreachable { reason, .. } if reason.contains("certificate") => {
+            Some("if the registry's certificate is of an authority of your own, --ca or AGENTDEX_CA name it")
+        }
         client::Error::Unreachable { .. } => {
             Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
         }

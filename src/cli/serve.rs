@@ -3,22 +3,23 @@
 mod banner;
 mod descriptors;
 mod exposure;
+mod fetching;
 mod guardian;
+mod listeners;
 mod logging;
 
 use std::{
-    net::TcpListener,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use self::exposure::{check_exposure, check_mqtt_exposure, report_access, rules};
+use self::exposure::{check_mqtt_exposure, report_access};
 use super::{
     examples,
     mqtt::{publisher_options, resync_on_request},
@@ -26,12 +27,10 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    config::{DEFAULT_MQTT_LISTEN, EmbeddingModel, Layer, LogFormat, LogLevel, MqttListener, Settings, Validation},
-    fetch::{self, AllowList, Fetcher},
+    config::{EmbeddingModel, Layer, LogFormat, LogLevel, Settings, Validation},
     http, mqtt,
-    registry::{self, FollowerState, tracked_sources::Tracking},
+    registry::{self, FollowerState},
     search::semantic::Model,
-    signature::TrustedKeys,
 };
 
 /// How long a rebuild of the search index is waited for before the server says that it is there.
@@ -99,9 +98,23 @@ pub(super) struct Arguments {
     /// Let no client register, change or remove anything
     #[arg(long)]
     read_only: bool,
-    /// Listen on an address that isn't loopback although every client may do everything there
+    /// Listen on an address that isn't loopback without --auth or without TLS
     #[arg(long)]
     insecure: bool,
+    /// Encrypt HTTP and MQTT: PEM file with the certificate of the server and those between it and a root; read again
+    /// when it changes, and on SIGHUP
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with the key of that certificate
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+    /// With --auth, also let in clients with a certificate of these authorities (PEM): the owner is its first DNS name,
+    /// else its URI, else its common name
+    #[arg(long, value_name = "FILE")]
+    tls_client_ca: Option<PathBuf>,
+    /// Role of clients with a certificate, or of those with that name in it; can be repeated [default: read]
+    #[arg(long, value_name = "[NAME=]ROLE")]
+    tls_client_role: Vec<String>,
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -216,6 +229,10 @@ impl Arguments {
             public_read: self.public_read.then_some(true),
             read_only: self.read_only.then_some(true),
             insecure: self.insecure.then_some(true),
+            tls_cert: self.tls_cert,
+            tls_key: self.tls_key,
+            tls_client_ca: self.tls_client_ca,
+            tls_client_role: Some(self.tls_client_role).filter(|roles| !roles.is_empty()),
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),
             max_connections: self.max_connections,
@@ -261,17 +278,21 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     descriptors::raise_limit();
     let stop = stop::signal().context("catching signals")?;
     // The port first, so that a start that can't succeed changes nothing in the data directory.
-    let socket = listen(&settings)?;
+    let socket = listeners::listen(&settings)?;
     check_mqtt_exposure(&settings)?;
+    let tls = listeners::server_tls(&settings)?;
+    let reloading = tls.clone().map(listeners::reload_on_request).transpose().context("catching signals")?;
+    let reloading = reloading.map(tokio::spawn);
     let exporter = guardian::exporter(&settings)?;
     let registry = open(&settings)?;
     report_access(&settings, &registry);
     let progress = tokio::spawn(show_rebuilding(registry.clone()));
-    let endpoint = start_endpoint(&settings, &registry)?.map(Arc::new);
+    let endpoint = listeners::start_endpoint(&settings, tls.clone(), &registry)?.map(Arc::new);
     let publisher = start_publisher(&settings, &registry)?;
     let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
     let exporting = exporter.map(|exporter| guardian::export(exporter, &registry));
-    let server = http::Server::on_listener(socket, &registry, http_options(&settings, endpoint.as_deref()))?;
+    let options = listeners::http_options(&settings, tls, endpoint.as_deref());
+    let server = http::Server::on_listener(socket, &registry, options)?;
     if settings.examples {
         examples::register(&registry).await?;
     }
@@ -289,6 +310,9 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 
     tracing::info!("stopping");
     progress.abort();
+    if let Some(reloading) = reloading {
+        reloading.abort();
+    }
     if let Some(exporting) = exporting {
         exporting.stop().await;
     }
@@ -308,76 +332,6 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     Ok(served?)
 }
 
-fn http_options(settings: &Settings, endpoint: Option<&mqtt::Endpoint>) -> http::Options {
-    let defaults = http::Options::default();
-    let listen_name = http::name_in_listen_address(&settings.listen).map(str::to_owned);
-    http::Options {
-        cors_origins: settings.cors_origins.clone(),
-        allowed_hosts: settings.allowed_hosts.iter().cloned().chain(listen_name).collect(),
-        limits: http::Limits {
-            max_connections: settings.max_connections,
-            max_connections_per_client: settings.max_connections_per_client,
-            max_streams: settings.max_streams,
-            requests_per_second: settings.rate_limit,
-            head_timeout: Duration::from_secs(settings.head_timeout),
-            body_timeout: Duration::from_secs(settings.body_timeout),
-            write_timeout: Duration::from_secs(settings.write_timeout),
-            ..http::Limits::default()
-        },
-        access: rules(settings),
-        public_url: settings.public_url.clone(),
-        mqtt: endpoint.map(mqtt::Endpoint::handle),
-        ..defaults
-    }
-}
-
-fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
-    let address = settings.listen.as_str();
-    if !address.contains(':') {
-        bail!(
-            "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN or `listen` in agentdex.toml); for example 127.0.0.1:8080"
-        );
-    }
-    let hint = "choose another address with --listen; port 0 takes a free one";
-    let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
-    socket.set_nonblocking(true)?;
-    check_exposure(settings, socket.local_addr()?, "--listen 127.0.0.1:8080")?;
-    Ok(socket)
-}
-
-/// A default port that is taken costs MQTT, one that was asked for costs the start.
-fn start_endpoint(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<mqtt::Endpoint>> {
-    let defaults = mqtt::EndpointOptions::default();
-    let max_connections = defaults.max_connections.min(descriptors::limit().map_or(usize::MAX, |limit| limit / 4));
-    let default_session_expiry = Duration::from_secs(settings.mqtt_session_expiry);
-    let options = mqtt::EndpointOptions {
-        prefix: settings.mqtt_prefix.clone(),
-        access: rules(settings),
-        max_connections,
-        default_session_expiry,
-        max_session_expiry: defaults.max_session_expiry.max(default_session_expiry),
-        ..defaults
-    };
-    let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
-    let endpoint = match &settings.mqtt {
-        MqttListener::Off => return Ok(None),
-        MqttListener::At(address) if !address.contains(':') => bail!(
-            "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN or `mqtt_listen` in \
-             agentdex.toml); for example 127.0.0.1:1884"
-        ),
-        MqttListener::At(address) => mqtt::Endpoint::bind(address, registry.clone(), options)
-            .with_context(|| format!("no MQTT on {address} ({hint})"))?,
-        MqttListener::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {
-            Err(error @ Error::Io { .. }) => {
-                tracing::warn!("running without MQTT: {error} ({hint})");
-                return Ok(None);
-            }
-            bound => bound?,
-        },
-    };
-    Ok(Some(endpoint))
-}
-
 fn open(settings: &Settings) -> anyhow::Result<Registry> {
     let options = registry::Options {
         strictness: settings.validation.into(),
@@ -394,45 +348,7 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         semantic_scale: settings.semantic_scale.map(|scale| scale as f32),
         ..registry::Options::default()
     };
-    Ok(Registry::builder(&settings.data).options(options).tracking(tracking(settings)?).open()?)
-}
-
-/// What documents are imported by URL with.
-fn tracking(settings: &Settings) -> anyhow::Result<Tracking> {
-    let timeout = Duration::from_secs(settings.fetch_timeout);
-    let defaults = fetch::Options::default();
-    let fetcher = Fetcher::new(fetch::Options {
-        allowed: AllowList::parse(&settings.allow_fetch)?,
-        proxy: settings.fetch_proxy.clone(),
-        ca: settings.fetch_ca.clone(),
-        timeout,
-        phase_timeout: defaults.phase_timeout.min(timeout),
-        ..defaults
-    })?;
-    let trusted_keys = match &settings.trusted_keys {
-        Some(path) => trusted_keys(path)?,
-        None => TrustedKeys::none(),
-    };
-    Ok(Tracking {
-        trusted_keys,
-        require_signature: settings.require_signature,
-        interval: Duration::from_secs(settings.refresh_interval),
-        stale_after: settings.stale_after,
-        ..Tracking::new(fetcher)
-    })
-}
-
-/// Reads the keys that are trusted, and says how many.
-fn trusted_keys(path: &Path) -> anyhow::Result<TrustedKeys> {
-    let keys =
-        TrustedKeys::read(path).context("--trusted-keys must name a JSON Web Key Set (JWKS) or a folder with some")?;
-    let passed_over = match keys.passed_over() {
-        [] => String::new(),
-        keys => format!("; {} passed over: {}", keys.len(), keys.join("; ")),
-    };
-    let noun = if keys.len() == 1 { "key" } else { "keys" };
-    tracing::info!("{} trusted {noun} from {}{passed_over}", keys.len(), path.display());
-    Ok(keys)
+    Ok(Registry::builder(&settings.data).options(options).tracking(fetching::tracking(settings)?).open()?)
 }
 
 fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Arc<mqtt::Publisher>>> {

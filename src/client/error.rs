@@ -19,6 +19,12 @@ pub enum Error {
     /// The API key isn't written as one.
     #[error("the API key is not one of agentdex: write adx_<id>_<secret>, as `agentdex keys create` printed it")]
     InvalidApiKey,
+    /// A certificate can't be read, or there is none.
+    #[error("the certificate can't be used: {reason}; write it in PEM, as -----BEGIN CERTIFICATE-----")]
+    InvalidCertificate {
+        /// What is wrong.
+        reason: String,
+    },
     /// No connection, or it broke.
     #[error("the registry at {url} can't be reached: {reason}")]
     Unreachable {

@@ -72,8 +72,16 @@ layer! {
     public_read: bool = switch,
     /// Whether no client may change anything.
     read_only: bool = switch,
-    /// Whether to listen on other addresses than loopback without authentication.
+    /// Whether to listen on other addresses than loopback without authentication or TLS.
     insecure: bool = switch,
+    /// A PEM file with the certificate of the server.
+    tls_cert: PathBuf = parse,
+    /// A PEM file with the key of that certificate.
+    tls_key: PathBuf = parse,
+    /// A PEM file with the authorities that certificates of clients are from.
+    tls_client_ca: PathBuf = parse,
+    /// The roles of clients with a certificate.
+    tls_client_role: Vec<String> = list,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// Names that requests may have in `Host`.

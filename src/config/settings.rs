@@ -12,7 +12,7 @@ use super::{
     DEFAULT_MQTT_PREFIX, DEFAULT_MQTT_SESSION_EXPIRY, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER,
     DEFAULT_WRITE_TIMEOUT, EmbeddingModel, Layer, LogFormat, LogLevel, MqttListener, Validation,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, access::RoleMapping};
 
 /// The longest fetch in seconds.
 const MAX_FETCH_TIMEOUT: u64 = 10 * 60;
@@ -60,8 +60,14 @@ pub struct Settings {
     pub public_read: bool,
     /// Whether no client may change anything.
     pub read_only: bool,
-    /// Whether to listen on other addresses than loopback without authentication.
+    /// Whether to listen on other addresses than loopback without authentication or TLS.
     pub insecure: bool,
+    /// The files that connections are encrypted with; none: they aren't.
+    pub tls: Option<TlsFiles>,
+    /// A PEM file with the authorities that certificates of clients are from; none: clients aren't asked for any.
+    pub tls_client_ca: Option<PathBuf>,
+    /// The roles of clients with a certificate.
+    pub tls_client_roles: RoleMapping,
     /// Origins whose pages may call the API; `*` for all; empty for none.
     pub cors_origins: Vec<String>,
     /// Names that requests may have in `Host`, beside those that always may.
@@ -123,6 +129,15 @@ pub struct Settings {
     pub otlp_url: Option<String>,
 }
 
+/// What the server proves itself with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// A PEM file with its certificate, and those between it and a root.
+    pub certificate: PathBuf,
+    /// A PEM file with its key.
+    pub key: PathBuf,
+}
+
 impl Settings {
     /// Lays `flags` over the variables, over the file, over the defaults. Without `file` it reads
     /// [`DEFAULT_FILE`] in the working directory if there is one.
@@ -160,8 +175,26 @@ impl Settings {
             return Err(Error::InvalidSetting { origin: "settings".into(), message });
         }
         if layer.public_read == Some(true) && layer.auth != Some(true) {
-            let message = "public_read is for servers that authenticate their clients: set auth (--auth) as well";
-            return Err(Error::InvalidSetting { origin: "settings".into(), message: message.into() });
+            return Err(contradiction(
+                "public_read is for servers that authenticate their clients: set auth (--auth) as well",
+            ));
+        }
+        let tls = match (layer.tls_cert, layer.tls_key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(contradiction("tls_cert needs the key of the certificate: set tls_key as well"));
+            }
+            (None, Some(_)) => {
+                return Err(contradiction("tls_key needs the certificate of the key: set tls_cert as well"));
+            }
+        };
+        if layer.tls_client_ca.is_some() && (tls.is_none() || layer.auth != Some(true)) {
+            let message = "tls_client_ca is for servers that encrypt and authenticate their clients: set tls_cert, tls_key and auth as well";
+            return Err(contradiction(message));
+        }
+        if layer.tls_client_role.is_some() && layer.tls_client_ca.is_none() {
+            return Err(contradiction("tls_client_role is for clients with a certificate: set tls_client_ca as well"));
         }
         Ok(Settings {
             data: layer.data.unwrap_or_else(|| DEFAULT_DATA.into()),
@@ -187,6 +220,9 @@ impl Settings {
             public_read: layer.public_read.unwrap_or(false),
             read_only: layer.read_only.unwrap_or(false),
             insecure: layer.insecure.unwrap_or(false),
+            tls,
+            tls_client_ca: layer.tls_client_ca,
+            tls_client_roles: roles("tls_client_role", layer.tls_client_role)?,
             cors_origins: layer.cors_origin.unwrap_or_default(),
             allowed_hosts: layer.allowed_host.unwrap_or_default(),
             max_connections: between("max_connections", layer.max_connections, 1..=usize::MAX)?,
@@ -224,6 +260,16 @@ impl Settings {
             stale_after: between("stale_after", layer.stale_after, 1..=u32::MAX)?.unwrap_or(DEFAULT_STALE_AFTER),
         })
     }
+}
+
+fn contradiction(message: &str) -> Error {
+    Error::InvalidSetting { origin: "settings".into(), message: message.into() }
+}
+
+/// Reads `ROLE` and `NAME=ROLE`.
+fn roles(name: &str, entries: Option<Vec<String>>) -> Result<RoleMapping> {
+    RoleMapping::parse(entries.unwrap_or_default())
+        .map_err(|reason| Error::InvalidSetting { origin: name.into(), message: reason })
 }
 
 /// How long a client may make the server wait: an hour at most.
@@ -320,6 +366,27 @@ mod tests {
         assert!(Settings::from_layer(layer("min_ttl = 10\nmax_ttl = 5")).is_err());
         assert!(Settings::from_layer(layer("max_ttl = 5\ndefault_ttl = 6")).is_err());
         assert!(Settings::from_layer(layer("min_ttl = 5\nmax_ttl = 5\ndefault_ttl = 5")).is_ok());
+    }
+
+    #[test]
+    fn tls_needs_both_files_and_certificates_of_clients_need_authentication() {
+        let of = |toml: &str| Settings::from_layer(layer(toml)).map_err(|error| error.to_string());
+        let both = "tls_cert = \"a\"\ntls_key = \"b\"\n";
+        assert_eq!(of(both).unwrap().tls, Some(TlsFiles { certificate: "a".into(), key: "b".into() }));
+        for (toml, missing) in [
+            ("tls_cert = \"a\"".to_owned(), "tls_key"),
+            ("tls_key = \"b\"".to_owned(), "tls_cert"),
+            (format!("{both}tls_client_ca = \"c\""), "auth"),
+            ("auth = true\ntls_client_ca = \"c\"".to_owned(), "tls_cert"),
+            (format!("{both}auth = true\ntls_client_role = [\"read\"]"), "tls_client_ca"),
+            (format!("{both}auth = true\ntls_client_ca = \"c\"\ntls_client_role = [\"root\"]"), "`admin`"),
+        ] {
+            let error = of(&toml).unwrap_err();
+            assert!(error.contains(missing), "{toml}: {error}");
+        }
+        let roles =
+            of(&format!("{both}auth = true\ntls_client_ca = \"c\"\ntls_client_role = [\"read\", \"ops=admin\"]"));
+        assert_eq!(roles.unwrap().tls_client_roles, RoleMapping::parse(["read", "ops=admin"]).unwrap());
     }
 
     #[test]

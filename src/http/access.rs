@@ -14,7 +14,10 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{caller, context::Context, problem::Problem};
-use crate::access::{Caller, Need, Refusal, Role};
+use crate::{
+    Timestamp,
+    access::{Caller, Need, Refusal, Role},
+};
 
 /// What each route needs that a read or a write of its resource doesn't tell: path, method (none: all), need.
 const EXCEPTIONS: [(&str, Option<&str>, Need); 22] = [
@@ -64,11 +67,17 @@ pub(super) fn need(path: &str, method: &Method) -> Need {
     }
 }
 
-/// Finds out who asks, and whether it may. No caller: somebody without credentials.
-pub(super) fn check(context: &Context, path: &str, head: &RequestHead) -> (Option<Caller>, Result<(), Problem>) {
+/// Finds out who asks, and whether it may. No caller: somebody without credentials. `holder` has proved who it is when
+/// the connection was opened.
+pub(super) fn check(
+    context: &Context,
+    path: &str,
+    head: &RequestHead,
+    holder: Option<&Caller>,
+) -> (Option<Caller>, Result<(), Problem>) {
     let rules = &context.options.access;
     let need = need(path, &head.method);
-    let known = match authenticate(context, head, need) {
+    let known = match authenticate(context, head, need, holder) {
         _ if !rules.authentication => None,
         Ok(known) => known,
         Err(problem) => return (None, Err(problem)),
@@ -80,8 +89,16 @@ pub(super) fn check(context: &Context, path: &str, head: &RequestHead) -> (Optio
 
 /// Who shows which key. Credentials that aren't valid are refused also where none are needed, but for what has to be
 /// answered in any case.
-fn authenticate(context: &Context, head: &RequestHead, need: Need) -> Result<Option<Caller>, Problem> {
-    let Some(credentials) = head.headers().get(AUTHORIZATION) else { return Ok(None) };
+fn authenticate(
+    context: &Context,
+    head: &RequestHead,
+    need: Need,
+    holder: Option<&Caller>,
+) -> Result<Option<Caller>, Problem> {
+    let Some(credentials) = head.headers().get(AUTHORIZATION) else {
+        let now = Timestamp::now();
+        return Ok(holder.filter(|holder| holder.is_valid_at(now)).cloned());
+    };
     let bearer = credentials.to_str().ok().and_then(|text| text.split_once(' '));
     let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
     match token.and_then(|token| context.trusted.keys().authenticate(token)) {

@@ -31,7 +31,8 @@ pub(super) fn base_url(request: &HttpRequest, options: &Options, path: &str) -> 
     match &options.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => {
-            let scheme = if request.app_config().secure() { "https" } else { "http" };
+            let is_secure = options.is_encrypted() || request.app_config().secure();
+            let scheme = if is_secure { "https" } else { "http" };
             format!("{scheme}://{}{}", host(request), base_path(request, options, path))
         }
     }

@@ -52,6 +52,10 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
             gauge(&mut text, name, help, value);
         }
     }
+    #[cfg(feature = "tls")]
+    if let Some(tls) = &context.options.tls {
+        write_tls(&mut text, &tls.status());
+    }
     for metric in context.trusted.metrics() {
         let kind = if metric.is_counter() { "counter" } else { "gauge" };
         head(&mut text, metric.name, kind, metric.help);
@@ -59,6 +63,30 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     }
     context.metrics.write(&mut text);
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
+}
+
+#[cfg(feature = "tls")]
+fn write_tls(text: &mut String, status: &crate::tls::Status) {
+    let expires = u64::try_from(status.expires.0 / 1000).unwrap_or_default();
+    let help = "When the certificate expires, in seconds since 1970.";
+    gauge(text, "agentdex_tls_certificate_expiry_timestamp_seconds", help, expires);
+    let counters = [
+        ("agentdex_tls_reloads_total", "How often the certificate was read again and taken.", status.reloads),
+        (
+            "agentdex_tls_reload_failures_total",
+            "How often a certificate that was read again couldn't be used.",
+            status.reload_failures,
+        ),
+        (
+            "agentdex_tls_handshake_failures_total",
+            "Connections that ended before they were encrypted.",
+            status.handshake_failures,
+        ),
+    ];
+    for (name, help, value) in counters {
+        head(text, name, "counter", help);
+        let _ = writeln!(text, "{name} {value}");
+    }
 }
 
 fn write_followers(text: &mut String, last: u64, followers: &[FollowerStatus]) {

@@ -15,7 +15,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::{context::Context, problem::Problem};
+use super::{caller::ByConnection, context::Context, problem::Problem};
+use crate::mqtt::Origin;
 
 /// The subprotocol that clients have to offer.
 const SUBPROTOCOL: &str = "mqtt";
@@ -43,7 +44,14 @@ pub(super) async fn connect(
     let (response, session, messages) = actix_ws::handle_with_protocols(&request, body, &[SUBPROTOCOL])?;
     let (near, far) = tokio::io::duplex(BUFFER_BYTES);
     let peer = request.connection_info().peer_addr().unwrap_or("unknown").to_owned();
-    endpoint.attach(far, format!("{peer} (WebSocket)"));
+    endpoint.attach_from(
+        far,
+        Origin {
+            peer: format!("{peer} (WebSocket)"),
+            address: request.peer_addr().map(|peer| peer.ip()),
+            holder: request.conn_data::<ByConnection>().map(|ByConnection(holder)| holder.clone()),
+        },
+    );
     rt::spawn(async move {
         bridge(session, messages, near).await;
         drop(place);

@@ -31,6 +31,7 @@ use futures_util::future::{Either, LocalBoxFuture};
 
 use super::{
     access, audit,
+    caller::ByConnection,
     context::Context,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
@@ -104,7 +105,8 @@ where
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         let checked = context.hosts.check(request.head(), &context.options);
         let allowed = checked.and_then(|()| {
-            let (caller, allowed) = access::check(&context, self.path, request.head());
+            let holder = request.conn_data::<ByConnection>().map(|ByConnection(holder)| holder);
+            let (caller, allowed) = access::check(&context, self.path, request.head(), holder);
             let client = match &caller {
                 Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),
                 _ => Client::at(request.peer_addr().map(|peer| peer.ip())),

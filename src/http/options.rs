@@ -21,6 +21,9 @@ pub struct Options {
     pub access: Rules,
     /// What clients may take up.
     pub limits: Limits,
+    /// What a [`super::Server`] encrypts with; none: it doesn't. An application that mounts the API does so itself.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::tls::ServerTls>,
     /// The largest body of a request in bytes; a batch is limited line by line.
     pub body_limit: usize,
     /// The URL that clients reach the API under, where it isn't what they put into `Host`: behind a
@@ -44,6 +47,8 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             access: Rules::default(),
             limits: Limits::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
             body_limit: td::MAX_DOCUMENT_BYTES,
             public_url: None,
             workers: None,
@@ -56,6 +61,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether a [`super::Server`] encrypts.
+    pub(super) fn is_encrypted(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
     /// Checks for settings that can't work. [`super::Server`] does that by itself; an application that mounts the API
     /// fails to start with an origin that is none.
     ///

@@ -35,6 +35,8 @@ mod feed;
 mod options;
 mod publisher;
 
+#[cfg(feature = "server")]
+pub(crate) use endpoint::Origin;
 pub use endpoint::{Endpoint, EndpointHandle};
 pub use options::{EndpointOptions, PublisherOptions};
 pub use publisher::{Publisher, Resynced, resync};

@@ -11,6 +11,9 @@ pub struct EndpointOptions {
     pub prefix: String,
     /// Who may connect. By default everybody who reaches the endpoint.
     pub access: Rules,
+    /// What connections to its socket are encrypted with; none: they aren't.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::tls::ServerTls>,
     /// The most connections at a time, WebSocket included. Those beyond are refused.
     pub max_connections: usize,
     /// The most sessions, connected or away. New ones beyond are refused.
@@ -25,7 +28,7 @@ pub struct EndpointOptions {
     pub default_session_expiry: Duration,
     /// How long a session waits for its client at the longest, also if the client asks for more.
     pub max_session_expiry: Duration,
-    /// How long a new connection may take to send CONNECT.
+    /// How long a new connection may take to send CONNECT; under TLS also how long the handshake before may take.
     pub connect_timeout: Duration,
     /// How long a subscriber may take no bytes, or acknowledge none of a full window, before it is disconnected.
     pub stall_timeout: Duration,
@@ -40,6 +43,8 @@ impl Default for EndpointOptions {
         EndpointOptions {
             prefix: "agentdex".into(),
             access: Rules::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
             max_connections: 10_000,
             max_sessions: 10_000,
             max_subscriptions: 1_000,

@@ -42,7 +42,8 @@ struct Entry {
 
 impl Entry {
     fn new(Stored { key, secret }: Stored) -> Entry {
-        let principal = Principal { owner: key.owner.clone(), role: key.role, key: key.id.clone() };
+        let principal =
+            Principal { owner: key.owner.clone(), role: key.role, key: key.id.clone(), expires: key.expires };
         let last_used = AtomicI64::new(key.last_used.map_or(NEVER, |moment| moment.0));
         Entry { key, secret, principal: Arc::new(principal), last_used }
     }

@@ -37,7 +37,7 @@ impl Registry {
     /// # let directory = std::env::temp_dir().join(format!("agentdex-caller-{}", std::process::id()));
     /// # let registry = Registry::open(&directory)?;
     /// let owner = "weather-team".parse().unwrap();
-    /// let team = Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new() }));
+    /// let team = Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new(), expires: None }));
     /// let access = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
     /// let forecast = Description::new("Forecast").id("urn:example:forecast");
     /// registry.as_caller(team.clone()).write_blocking(Write::put(forecast).with_access(access))?;

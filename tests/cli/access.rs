@@ -70,7 +70,7 @@ fn clients_send_their_key() {
 }
 
 #[test]
-fn other_machines_are_served_only_with_authentication() {
+fn other_machines_are_served_only_with_authentication_and_tls() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().to_str().unwrap();
     for arguments in
@@ -80,13 +80,13 @@ fn other_machines_are_served_only_with_authentication() {
         assert!(!refused.status.success(), "{arguments:?}");
         let message = stderr(&refused);
         assert!(
-            ["--auth", "--insecure", "open to other machines"].iter().all(|part| message.contains(part)),
+            ["--auth", "--tls-cert", "--insecure", "open to other machines"].iter().all(|part| message.contains(part)),
             "{message}"
         );
     }
-    for flag in ["--auth", "--insecure"] {
-        let server = ServerProcess::start(directory.path(), &["--listen", "0.0.0.0:0", flag]);
-        assert!(server.log().contains("open to other machines without TLS"), "{}", server.log());
+    for flags in [&["--auth", "--insecure"][..], &["--insecure"]] {
+        let server = ServerProcess::start(directory.path(), &[&["--listen", "0.0.0.0:0"], flags].concat());
+        assert!(server.log().contains("open to other machines"), "{}", server.log());
         assert!(server.stop().success());
     }
     let refused = run(&["serve", "--data", data, "--public-read", "--no-mqtt"]);

@@ -10,7 +10,7 @@ mod protocol;
 mod retained;
 mod sessions;
 mod stalled;
-mod support;
+pub mod support;
 mod visibility;
 mod websocket;
 mod wire;

@@ -32,6 +32,7 @@ pub use self::{
 pub struct TestRegistry {
     registry: Registry,
     address: SocketAddr,
+    scheme: &'static str,
     serving: Option<(oneshot::Sender<()>, JoinHandle<agentdex::Result<()>>)>,
     /// Removed once the registry is closed.
     _directory: TempDir,
@@ -76,6 +77,7 @@ impl TestRegistry {
     }
 
     fn serve(registry: Registry, directory: TempDir, http_options: http::Options) -> TestRegistry {
+        let scheme = if http_options.tls.is_some() { "https" } else { "http" };
         let server = http::Server::bind("127.0.0.1:0", &registry, http_options).unwrap();
         let address = server.local_addr();
         await_index(&registry);
@@ -84,7 +86,8 @@ impl TestRegistry {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(server.run(async { drop(stopped.await) }))
         };
-        TestRegistry { registry, address, serving: Some((stop, std::thread::spawn(serve))), _directory: directory }
+        let serving = Some((stop, std::thread::spawn(serve)));
+        TestRegistry { registry, address, scheme, serving, _directory: directory }
     }
 
     /// The registry itself.
@@ -99,7 +102,7 @@ impl TestRegistry {
 
     /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("{}://{}{path}", self.scheme, self.address)
     }
 
     /// A request that isn't sent yet.

@@ -12,10 +12,11 @@ use crate::config::Settings;
 pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let file = settings.file.as_ref().map(|file| format!(", settings from {}", file.display())).unwrap_or_default();
+    let secure = if settings.tls.is_some() { "s" } else { "" };
     let data = std::path::absolute(&settings.data).unwrap_or_else(|_| settings.data.clone());
     let mut lines =
-        vec![format!("agentdex {version}, data in {}{file}", data.display()), format!("HTTP on http://{http}")];
-    lines.extend(mqtt.map(|address| format!("MQTT on mqtt://{address}")));
+        vec![format!("agentdex {version}, data in {}{file}", data.display()), format!("HTTP on http{secure}://{http}")];
+    lines.extend(mqtt.map(|address| format!("MQTT on mqtt{secure}://{address}")));
     lines.push(String::new());
     if settings.examples {
         lines.extend(examples(settings, http, mqtt));
@@ -26,7 +27,11 @@ pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAd
 }
 
 fn examples(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> Vec<String> {
-    let base = format!("http://{}", reachable(http));
+    let (secure, ca) = match settings.tls {
+        Some(_) => ("s", " --cafile FILE"),
+        None => ("", ""),
+    };
+    let base = format!("http{secure}://{}", reachable(http));
     let mut lines = vec![
         "Try".to_owned(),
         format!("  curl '{base}/search?q=weather+forecast'"),
@@ -35,7 +40,7 @@ fn examples(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> 
     ];
     if let Some(address) = mqtt.map(reachable) {
         let (host, port, prefix) = (address.ip(), address.port(), &settings.mqtt_prefix);
-        lines.push(format!("  mosquitto_sub -h {host} -p {port} -v -t '{prefix}/#'"));
+        lines.push(format!("  mosquitto_sub -h {host} -p {port}{ca} -v -t '{prefix}/#'"));
     }
     lines.extend([format!("  {base} in a browser"), String::new()]);
     lines

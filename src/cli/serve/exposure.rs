@@ -15,25 +15,34 @@ pub(super) fn rules(settings: &Settings) -> Rules {
     Rules { authentication: settings.auth, public_read: settings.public_read, read_only: settings.read_only }
 }
 
-/// Refuses to serve other machines without authentication, and warns where that is forced or unencrypted.
+/// Refuses to serve other machines without authentication and TLS, and warns where that is forced.
 pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback: &str) -> anyhow::Result<()> {
-    if address.ip().is_loopback() {
+    let (authenticates, encrypts) = (settings.auth, settings.tls.is_some());
+    if address.ip().is_loopback() || (authenticates && encrypts) {
         return Ok(());
     }
-    if !settings.auth && !settings.insecure {
-        bail!(
-            "{address} is open to other machines, and every client could replace every agent there. Set one of these:\n  \
-             --auth lets in only clients with an API key (`agentdex keys create` makes keys)\n  \
-             {loopback} serves this machine alone\n  \
-             --insecure lets everybody do everything, for networks whose machines are all trusted"
-        );
+    let risk = match (authenticates, encrypts) {
+        (false, false) => {
+            "every client could replace every agent there, and whoever is on the way reads and changes all"
+        }
+        (false, true) => "every client could replace every agent there",
+        _ => "whoever is on the way reads keys and uses them",
+    };
+    if settings.insecure {
+        tracing::warn!("{address} is open to other machines: {risk}; see SECURITY.md");
+        return Ok(());
     }
-    let clients = if settings.auth { "has a key that was intercepted" } else { "reaches it" };
-    tracing::warn!(
-        "{address} is open to other machines without TLS; put a proxy in front that encrypts, or whoever {clients} can use it: \
-         see SECURITY.md"
-    );
-    Ok(())
+    let auth = "\n  --auth lets in only clients with an API key (`agentdex keys create` makes keys)";
+    let tls = "\n  --tls-cert FILE --tls-key FILE encrypt what is sent";
+    let missing = match (authenticates, encrypts) {
+        (false, false) => format!("Set both of these:{auth}{tls}\nor one of these:"),
+        (false, true) => format!("Set one of these:{auth}"),
+        _ => format!("Set one of these:{tls}"),
+    };
+    bail!(
+        "{address} is open to other machines: {risk}. {missing}\n  {loopback} serves this machine alone\n  \
+         --insecure does without, for networks whose machines are all trusted, and behind a proxy that encrypts"
+    )
 }
 
 /// The same for the address of the MQTT endpoint, which serves as soon as it listens. Binding reports an address that

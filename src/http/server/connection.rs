@@ -18,13 +18,17 @@ use actix_http::{
 use actix_web::web::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     time::sleep,
 };
 
-use crate::http::{
-    limits::Limits,
-    progress::{Progress, Serving},
+use super::socket::{Opened, Socket};
+use crate::{
+    access::Caller,
+    http::{
+        caller::ByConnection,
+        limits::Limits,
+        progress::{Progress, Serving},
+    },
 };
 
 /// Serves a connection until it ends or its client doesn't go on.
@@ -86,20 +90,26 @@ impl MessageBody for SentBody {
     }
 }
 
-/// The socket of a connection.
+/// A connection as actix serves it.
 pub(super) struct Connection {
-    stream: TcpStream,
+    socket: Socket,
+    /// What is read before the socket is.
+    first: Vec<u8>,
+    client: Option<Caller>,
     progress: Rc<Progress>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, progress: Rc<Progress>) -> Connection {
-        Connection { stream, progress }
+    pub(super) fn new(Opened { socket, first, client }: Opened, progress: Rc<Progress>) -> Connection {
+        Connection { socket, first, client, progress }
     }
 
-    /// Lets the requests of the connection find its progress.
+    /// Lets the requests of the connection find its progress, and who its client is.
     pub(super) fn register(&self, data: &mut Extensions) {
         data.insert(self.progress.clone());
+        if let Some(client) = &self.client {
+            data.insert(ByConnection(client.clone()));
+        }
     }
 }
 
@@ -109,8 +119,14 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.first.is_empty() {
+            let count = self.first.len().min(buffer.remaining());
+            buffer.put_slice(&self.first[..count]);
+            self.first.drain(..count);
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = Pin::new(&mut self.socket).poll_read(context, buffer);
         let is_closed = matches!(read, Poll::Ready(Ok(()))) && buffer.filled().len() == before;
         if is_closed && buffer.remaining() > 0 && self.progress.expects_client() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
@@ -121,16 +137,19 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let written = Pin::new(&mut self.socket).poll_write(context, bytes);
         self.progress.wrote(&written);
         written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.socket).poll_flush(context);
+        // What is encrypted waits in a buffer of its own.
+        self.progress.wrote(&flushed);
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        Pin::new(&mut self.socket).poll_shutdown(context)
     }
 }

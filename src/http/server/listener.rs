@@ -12,19 +12,26 @@ use std::{
 use actix_http::error::DispatchError;
 use actix_service::Service;
 use actix_web::http::StatusCode;
+#[cfg(feature = "tls")]
+use tokio::time::{Instant, timeout_at};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
     sync::mpsc::UnboundedSender,
     task::{AbortHandle, JoinSet, yield_now},
     time::{sleep, timeout},
 };
 
+#[cfg(feature = "tls")]
+use super::socket::{Movable, Socket};
 use super::{
     connection::Connection,
+    socket::Opened,
     worker::{Accepted, Application, End, Worker, finish},
 };
 use crate::http::{limits::Place, problem::Problem};
+#[cfg(feature = "tls")]
+use crate::tls::{Protocol, ServerTls};
 
 /// What requests begin with that are answered here.
 const ANSWERED: [&[u8]; 4] = [b"GET /health/", b"HEAD /health/", b"GET /metrics", b"HEAD /metrics"];
@@ -57,6 +64,8 @@ impl Listener {
         let connections = self.worker.context.connections.clone();
         let front = Rc::new(Front {
             application: self.worker.clone().application(true).await?,
+            #[cfg(feature = "tls")]
+            tls: self.worker.context.options.tls.clone(),
             head_timeout: self.worker.context.options.limits.head_timeout,
             workers: self.workers,
             next: Cell::new(0),
@@ -94,6 +103,8 @@ impl Listener {
 /// What decides where a connection belongs.
 struct Front<H> {
     application: Application<H>,
+    #[cfg(feature = "tls")]
+    tls: Option<ServerTls>,
     head_timeout: Duration,
     workers: Vec<UnboundedSender<Accepted>>,
     next: Cell<usize>,
@@ -117,13 +128,13 @@ where
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%peer, %error, "a connection can't be set to send at once");
         }
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return self.take_encrypted(tls, stream, peer, place).await;
+        }
         match timeout(self.head_timeout, first(&stream)).await {
-            Ok(Ok(First::Health)) => self.application.clone().serve(stream, peer, place).await,
-            Ok(Ok(First::Other)) => match place.check("connections") {
-                Ok(()) => self.pass_on(stream, peer, place),
-                Err(problem) => refuse(stream, &problem, &[("retry-after", "5")]).await,
-            },
-            Ok(Ok(First::Nothing) | Err(_)) => {}
+            Ok(Ok(first)) => self.lead(first, Opened::plain(stream), peer, place).await,
+            Ok(Err(_)) => {}
             Err(_) => {
                 let detail = format!("no request came within {:?}", self.head_timeout);
                 let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "request-timeout", detail);
@@ -132,14 +143,47 @@ where
         }
     }
 
+    /// The same under TLS: one deadline for the handshake and what decides.
+    #[cfg(feature = "tls")]
+    async fn take_encrypted(&self, tls: &ServerTls, stream: TcpStream, peer: SocketAddr, place: Place) {
+        let deadline = Instant::now() + self.head_timeout;
+        if let Ok(Ok(true)) = timeout_at(deadline, is_plain(&stream)).await {
+            let detail = "this port speaks TLS: use https://";
+            let problem = Problem::new(StatusCode::BAD_REQUEST, "tls-expected", detail);
+            return refuse(stream, &problem, &[]).await;
+        }
+        let patience = deadline.saturating_duration_since(Instant::now());
+        let (stream, client) = match tls.accept(Movable::Here(stream), Protocol::Http, patience).await {
+            Ok(accepted) => accepted,
+            Err(error) => return tracing::debug!(%peer, %error, "a connection isn't encrypted and ends"),
+        };
+        let socket = Socket::Encrypted(Box::new(stream));
+        let mut opened = Opened { socket, first: Vec::new(), client };
+        if let Ok(Ok(first)) = timeout_at(deadline, read_first(&mut opened)).await {
+            self.lead(first, opened, peer, place).await;
+        }
+    }
+
+    /// Brings a connection where it belongs.
+    async fn lead(&self, first: First, opened: Opened, peer: SocketAddr, place: Place) {
+        match first {
+            First::Health => self.application.clone().serve(opened, peer, place).await,
+            First::Other => match place.check("connections") {
+                Ok(()) => self.pass_on(opened, peer, place),
+                Err(problem) => refuse(opened.socket, &problem, &[("retry-after", "5")]).await,
+            },
+            First::Nothing => {}
+        }
+    }
+
     /// Gives a connection to the next worker.
-    fn pass_on(&self, stream: TcpStream, peer: SocketAddr, place: Place) {
+    fn pass_on(&self, mut opened: Opened, peer: SocketAddr, place: Place) {
         let number = self.next.replace(self.next.get().wrapping_add(1));
-        let (Some(worker), Ok(stream)) = (self.workers.get(number % self.workers.len()), stream.into_std()) else {
+        let (Some(worker), Ok(())) = (self.workers.get(number % self.workers.len()), opened.socket.detach()) else {
             return;
         };
         // Nobody receives once the server stops.
-        let _ = worker.send(Accepted { stream, peer, place });
+        let _ = worker.send(Accepted { opened, peer, place });
     }
 
     /// Ends the oldest connection beyond the limit if there are too many: those who ask for what is
@@ -161,22 +205,49 @@ async fn first(stream: &TcpStream) -> io::Result<First> {
     let mut buffer = [0; LONGEST];
     loop {
         let count = stream.peek(&mut buffer).await?;
-        let bytes = buffer.get(..count).unwrap_or_default();
-        if bytes.is_empty() {
-            return Ok(First::Nothing);
-        }
-        if ANSWERED.iter().any(|start| bytes.starts_with(start)) {
-            return Ok(First::Health);
-        }
-        if !ANSWERED.iter().any(|start| start.starts_with(bytes)) {
-            return Ok(First::Other);
+        if let Some(first) = decide(buffer.get(..count).unwrap_or_default()) {
+            return Ok(first);
         }
         sleep(AGAIN).await;
     }
 }
 
+/// The same under TLS, where they have to be read.
+#[cfg(feature = "tls")]
+async fn read_first(opened: &mut Opened) -> io::Result<First> {
+    loop {
+        let mut buffer = [0; LONGEST];
+        let count = opened.socket.read(&mut buffer).await?;
+        if count == 0 {
+            return Ok(First::Nothing);
+        }
+        opened.first.extend(buffer.get(..count).unwrap_or_default());
+        if let Some(first) = decide(&opened.first) {
+            return Ok(first);
+        }
+    }
+}
+
+/// What a connection is for that begins with these bytes; none where more are needed.
+fn decide(bytes: &[u8]) -> Option<First> {
+    if bytes.is_empty() {
+        return Some(First::Nothing);
+    }
+    if ANSWERED.iter().any(|start| bytes.starts_with(start)) {
+        return Some(First::Health);
+    }
+    (!ANSWERED.iter().any(|start| start.starts_with(bytes))).then_some(First::Other)
+}
+
+/// Whether a client that should begin a handshake sends a request: its method begins with a letter.
+#[cfg(feature = "tls")]
+async fn is_plain(stream: &TcpStream) -> io::Result<bool> {
+    let mut byte = [0];
+    Ok(stream.peek(&mut byte).await? > 0 && byte[0].is_ascii_alphabetic())
+}
+
 /// Answers without reading the request, and gives the client time to read that.
-async fn refuse(mut stream: TcpStream, problem: &Problem, headers: &[(&str, &str)]) {
+async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, problem: &Problem, headers: &[(&str, &str)]) {
     let (status, body) = (problem.status(), problem.document().to_string());
     let mut answer = format!("HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nconnection: close\r\n");
     for (name, value) in headers {

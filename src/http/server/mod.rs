@@ -2,11 +2,12 @@
 //!
 //! One thread, the [`listener`], accepts connections, waits for their first bytes, answers health and metrics
 //! itself and passes everything else on to the [`worker`]s. So a worker that is busy, and connections that
-//! have used up what there is, delay or cost no health check. A [`connection`] whose client sends or takes
-//! nothing for too long is cut.
+//! have used up what there is, delay or cost no health check. Under TLS that thread does the handshakes as well: what
+//! a connection asks for can't be seen before. A [`connection`] whose client sends or takes nothing for too long is cut.
 
 mod connection;
 mod listener;
+mod socket;
 mod worker;
 
 use std::{
@@ -104,6 +105,7 @@ impl Server {
             ended = &mut accepting => Some(ended),
             () = shutdown => None,
             never = log_requests(&context) => match never {},
+            never = watch_certificate(&context) => match never {},
         };
         stop.stop();
         stopping.send_replace(true);
@@ -117,6 +119,16 @@ impl Server {
         }
         accepted.unwrap_or_else(|_| Err(io::Error::other("the listener panicked"))).map_err(failed)
     }
+}
+
+/// Replaces the certificate when its files change.
+async fn watch_certificate(context: &Context) -> Infallible {
+    #[cfg(feature = "tls")]
+    if let Some(tls) = &context.options.tls {
+        return tls.watch().await;
+    }
+    let _ = context;
+    std::future::pending().await
 }
 
 /// Logs once a minute how many requests were answered, if there were any.

@@ -1,13 +1,6 @@
 //! A thread that serves connections: an actix-web application, and the tasks of its connections.
 
-use std::{
-    io,
-    net::{SocketAddr, TcpStream},
-    rc::Rc,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, rc::Rc, sync::Arc, thread, time::Duration};
 
 use actix_http::{ConnectionType, HttpService, Request, Response, body::BoxBody, error::DispatchError, h1};
 use actix_service::{IntoServiceFactory, Service, ServiceFactory, apply_fn_factory, map_config};
@@ -28,7 +21,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::connection::{Connection, SentBody, serve};
+use super::{
+    connection::{Connection, SentBody, serve},
+    socket::Opened,
+};
 use crate::http::{
     context::Context,
     limits::Place,
@@ -48,7 +44,7 @@ const BLOCKING_THREADS: usize = 512;
 
 /// A connection on its way from the listener to a worker.
 pub(super) struct Accepted {
-    pub stream: TcpStream,
+    pub opened: Opened,
     pub peer: SocketAddr,
     pub place: Place,
 }
@@ -80,10 +76,10 @@ where
     H: Service<(Connection, Option<SocketAddr>), Error = DispatchError>,
 {
     /// Serves a connection to its end.
-    pub(super) async fn serve(self, stream: tokio::net::TcpStream, peer: SocketAddr, place: Place) {
+    pub(super) async fn serve(self, opened: Opened, peer: SocketAddr, place: Place) {
         let limits = &self.context.options.limits;
         let progress = Rc::new(Progress::new());
-        let io = Connection::new(stream, progress.clone());
+        let io = Connection::new(opened, progress.clone());
         let serving = self.handler.call((io, Some(peer)));
         serve(serving, peer, &progress, limits, KEEP_ALIVE).await;
         drop(place);
@@ -120,8 +116,8 @@ impl Worker {
         loop {
             tokio::select! {
                 next = accepted.recv() => match next {
-                    Some(Accepted { stream, peer, place }) => match tokio::net::TcpStream::from_std(stream) {
-                        Ok(stream) => drop(open.spawn_local(application.clone().serve(stream, peer, place))),
+                    Some(Accepted { mut opened, peer, place }) => match opened.socket.attach() {
+                        Ok(()) => drop(open.spawn_local(application.clone().serve(opened, peer, place))),
                         Err(error) => tracing::warn!(%peer, %error, "a connection can't be served"),
                     },
                     None => break,

@@ -1,7 +1,6 @@
 //! The beginning of a connection: CONNECT, and whether its client is accepted.
 
 use std::{
-    net::SocketAddr,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -16,6 +15,7 @@ use super::{
     context::Context,
     engine::Refusal,
     link::Link,
+    origin::Origin,
     packets::{Connect, Incoming, Welcome},
     session::{self, Session},
     sessions::{Entering, Lease},
@@ -27,10 +27,11 @@ const MAX_CLIENT_ID_BYTES: usize = 1024;
 
 /// Serves one client until it leaves, is cut off, or the endpoint stops. A client that isn't
 /// admitted gets a CONNACK that says that the server is full.
-pub(super) async fn serve<S>(context: Arc<Context>, stream: S, peer: String, admitted: bool)
+pub(super) async fn serve<S>(context: Arc<Context>, stream: S, origin: Origin, admitted: bool)
 where
     S: AsyncRead + AsyncWrite + Send,
 {
+    let Origin { peer, address, holder } = origin;
     let mut link = Link::new(stream, context.counters.clone());
     let mut stop = context.stop.clone();
     let connect = tokio::select! {
@@ -42,7 +43,7 @@ where
         return link.finish().await;
     };
     let refusal = if admitted { refusal(&connect) } else { Some(Refusal::Full) };
-    let entered = match refusal.map_or_else(|| authenticate(&context, &connect), Err) {
+    let entered = match refusal.map_or_else(|| authenticate(&context, &connect, holder), Err) {
         Err(refusal) => Err(refusal),
         Ok(caller) => enter(&context, &connect, &caller).await.map(|entered| (caller, entered)),
     };
@@ -56,7 +57,6 @@ where
         Err(refusal) => {
             context.counters.refused.fetch_add(1, Ordering::Relaxed);
             if matches!(refusal, Refusal::InvalidCredentials | Refusal::Unauthenticated) {
-                let address = peer.parse::<SocketAddr>().ok().map(|peer| peer.ip());
                 let nobody = context.index.feed.registry().as_caller(Caller::Anonymous).at_address(address);
                 nobody.note_denied("MQTT CONNECT", None);
             }
@@ -99,12 +99,13 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
     is_qos_unsupported.then_some(Refusal::UnsupportedQos)
 }
 
-/// Who the client is: the user name is the id of an API key, the password the key.
-fn authenticate(context: &Context, connect: &Connect) -> Result<Caller, Refusal> {
+/// Who the client is: the user name is the id of an API key, the password the key. Without them it is the holder of its
+/// certificate.
+fn authenticate(context: &Context, connect: &Connect, holder: Option<Caller>) -> Result<Caller, Refusal> {
     let rules = &context.options.access;
     let caller = match (&connect.user_name, &connect.password) {
-        (None, None) => rules.without_credentials(),
         _ if !rules.authentication => Caller::Trusted,
+        (None, None) => holder.unwrap_or(Caller::Anonymous),
         (user_name, password) => {
             let key = password.as_deref().and_then(|password| std::str::from_utf8(password).ok());
             let is_id = |key: &&str| Token::parse(key).is_some_and(|token| user_name.as_deref() == Some(token.id));

@@ -3,7 +3,7 @@
 //! It reads the log and the store for each client at the client's pace, and queues nothing:
 //!
 //! - [`framing`], [`engine`] and [`packets`] speak the protocol;
-//! - [`handshake`] accepts clients, [`connection`] acts on their requests, [`link`] moves bytes;
+//! - [`handshake`] accepts clients, wherever their [`origin`] is, [`connection`] acts on their requests, [`link`] moves bytes;
 //! - [`filter`], [`trie`] and [`matcher`] find the subscriptions that match a change, once for all clients;
 //! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions, or what is [`in_flight`] again;
 //! - [`decisions`] are those of the guardian, which come from no log;
@@ -28,6 +28,7 @@ mod in_flight;
 mod index;
 mod link;
 mod matcher;
+mod origin;
 mod packets;
 mod retained;
 mod session;
@@ -51,12 +52,15 @@ use tokio::{
     time::Instant,
 };
 
+pub(crate) use self::origin::Origin;
 use self::{context::Context, counters::Counters, handshake::serve, index::SubscriptionIndex, sessions::Sessions};
 use super::{
     EndpointOptions,
     feed::{ENDPOINT_MESSAGES, Feed},
     topics::Topics,
 };
+#[cfg(feature = "tls")]
+use crate::tls::{Protocol, ServerTls};
 use crate::{Error, Registry, Result};
 
 /// How many connections beyond the limit get a CONNACK that says so; those beyond that are just closed.
@@ -174,16 +178,28 @@ impl EndpointHandle {
     where
         S: AsyncRead + AsyncWrite + Send + 'static,
     {
-        let limit = self.context.options.max_connections;
-        let place = Place::take(&self.context.counters);
-        if place.number > limit + REFUSED_CONNECTIONS {
-            return;
-        }
-        let (context, peer, admitted) = (self.context.clone(), peer.into(), place.number <= limit);
+        self.attach_from(stream, Origin { peer: peer.into(), address: None, holder: None });
+    }
+
+    /// The same for a client that more is known of.
+    pub(crate) fn attach_from<S>(&self, stream: S, origin: Origin)
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let Some((place, admitted)) = self.admit() else { return };
+        let context = self.context.clone();
         self.runtime.spawn(async move {
-            serve(context, stream, peer, admitted).await;
+            serve(context, stream, origin, admitted).await;
             drop(place);
         });
+    }
+
+    /// A place for a connection, and whether it is within the limit; none where not even a refusal is sent.
+    fn admit(&self) -> Option<(Place, bool)> {
+        let limit = self.context.options.max_connections;
+        let place = Place::take(&self.context.counters);
+        let admitted = place.number <= limit;
+        (place.number <= limit + REFUSED_CONNECTIONS).then_some((place, admitted))
     }
 
     /// How many clients are connected.
@@ -192,6 +208,10 @@ impl EndpointHandle {
     }
 
     fn run(self, runtime: Runtime, listener: TcpListener) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.context.options.tls.clone() {
+            runtime.spawn(async move { tls.watch().await });
+        }
         runtime.block_on(async {
             self.accept(listener).await;
             let deadline = Instant::now() + self.context.options.stop_timeout;
@@ -224,7 +244,32 @@ impl EndpointHandle {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%peer, %error, "an MQTT connection can't be set to send at once");
         }
-        self.attach(stream, peer.to_string());
+        let origin = Origin { peer: peer.to_string(), address: Some(peer.ip()), holder: None };
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.context.options.tls.clone() {
+            return self.attach_encrypted(tls, stream, origin);
+        }
+        self.attach_from(stream, origin);
+    }
+
+    /// Serves a client once it has done its handshake, for which it has as long as for CONNECT.
+    #[cfg(feature = "tls")]
+    fn attach_encrypted(&self, tls: ServerTls, stream: TcpStream, origin: Origin) {
+        let Some((place, admitted)) = self.admit() else { return };
+        let (context, mut stop) = (self.context.clone(), self.context.stop.clone());
+        self.runtime.spawn(async move {
+            let accepted = tokio::select! {
+                accepted = tls.accept(stream, Protocol::Mqtt, context.options.connect_timeout) => accepted,
+                _ = stop.wait_for(|stop| *stop) => return,
+            };
+            match accepted {
+                Ok((stream, holder)) => serve(context, stream, Origin { holder, ..origin }, admitted).await,
+                Err(error) => {
+                    tracing::debug!(peer = origin.peer, %error, "an MQTT connection isn't encrypted and ends")
+                }
+            }
+            drop(place);
+        });
     }
 }
 
