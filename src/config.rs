@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 pub use self::{
     layer::{Layer, read_toml},
-    settings::Settings,
+    settings::{OidcSettings, Settings},
 };
 use crate::td::Strictness;
 

@@ -110,8 +110,14 @@ impl Fetcher {
 
     /// The same with queues of its own: users of one never wait for users of the other.
     pub(crate) fn apart(&self) -> Fetcher {
+        self.allowing(AllowList::default())
+    }
+
+    /// The same with queues of its own, which may also fetch from elsewhere.
+    pub(crate) fn allowing(&self, more: AllowList) -> Fetcher {
         let Inner { options, tls, resolver, .. } = &*self.0;
-        let (options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
+        let (mut options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
+        options.allowed = options.allowed.and(more);
         Fetcher(Arc::new(Inner { turns: turns(&options), options, tls, resolver }))
     }
 

@@ -1,18 +1,21 @@
-//! Signatures of A2A agent cards: JWS (RFC 7515) over a canonical form (RFC 8785) of the card.
+//! Signatures of A2A agent cards: JWS (RFC 7515) over a canonical form (RFC 8785) of the card; and of tokens that
+//! clients prove themselves with (RFC 7519).
 //!
 //! [`verify`] is pure: it takes a card as it was received and the trusted keys, and returns whether the owner of one
 //! of these keys signed exactly this card. Keys that a card itself names prove nothing. There is no maintained JOSE
-//! library on top of ring, and the part needed of one is small: [`entry`] reads an entry of `signatures`, [`key`]
-//! has ring check it, [`checking`] bounds how often.
+//! library on top of ring, and the part needed of one is small: [`entry`] reads an entry of `signatures` with its
+//! [`header`], [`key`] has ring check it, [`checking`] bounds how often. [`Claims::read`] does the same for a token.
 
 mod algorithm;
 mod checking;
 mod domain;
 mod entry;
 mod form;
+mod header;
 mod key;
 mod keys;
 mod presence;
+mod token;
 mod uncovered;
 mod verification;
 
@@ -24,6 +27,7 @@ pub use self::{
     domain::key_set_urls,
     form::Form,
     keys::TrustedKeys,
+    token::{Claims, TokenError, TokenRules},
     verification::{Status, Verification},
 };
 use crate::{Timestamp, td::Document};

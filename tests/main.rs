@@ -18,6 +18,7 @@ mod library;
 mod lmos_capabilities;
 mod mcp_server;
 mod mqtt;
+mod oidc;
 mod page;
 mod process;
 mod registry;

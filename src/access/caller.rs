@@ -30,12 +30,29 @@ pub enum Caller {
     Principal(Arc<Principal>),
 }
 
+/// Why a credential stands for nobody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unauthenticated {
+    /// It isn't valid; why, as a sentence about it.
+    Invalid(String),
+    /// What it has to be checked with isn't there at present; why.
+    Unavailable(String),
+}
+
 impl Caller {
     /// Whether what it proved itself with, if it did, hasn't expired.
     pub fn is_valid_at(&self, moment: Timestamp) -> bool {
         match self {
             Caller::Principal(principal) => principal.expires.is_none_or(|expires| moment < expires),
             Caller::Trusted | Caller::Anonymous => true,
+        }
+    }
+
+    /// Who it is, where it has proved that.
+    pub fn principal(&self) -> Option<&Arc<Principal>> {
+        match self {
+            Caller::Principal(principal) => Some(principal),
+            Caller::Trusted | Caller::Anonymous => None,
         }
     }
 

@@ -12,7 +12,7 @@ mod rules;
 mod visibility;
 
 pub use self::{
-    caller::{Caller, Principal},
+    caller::{Caller, Principal, Unauthenticated},
     key::{ApiKey, NewKey, Secret, Token},
     owner::Owner,
     role::Role,

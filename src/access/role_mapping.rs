@@ -29,6 +29,11 @@ impl Default for RoleMapping {
 }
 
 impl RoleMapping {
+    /// Roles by their own names: those who are called `admin` are.
+    pub fn by_role_name() -> RoleMapping {
+        RoleMapping { everybody: None, named: Role::ALL.map(|role| (role.as_str().to_owned(), role)).into() }
+    }
+
     /// Reads entries.
     ///
     /// # Errors
@@ -50,6 +55,11 @@ impl RoleMapping {
     pub fn role_of<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<Role> {
         let of_name = |name: &str| self.named.iter().filter(|(known, _)| known == name).map(|(_, role)| *role).max();
         names.into_iter().filter_map(of_name).max().max(self.everybody)
+    }
+
+    /// The names that give a role.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(name, _)| name.as_str())
     }
 
     fn is_empty(&self) -> bool {

@@ -19,7 +19,7 @@ pub(super) struct Remote {
     /// Where the registry is: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// API key that the registry knows the caller by; the variable doesn't show in lists of processes
+    /// API key that the registry knows the caller by, or a token of its issuer; the variable doesn't show in lists of processes
     /// [env: AGENTDEX_API_KEY]
     #[arg(long, value_name = "KEY")]
     pub api_key: Option<String>,
@@ -51,6 +51,8 @@ impl Remote {
             client = client.client_certificate(&certificate).context("--client-cert, AGENTDEX_CLIENT_CERT")?;
         }
         match self.api_key.clone().or_else(|| variable("AGENTDEX_API_KEY")) {
+            // A token has three parts.
+            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(&token)?),
             Some(key) => Ok(client.api_key(&key)?),
             None => Ok(client),
         }

@@ -115,6 +115,25 @@ pub(super) struct Arguments {
     /// Role of clients with a certificate, or of those with that name in it; can be repeated [default: read]
     #[arg(long, value_name = "[NAME=]ROLE")]
     tls_client_role: Vec<String>,
+    /// With --auth, also let in clients with access tokens of this authorization server (OpenID Connect, OAuth 2.0)
+    #[arg(long, value_name = "URL")]
+    oidc_issuer: Option<String>,
+    /// What tokens for this server have as audience
+    #[arg(long, value_name = "NAME")]
+    oidc_audience: Option<String>,
+    /// Where the keys of the issuer are (JWKS) [default: where its metadata says]
+    #[arg(long, value_name = "URL")]
+    oidc_jwks: Option<String>,
+    /// Claim that is the owner, by name or JSON Pointer [default: sub]
+    #[arg(long, value_name = "CLAIM")]
+    oidc_owner_claim: Option<String>,
+    /// Claim with the names that roles go by, such as /realm_access/roles [default: scope]
+    #[arg(long, value_name = "CLAIM")]
+    oidc_role_claim: Option<String>,
+    /// Role of tokens, or of those with that name in the claim; can be repeated [default: read=read, register=register,
+    /// admin=admin]
+    #[arg(long, value_name = "[NAME=]ROLE")]
+    oidc_role: Vec<String>,
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -233,6 +252,12 @@ impl Arguments {
             tls_key: self.tls_key,
             tls_client_ca: self.tls_client_ca,
             tls_client_role: Some(self.tls_client_role).filter(|roles| !roles.is_empty()),
+            oidc_issuer: self.oidc_issuer,
+            oidc_audience: self.oidc_audience,
+            oidc_jwks: self.oidc_jwks,
+            oidc_owner_claim: self.oidc_owner_claim,
+            oidc_role_claim: self.oidc_role_claim,
+            oidc_role: Some(self.oidc_role).filter(|roles| !roles.is_empty()),
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),
             max_connections: self.max_connections,
@@ -348,7 +373,12 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
         semantic_scale: settings.semantic_scale.map(|scale| scale as f32),
         ..registry::Options::default()
     };
-    Ok(Registry::builder(&settings.data).options(options).tracking(fetching::tracking(settings)?).open()?)
+    let fetcher = fetching::fetcher(settings)?;
+    let mut builder = Registry::builder(&settings.data).options(options);
+    if let Some(issuer) = fetching::issuer(settings, &fetcher) {
+        builder = builder.issuer(issuer);
+    }
+    Ok(builder.tracking(fetching::tracking(settings, fetcher)?).open()?)
 }
 
 fn start_publisher(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Arc<mqtt::Publisher>>> {

@@ -19,9 +19,24 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::InvalidApiKey`] where it isn't written as a key.
     pub fn api_key(self, key: &str) -> Result<RegistryClient> {
-        let key = key.trim();
-        let credentials = Token::parse(key).and_then(|_| HeaderValue::try_from(format!("Bearer {key}")).ok());
-        let mut credentials = credentials.ok_or(Error::InvalidApiKey)?;
+        let key = Token::parse(key.trim()).map(|_| key.trim()).ok_or(Error::InvalidApiKey)?;
+        self.bearer(key)
+    }
+
+    /// With an access token of an authorization server that the registry takes tokens of, sent as an API key is.
+    ///
+    /// # Errors
+    /// [`Error::InvalidApiKey`] where it can't be sent.
+    pub fn access_token(self, token: &str) -> Result<RegistryClient> {
+        let token = token.trim();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(Error::InvalidApiKey);
+        }
+        self.bearer(token)
+    }
+
+    fn bearer(self, text: &str) -> Result<RegistryClient> {
+        let mut credentials = HeaderValue::try_from(format!("Bearer {text}")).map_err(|_| Error::InvalidApiKey)?;
         credentials.set_sensitive(true);
         let transport = Transport { credentials: Some(credentials), ..self.transport.clone() };
         self.sending_by(transport)

@@ -16,6 +16,15 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the description of a registry")
     }
 
+    /// Whose tokens it takes (RFC 9728); refused with 404 where it takes none.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::description`].
+    pub async fn protected_resource(&self) -> Result<Value> {
+        let request = self.request(Method::GET, ".well-known/oauth-protected-resource", &[]);
+        read(&text(self.send(request).await?).await?, "the metadata of a protected resource")
+    }
+
     /// The OpenAPI description of its API.
     ///
     /// # Errors

@@ -82,6 +82,18 @@ layer! {
     tls_client_ca: PathBuf = parse,
     /// The roles of clients with a certificate.
     tls_client_role: Vec<String> = list,
+    /// The URL of the authorization server whose tokens are taken.
+    oidc_issuer: String = parse,
+    /// What tokens for this server have as audience.
+    oidc_audience: String = parse,
+    /// Where the keys of the issuer are, if its metadata doesn't say.
+    oidc_jwks: String = parse,
+    /// The claim that is the owner.
+    oidc_owner_claim: String = parse,
+    /// The claim with the names that roles go by.
+    oidc_role_claim: String = parse,
+    /// The roles of these names.
+    oidc_role: Vec<String> = list,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// Names that requests may have in `Host`.

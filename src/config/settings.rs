@@ -68,6 +68,8 @@ pub struct Settings {
     pub tls_client_ca: Option<PathBuf>,
     /// The roles of clients with a certificate.
     pub tls_client_roles: RoleMapping,
+    /// Whose tokens are taken; none: nobody's.
+    pub oidc: Option<OidcSettings>,
     /// Origins whose pages may call the API; `*` for all; empty for none.
     pub cors_origins: Vec<String>,
     /// Names that requests may have in `Host`, beside those that always may.
@@ -138,6 +140,23 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
+/// Whose tokens prove who clients are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OidcSettings {
+    /// The URL of the authorization server.
+    pub issuer: String,
+    /// What tokens for this server have as audience.
+    pub audience: String,
+    /// Where its keys are; none: where its metadata says.
+    pub jwks: Option<String>,
+    /// The claim that is the owner; none: `sub`.
+    pub owner_claim: Option<String>,
+    /// The claim with the names that roles go by; none: `scope`.
+    pub role_claim: Option<String>,
+    /// The roles of these names; none: those that are called like them.
+    pub roles: Option<RoleMapping>,
+}
+
 impl Settings {
     /// Lays `flags` over the variables, over the file, over the defaults. Without `file` it reads
     /// [`DEFAULT_FILE`] in the working directory if there is one.
@@ -196,6 +215,34 @@ impl Settings {
         if layer.tls_client_role.is_some() && layer.tls_client_ca.is_none() {
             return Err(contradiction("tls_client_role is for clients with a certificate: set tls_client_ca as well"));
         }
+        let others = layer.oidc_jwks.is_some()
+            || layer.oidc_owner_claim.is_some()
+            || layer.oidc_role_claim.is_some()
+            || layer.oidc_role.is_some();
+        let oidc = match (layer.oidc_issuer, layer.oidc_audience) {
+            (Some(_), _) if layer.auth != Some(true) => {
+                return Err(contradiction(
+                    "oidc_issuer is for servers that authenticate their clients: set auth (--auth) as well",
+                ));
+            }
+            (Some(issuer), Some(audience)) => Some(OidcSettings {
+                issuer,
+                audience,
+                jwks: layer.oidc_jwks,
+                owner_claim: layer.oidc_owner_claim,
+                role_claim: layer.oidc_role_claim,
+                roles: layer.oidc_role.map(|entries| roles("oidc_role", Some(entries))).transpose()?,
+            }),
+            (Some(_), None) => {
+                return Err(contradiction(
+                    "oidc_issuer needs the audience of tokens for this server, or those for others would be taken: set oidc_audience as well",
+                ));
+            }
+            (None, audience) if audience.is_some() || others => {
+                return Err(contradiction("the other oidc settings are about an issuer: set oidc_issuer as well"));
+            }
+            (None, _) => None,
+        };
         Ok(Settings {
             data: layer.data.unwrap_or_else(|| DEFAULT_DATA.into()),
             listen: layer.listen.unwrap_or_else(|| DEFAULT_LISTEN.into()),
@@ -223,6 +270,7 @@ impl Settings {
             tls,
             tls_client_ca: layer.tls_client_ca,
             tls_client_roles: roles("tls_client_role", layer.tls_client_role)?,
+            oidc,
             cors_origins: layer.cors_origin.unwrap_or_default(),
             allowed_hosts: layer.allowed_host.unwrap_or_default(),
             max_connections: between("max_connections", layer.max_connections, 1..=usize::MAX)?,

@@ -46,6 +46,24 @@ impl AllowList {
         entries.into_iter().map(|entry| read(entry.as_ref())).collect::<Result<_>>().map(AllowList)
     }
 
+    /// The host of a URL, at its port alone.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] where it isn't one of http or https.
+    pub fn of_url(url: &str) -> Result<AllowList> {
+        let no_url =
+            || Error::InvalidSetting { origin: "URL".into(), message: format!("{url:?} is not a URL of https") };
+        let parsed = reqwest::Url::parse(url).map_err(|_| no_url())?;
+        let (host, port) = parsed.host_str().zip(parsed.port_or_known_default()).ok_or_else(no_url)?;
+        AllowList::parse([format!("{host}:{port}")])
+    }
+
+    /// These and those of another list.
+    pub fn and(mut self, more: AllowList) -> AllowList {
+        self.0.extend(more.0);
+        self
+    }
+
     /// Whether the name itself is allowed, whatever it stands for.
     pub(super) fn has_host(&self, host: &str, port: u16) -> bool {
         self.at(port).any(|place| matches!(place, Place::Host(allowed) if allowed == host))

@@ -4,29 +4,34 @@ use std::borrow::Cow;
 
 use actix_web::{
     HttpRequest,
-    dev::RequestHead,
     http::{
         Method, StatusCode,
-        header::{AUTHORIZATION, WWW_AUTHENTICATE},
+        header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
 
 use serde_json::{Value, json};
 
-use super::{caller, context::Context, problem::Problem};
+use super::{
+    caller::{self, ByConnection},
+    context::Context,
+    problem::Problem,
+    protected_resource,
+};
 use crate::{
     Timestamp,
-    access::{Caller, Need, Refusal, Role},
+    access::{Caller, Need, Refusal, Role, Token, Unauthenticated},
 };
 
 /// What each route needs that a read or a write of its resource doesn't tell: path, method (none: all), need.
-const EXCEPTIONS: [(&str, Option<&str>, Need); 22] = [
+const EXCEPTIONS: [(&str, Option<&str>, Need); 23] = [
     ("/", None, Need::Nothing),
     ("/page/{file}", None, Need::Nothing),
     ("/docs", None, Need::Nothing),
     ("/docs/{file}", None, Need::Nothing),
     ("/openapi.json", None, Need::Nothing),
     ("/.well-known/wot", None, Need::Nothing),
+    (protected_resource::PATH, None, Need::Nothing),
     ("/health/live", None, Need::Nothing),
     ("/health/ready", None, Need::Nothing),
     // CONNECT has the credentials.
@@ -67,68 +72,88 @@ pub(super) fn need(path: &str, method: &Method) -> Need {
     }
 }
 
-/// Finds out who asks, and whether it may. No caller: somebody without credentials. `holder` has proved who it is when
-/// the connection was opened.
-pub(super) fn check(
+/// Finds out who asks, and whether it may. No caller: somebody without credentials.
+pub(super) async fn check(
     context: &Context,
     path: &str,
-    head: &RequestHead,
-    holder: Option<&Caller>,
+    request: &HttpRequest,
 ) -> (Option<Caller>, Result<(), Problem>) {
     let rules = &context.options.access;
-    let need = need(path, &head.method);
-    let known = match authenticate(context, head, need, holder) {
-        _ if !rules.authentication => None,
+    let need = need(path, request.method());
+    if !rules.authentication {
+        let decided = rules.decide(&Caller::Trusted, need);
+        return (None, decided.map_err(|refusal| refused(refusal, &Caller::Trusted, "")));
+    }
+    // What tells clients where they get tokens.
+    let metadata = || protected_resource::challenge(context, request, path);
+    let known = match authenticate(context, request, need).await {
         Ok(known) => known,
-        Err(problem) => return (None, Err(problem)),
+        Err(NotKnown::Unavailable(reason)) => return (None, Err(unavailable(&reason))),
+        Err(NotKnown::Invalid(detail)) => return (None, Err(invalid_credentials(&detail, &metadata()))),
     };
     let caller = known.clone().unwrap_or_else(|| rules.without_credentials());
-    let decided = rules.decide(&caller, need).map_err(|refusal| refused(refusal, &caller));
+    let decided = rules.decide(&caller, need).map_err(|refusal| refused(refusal, &caller, &metadata()));
     (known, decided)
 }
 
-/// Who shows which key. Credentials that aren't valid are refused also where none are needed, but for what has to be
-/// answered in any case.
-fn authenticate(
-    context: &Context,
-    head: &RequestHead,
-    need: Need,
-    holder: Option<&Caller>,
-) -> Result<Option<Caller>, Problem> {
-    let Some(credentials) = head.headers().get(AUTHORIZATION) else {
+/// Why credentials stand for nobody.
+enum NotKnown {
+    Invalid(String),
+    Unavailable(String),
+}
+
+/// Who shows which key or token, or has shown a certificate when the connection was opened. Credentials that aren't valid
+/// are refused also where none are needed, but for what has to be answered in any case.
+async fn authenticate(context: &Context, request: &HttpRequest, need: Need) -> Result<Option<Caller>, NotKnown> {
+    let Some(credentials) = request.headers().get(AUTHORIZATION) else {
+        let holder = request.conn_data::<ByConnection>().map(|ByConnection(holder)| holder);
         let now = Timestamp::now();
         return Ok(holder.filter(|holder| holder.is_valid_at(now)).cloned());
     };
     let bearer = credentials.to_str().ok().and_then(|text| text.split_once(' '));
     let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    match token.and_then(|token| context.trusted.keys().authenticate(token)) {
-        Some(caller) => Ok(Some(caller)),
-        None if need == Need::Nothing => Ok(None),
-        None => Err(invalid_credentials(token.is_some())),
-    }
-}
-
-fn invalid_credentials(is_bearer: bool) -> Problem {
-    let detail = match is_bearer {
-        true => "the API key is not valid: it is not one of this registry, it has expired, or it was revoked",
-        false => "this registry takes an API key as `Authorization: Bearer <key>`, and no other credentials",
+    let kinds = if context.trusted.issuer().is_some() { "an API key or a token of its issuer" } else { "an API key" };
+    let refusal = match token {
+        Some(token) => match context.trusted.authenticate(token).await {
+            Ok(caller) => return Ok(Some(caller)),
+            Err(Unauthenticated::Unavailable(reason)) => NotKnown::Unavailable(reason),
+            Err(Unauthenticated::Invalid(reason)) if Token::parse(token).is_some() => {
+                NotKnown::Invalid(format!("the API key is not valid: {reason}"))
+            }
+            Err(Unauthenticated::Invalid(reason)) => {
+                NotKnown::Invalid(format!("what is sent as `Authorization: Bearer` is not valid: {reason}"))
+            }
+        },
+        None => NotKnown::Invalid(format!(
+            "this registry takes {kinds} as `Authorization: Bearer <key>`, and no other credentials"
+        )),
     };
-    Problem::new(StatusCode::UNAUTHORIZED, "invalid-credentials", detail)
-        .with_header(WWW_AUTHENTICATE, "Bearer realm=\"agentdex\", error=\"invalid_token\"")
+    if need == Need::Nothing { Ok(None) } else { Err(refusal) }
 }
 
-fn refused(refusal: Refusal, caller: &Caller) -> Problem {
+fn invalid_credentials(detail: &str, metadata: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "invalid-credentials", detail)
+        .with_header(WWW_AUTHENTICATE, format!("Bearer realm=\"agentdex\", error=\"invalid_token\"{metadata}"))
+}
+
+fn unavailable(reason: &str) -> Problem {
+    let detail = format!("the token can't be checked at present: {reason}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "issuer-unavailable", detail).with_header(RETRY_AFTER, "5")
+}
+
+fn refused(refusal: Refusal, caller: &Caller, metadata: &str) -> Problem {
     match refusal {
         Refusal::Unauthenticated => {
             let detail = "this needs an API key, sent as `Authorization: Bearer <key>`";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
-                .with_header(WWW_AUTHENTICATE, "Bearer realm=\"agentdex\"")
+                .with_header(WWW_AUTHENTICATE, format!("Bearer realm=\"agentdex\"{metadata}"))
         }
         Refusal::Forbidden(role) => {
             let owner =
                 caller.owner().map_or(Cow::Borrowed("the caller"), |owner| Cow::Owned(format!("{:?}", owner.as_str())));
-            let detail = format!("this needs the role `{role}`, which the API key of {owner} doesn't have");
-            let challenge = format!("Bearer realm=\"agentdex\", error=\"insufficient_scope\", scope=\"{role}\"");
+            let detail = format!("this needs the role `{role}`, which {owner} doesn't have with these credentials");
+            let challenge =
+                format!("Bearer realm=\"agentdex\", error=\"insufficient_scope\", scope=\"{role}\"{metadata}");
             Problem::new(StatusCode::FORBIDDEN, "forbidden", detail)
                 .with("role", role.as_str())
                 .with_header(WWW_AUTHENTICATE, challenge)

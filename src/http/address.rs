@@ -38,6 +38,17 @@ pub(super) fn base_url(request: &HttpRequest, options: &Options, path: &str) -> 
     }
 }
 
+/// The same where `path` is that of a resource as it is mounted, with names in it or "other".
+pub(super) fn base_url_before(request: &HttpRequest, options: &Options, path: &str) -> String {
+    let fixed = path.split_once('{').map_or(path, |(fixed, _)| fixed).trim_end_matches('/');
+    let known = request.match_info().as_str();
+    let own = match known.find(fixed) {
+        Some(start) if !fixed.is_empty() => known.get(start..).unwrap_or_default(),
+        _ => known,
+    };
+    base_url(request, options, own)
+}
+
 /// The host as the client names it; headers that only a proxy should set are ignored.
 fn host(request: &HttpRequest) -> String {
     let named = request.headers().get(HOST).and_then(|host| host.to_str().ok()).or_else(|| request.uri().host());

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header::LINK},
+    web::Data,
+};
 use serde::Serialize;
 
 use super::{
@@ -69,6 +73,11 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     if wait > 0 && !foreign && context.trusted.last_seq() == since {
         let _place = context.streams.take_for_stream(&request)?;
         wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
+        let registry = context.registry(&request);
+        if !registry.is_valid(registry.caller()) {
+            let detail = "the credentials of this request have expired or were revoked while it waited";
+            return Err(Problem::new(StatusCode::UNAUTHORIZED, "invalid-credentials", detail));
+        }
     }
     let read = {
         let registry = context.registry(&request);

@@ -54,9 +54,11 @@ impl Context {
         self.trusted.as_caller(caller::of(request, &self.options.access)).at_address(address)
     }
 
-    /// What ends a stream that a request opens: the signal of the options, or that its server no longer listens.
+    /// What ends a stream that a request opens: the signal of the options, that its server no longer listens, or that its
+    /// caller's credentials are no longer valid.
     pub(super) fn stopped(context: &Data<Context>, request: &HttpRequest) -> Stopped {
         let address = request.app_config().local_addr();
-        context.options.stop.listener(context.listening.as_ref().and_then(|listening| listening.watch(address)))
+        let gone = context.listening.as_ref().and_then(|listening| listening.watch(address));
+        context.options.stop.listener(gone, context.registry(request))
     }
 }

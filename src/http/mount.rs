@@ -18,13 +18,13 @@ use super::{
     audit, backup, batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
-    convert, events, exposition,
+    convert, cors, events, exposition,
     formats::{EXPORTS, IMPORTS},
     health, history, home, imports, jsonpath, keys, namespaces,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
-    queries, query_languages, search, thing, thing_access, things, validate,
+    protected_resource, queries, query_languages, search, thing, thing_access, things, validate,
 };
 
 /// A method of a resource and what answers it.
@@ -164,6 +164,12 @@ impl Mount<'_> {
         self.resource(config, "/backup", "/backup", vec![read(backup::take)]);
         #[cfg(feature = "mqtt")]
         self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
+        self.resource(
+            config,
+            protected_resource::PATH,
+            protected_resource::PATH,
+            vec![read(protected_resource::metadata)],
+        );
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
         self.resource(config, "/docs", "/docs", vec![read(openapi::docs_redirect)]);
@@ -219,7 +225,7 @@ impl Mount<'_> {
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
         let is_live = path.starts_with("/events")
             || matches!(path, "/backup" | "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events");
-        let cors = (!origins.is_empty()).then(|| cors(origins));
+        let cors = (!origins.is_empty()).then(|| cors::middleware(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }
 }
@@ -280,30 +286,6 @@ fn with_verbs(resource: Resource, verbs: Vec<Verb>) -> Resource {
     };
     let resource = verbs.into_iter().fold(resource, |resource, (_, route)| resource.route(route));
     resource.default_service(web::to(refuse))
-}
-
-/// CORS: what pages of other origins may do.
-fn cors(origins: &[String]) -> Cors {
-    let exposed = [
-        "etag",
-        "link",
-        "location",
-        "last-event-id",
-        "agentdex-seq",
-        "agentdex-effect",
-        "agentdex-warnings",
-        "preference-applied",
-        "x-request-id",
-    ];
-    let cors = Cors::default()
-        .allowed_methods(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
-        .allow_any_header()
-        .expose_headers(exposed)
-        .max_age(3600);
-    if origins.iter().any(|origin| origin == "*") {
-        return cors.allow_any_origin().send_wildcard();
-    }
-    origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
 }
 
 #[cfg(test)]

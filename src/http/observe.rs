@@ -6,6 +6,7 @@
 use std::{
     future::{Ready, ready},
     pin::Pin,
+    rc::Rc,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
@@ -27,12 +28,12 @@ use actix_web::{
     },
     web::{Bytes, Data},
 };
-use futures_util::future::{Either, LocalBoxFuture};
+use futures_util::future::LocalBoxFuture;
 
 use super::{
     access, audit,
-    caller::ByConnection,
     context::Context,
+    cors,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
     rates::Client,
@@ -74,13 +75,13 @@ where
 
     fn new_transform(&self, service: S) -> Self::Future {
         let (context, route, is_compressed) = (self.context.clone(), self.route.clone(), self.is_compressed);
-        ready(Ok(Observed { service, context, path: self.path, route, is_compressed }))
+        ready(Ok(Observed { service: Rc::new(service), context, path: self.path, route, is_compressed }))
     }
 }
 
 /// A resource that is observed.
 pub(super) struct Observed<S> {
-    service: S,
+    service: Rc<S>,
     context: Data<Context>,
     path: &'static str,
     route: Arc<RouteMetrics>,
@@ -101,34 +102,13 @@ where
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let started = Instant::now();
         let request_id = request_id(request.headers());
-        let (context, route, path) = (self.context.clone(), self.route.clone(), self.path);
+        let (service, context, route, path) =
+            (self.service.clone(), self.context.clone(), self.route.clone(), self.path);
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
-        let checked = context.hosts.check(request.head(), &context.options);
-        let allowed = checked.and_then(|()| {
-            let holder = request.conn_data::<ByConnection>().map(|ByConnection(holder)| holder);
-            let (caller, allowed) = access::check(&context, self.path, request.head(), holder);
-            let client = match &caller {
-                Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),
-                _ => Client::at(request.peer_addr().map(|peer| peer.ip())),
-            };
-            let is_valid = caller.is_some() || allowed.is_ok() || !request.headers().contains_key(AUTHORIZATION);
-            if let Some(caller) = caller {
-                request.extensions_mut().insert(caller);
-            }
-            // Whether a server lives is answered whoever asks how often.
-            if self.path != "/health/live" {
-                context.rates.take(client, is_valid)?;
-            }
-            allowed
-        });
-        let response = match allowed {
-            Ok(()) => Either::Left(self.service.call(request)),
-            Err(problem) => Either::Right(request.into_response(problem.error_response())),
-        };
         Box::pin(async move {
-            let response = match response {
-                Either::Left(response) => response.await?.map_into_boxed_body(),
-                Either::Right(refusal) => refusal,
+            let response = match admit(&context, path, &request).await {
+                Ok(()) => service.call(request).await?.map_into_boxed_body(),
+                Err(problem) => refuse(&context, request, &problem),
             };
             let (request, status) = (response.request().clone(), response.status());
             audit::note(&context, &request, path, status);
@@ -146,6 +126,32 @@ where
             Ok(response)
         })
     }
+}
+
+/// Whether a request is let through. It has its caller with it then.
+async fn admit(context: &Context, path: &str, request: &ServiceRequest) -> Result<(), Problem> {
+    context.hosts.check(request.head(), &context.options)?;
+    let (caller, allowed) = access::check(context, path, request.request()).await;
+    let client = match &caller {
+        Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),
+        _ => Client::at(request.peer_addr().map(|peer| peer.ip())),
+    };
+    let is_valid = caller.is_some() || allowed.is_ok() || !request.headers().contains_key(AUTHORIZATION);
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
+    }
+    // Whether a server lives is answered whoever asks how often.
+    if path != "/health/live" {
+        context.rates.take(client, is_valid)?;
+    }
+    allowed
+}
+
+/// The response to a request that isn't let through, which pages of other origins may read where they may use the API.
+fn refuse(context: &Context, request: ServiceRequest, problem: &Problem) -> ServiceResponse {
+    let mut response = problem.error_response();
+    cors::allow_to_read(&context.options.cors_origins, request.headers(), response.headers_mut());
+    request.into_response(response)
 }
 
 /// A request and its response, until the body of the response has ended.

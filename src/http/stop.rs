@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::Registry;
+
 /// Ends event streams and long polls, so that a server can stop gracefully. Clones share the signal.
 ///
 /// [`super::Server`] gives it by itself. Where the API is mounted into an application, streams also end when nobody
@@ -22,9 +24,10 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// What waits for the signal, or for another one.
-    pub(super) fn listener(&self, gone: Option<watch::Receiver<bool>>) -> Stopped {
-        Stopped { asked: self.0.subscribe(), gone }
+    /// What waits for the signal, for another one, or for the end of the credentials of the caller that a registry is
+    /// used by.
+    pub(super) fn listener(&self, gone: Option<watch::Receiver<bool>>, registry: Registry) -> Stopped {
+        Stopped { asked: self.0.subscribe(), gone, registry }
     }
 }
 
@@ -40,18 +43,23 @@ pub(super) struct Stopped {
     asked: watch::Receiver<bool>,
     /// That the server no longer listens.
     gone: Option<watch::Receiver<bool>>,
+    registry: Registry,
 }
 
 impl Stopped {
     /// Is done once the signal is given, or can no longer be given.
     pub(super) async fn wait(&mut self) {
-        let Stopped { asked, gone } = self;
-        match gone {
-            Some(gone) => tokio::select! {
-                _ = asked.wait_for(|stopped| *stopped) => {}
-                _ = gone.wait_for(|gone| *gone) => {}
-            },
-            None => drop(asked.wait_for(|stopped| *stopped).await),
+        let Stopped { asked, gone, registry } = self;
+        let gone = async {
+            match gone {
+                Some(gone) => drop(gone.wait_for(|gone| *gone).await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = asked.wait_for(|stopped| *stopped) => {}
+            () = gone => {}
+            () = registry.until_invalid(registry.caller()) => {}
         }
     }
 }

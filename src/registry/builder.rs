@@ -7,8 +7,6 @@ use std::{
 
 #[cfg(feature = "guardian")]
 use super::guardian;
-#[cfg(feature = "fetch")]
-use super::tracked_sources;
 use super::{
     Inner, Registry,
     clock::Clock,
@@ -18,6 +16,11 @@ use super::{
     namespaces::Namespaces,
     options::Options,
     queries::Queries,
+};
+#[cfg(feature = "fetch")]
+use super::{
+    issuer::{Issuer, IssuerOptions},
+    tracked_sources,
 };
 #[cfg(doc)]
 use crate::Error;
@@ -32,6 +35,8 @@ pub struct Builder {
     strict: bool,
     #[cfg(feature = "fetch")]
     tracking: Option<tracked_sources::Tracking>,
+    #[cfg(feature = "fetch")]
+    issuer: Option<IssuerOptions>,
 }
 
 impl Builder {
@@ -42,6 +47,8 @@ impl Builder {
             strict: false,
             #[cfg(feature = "fetch")]
             tracking: None,
+            #[cfg(feature = "fetch")]
+            issuer: None,
         }
     }
 
@@ -61,6 +68,13 @@ impl Builder {
     #[cfg(feature = "fetch")]
     pub fn tracking(mut self, tracking: tracked_sources::Tracking) -> Builder {
         self.tracking = Some(tracking);
+        self
+    }
+
+    /// Lets clients of servers that authenticate prove who they are with tokens of an issuer, beside API keys.
+    #[cfg(feature = "fetch")]
+    pub fn issuer(mut self, issuer: IssuerOptions) -> Builder {
+        self.issuer = Some(issuer);
         self
     }
 
@@ -120,6 +134,8 @@ impl Builder {
                 .tracking
                 .map(|tracking| tracked_sources::Tracker::open(tracking, &store, &notes))
                 .transpose()?,
+            #[cfg(feature = "fetch")]
+            issuer: self.issuer.map(Issuer::start).transpose()?,
             has_tracked_sources: AtomicBool::new(!notes.is_empty()),
             #[cfg(feature = "sparql")]
             sparql,
@@ -148,6 +164,10 @@ impl Builder {
         }));
         #[cfg(feature = "guardian")]
         registry.add_metrics(registry.guardian());
+        #[cfg(feature = "fetch")]
+        if let Some(issuer) = &registry.0.issuer {
+            registry.add_metrics(issuer);
+        }
         registry.load_queries()?;
         #[cfg(feature = "fetch")]
         registry.start_polling()?;

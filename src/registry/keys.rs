@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use crate::{
     Error, Result,
@@ -65,6 +66,8 @@ impl Entry {
 pub struct Keys {
     store: Store,
     entries: RwLock<HashMap<String, Arc<Entry>>>,
+    /// How many keys were revoked.
+    revoked: watch::Sender<u64>,
 }
 
 impl Keys {
@@ -78,7 +81,7 @@ impl Keys {
             Err(source) => Err(Error::Store { doing: "reading an API key", source: source.into() }),
         };
         let entries = store.local().keys()?.into_iter().map(read).collect::<Result<_>>()?;
-        Ok(Keys { store: store.clone(), entries: RwLock::new(entries) })
+        Ok(Keys { store: store.clone(), entries: RwLock::new(entries), revoked: watch::Sender::new(0) })
     }
 
     /// Makes a key, and returns it with the text that its holder sends, which can't be had again. Blocks until it is
@@ -119,6 +122,7 @@ impl Keys {
         if self.write().remove(id).is_none() {
             return Ok(false);
         }
+        self.revoked.send_modify(|revoked| *revoked += 1);
         self.store.local().remove_key(id)?;
         Ok(true)
     }
@@ -137,6 +141,18 @@ impl Keys {
             self.record_use(&entry, last_used, now);
         }
         Some(Caller::Principal(entry.principal.clone()))
+    }
+
+    /// Whether there is a key of that id.
+    #[cfg(any(feature = "server", feature = "mqtt"))]
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.read().contains_key(id)
+    }
+
+    /// Changes whenever a key is revoked.
+    #[cfg(any(feature = "server", feature = "mqtt"))]
+    pub(super) fn revoked(&self) -> watch::Receiver<u64> {
+        self.revoked.subscribe()
     }
 
     /// Records the use of a key. It counts as used also where that can't be stored.

@@ -5,6 +5,7 @@
 //! was converted from other formats, and what answers searches in [`searches`].
 
 mod audit;
+mod authentication;
 #[cfg(feature = "backup")]
 pub mod backup;
 mod builder;
@@ -22,6 +23,8 @@ pub mod guardian;
 #[cfg(feature = "guardian")]
 mod guarding;
 mod import;
+#[cfg(feature = "fetch")]
+mod issuer;
 mod keys;
 mod measures;
 mod namespaces;
@@ -46,6 +49,8 @@ mod thing;
 mod thread;
 #[cfg(feature = "fetch")]
 pub mod tracked_sources;
+#[cfg(feature = "fetch")]
+mod worker;
 mod write;
 
 use std::sync::{
@@ -57,6 +62,8 @@ use tokio::sync::watch;
 
 #[cfg(feature = "backup")]
 pub use self::backup::restore;
+#[cfg(feature = "fetch")]
+pub use self::issuer::IssuerOptions;
 pub use self::{
     builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
@@ -125,6 +132,9 @@ struct Inner {
     /// Stops first: it uses everything else.
     #[cfg(feature = "fetch")]
     tracker: Option<tracked_sources::Tracker>,
+    /// Whose tokens prove who somebody is.
+    #[cfg(feature = "fetch")]
+    issuer: Option<Arc<issuer::Issuer>>,
     /// Whether a source was ever tracked: most registries never have to read the store for it.
     has_tracked_sources: AtomicBool,
     #[cfg(feature = "sparql")]
@@ -415,6 +425,10 @@ impl Registry {
         #[cfg(feature = "fetch")]
         if let Some(tracker) = &self.0.tracker {
             tracker.stop();
+        }
+        #[cfg(feature = "fetch")]
+        if let Some(issuer) = &self.0.issuer {
+            issuer.stop();
         }
         self.0.clock.stop();
         #[cfg(feature = "guardian")]

@@ -16,6 +16,12 @@ use crate::{
 };
 
 impl Registry {
+    /// The caller that it acts as.
+    #[cfg(any(feature = "server", feature = "mqtt"))]
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.1
+    }
+
     /// The registry as its program sees it: everything.
     pub(super) fn of(inner: Arc<Inner>) -> Registry {
         Registry(inner, Caller::Trusted, None)

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{
     Form, Status, TrustedKeys, Verification,
-    entry::{Entry, Unreadable, encode_payload},
+    entry::{Entry, encode_payload},
+    header::Unreadable,
 };
 use crate::{
     Timestamp,

@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::key::{PublicKey, Unusable};
+use super::{
+    Algorithm,
+    key::{PublicKey, Unusable},
+};
 use crate::{Error, Result, td::Document};
 
 /// How the names of files end that are taken from a folder.
@@ -89,6 +92,15 @@ impl TrustedKeys {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    /// Those that a signature in this algorithm may be by: with a `kid` those that are called so, else all that fit.
+    pub(super) fn fitting(&self, kid: Option<&str>, algorithm: Algorithm) -> Vec<&PublicKey> {
+        let candidates = match kid {
+            Some(kid) => self.called(kid),
+            None => self.keys.iter().collect(),
+        };
+        candidates.into_iter().map(|trusted| &trusted.key).filter(|key| key.fits(algorithm)).collect()
     }
 
     /// Those that a signature with this `kid` may be by: those that are called so, else those without a name.

@@ -20,6 +20,7 @@ const METHODS: &[(&str, &str)] = &[
     ("delete /namespaces/{name}", "give_up_namespace"),
     ("get /audit", "audit"),
     ("get /.well-known/wot", "description"),
+    ("get /.well-known/oauth-protected-resource", "protected_resource"),
     ("post /aos", "report_step"),
     ("get /aos/decisions", "decisions"),
     ("get /aos/events", "subscribe_to_decisions"),

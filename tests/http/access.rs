@@ -6,12 +6,13 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, TestRegistry, agent, eventually};
+use crate::support::{Answer, Call, EventStream, TestRegistry, agent, eventually};
 
 /// What is expected of each operation: who may, with the least role. A route that isn't in here fails the test.
 const EXPECTED: &[(&str, &str, Expected)] = &[
     ("GET", "/", Everybody),
     ("GET", "/.well-known/wot", Everybody),
+    ("GET", "/.well-known/oauth-protected-resource", Everybody),
     ("GET", "/openapi.json", Everybody),
     ("GET", "/health/live", Everybody),
     ("GET", "/health/ready", Everybody),
@@ -330,4 +331,25 @@ fn a_client_beyond_its_rate_is_refused_and_others_are_not() {
     registry.get("/health/live").expect(200);
     // Who waits is let in again.
     eventually("the client is let in again", || anonymous().status == 200);
+}
+
+#[test]
+fn revoked_keys_end_what_is_open() {
+    let guarded = guarded(Rules::default());
+    let registry = &guarded.registry;
+    let (key, text) = registry.registry().keys().create(new_key(Role::Admin)).unwrap();
+    let call = |path: &str| registry.call("GET", path).header("authorization", &format!("Bearer {text}"));
+    registry.registry().register(agent("urn:example:a", "A")).unwrap();
+    let mut streams = ["/events", "/events/thing_created", "/aos/events"].map(|path| EventStream::open(call(path)));
+    let seq = registry.registry().last_seq().0;
+    let poll = call(&format!("/changes?since={seq}&wait=30"));
+    let polling = std::thread::spawn(move || poll.send());
+    eventually("the long poll waits", || {
+        guarded.send(Some(Role::Admin), "GET", "/metrics").text().contains("agentdex_long_polls 1")
+    });
+    registry.registry().keys().revoke(&key.id).unwrap();
+    for stream in &mut streams {
+        assert_eq!(stream.next(), None);
+    }
+    polling.join().unwrap().problem(401, "invalid-credentials");
 }

@@ -135,9 +135,16 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
     let post = |body: Value| vec![(path.to_owned(), Some(body))];
     let has = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
     Some(match (method, path) {
-        ("GET", "/" | "/health/live" | "/health/ready" | "/metrics" | "/.well-known/wot" | "/openapi.json") => {
-            get(&[path])
-        }
+        (
+            "GET",
+            "/"
+            | "/health/live"
+            | "/health/ready"
+            | "/metrics"
+            | "/.well-known/wot"
+            | "/.well-known/oauth-protected-resource"
+            | "/openapi.json",
+        ) => get(&[path]),
         ("GET", "/things") => get(&[
             "/things",
             "/things?format=collection",

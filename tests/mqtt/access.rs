@@ -7,7 +7,7 @@ use agentdex::{
 
 use super::{
     support::{Server, Subscriber, has_mosquitto},
-    wire::{Client, Hello, Version},
+    wire::{Client, DISCONNECT, Hello, Version},
 };
 
 fn guarded(public_read: bool) -> Server {
@@ -83,4 +83,23 @@ fn a_client_that_others_wrote_connects_with_a_key() {
         Subscriber::start(server.port(), &["-u", &id, "-P", &text, "-q", "1", "-t", "agentdex/events/#"]);
     server.put("urn:agent:a", "A");
     assert!(subscriber.next().topic.contains("thing_created"));
+}
+
+#[test]
+fn a_key_that_is_revoked_ends_its_connections_and_leaves_their_sessions() {
+    let server = guarded(false);
+    let (id, text) = key(&server, "team", Role::Read);
+    let hello = |credentials| {
+        let properties = vec![0x11, 0, 0, 0x0e, 0x10];
+        Hello { client_id: "client", clean: false, credentials: Some(credentials), properties, ..Hello::default() }
+    };
+    let (mut client, _) = Client::connect(server.port(), Version::V5, &hello((&id, &text)));
+    assert_eq!(client.subscribe(&[("agentdex/events/#", 1)]), [1]);
+    server.registry.keys().revoke(&id).unwrap();
+    let last = client.receive();
+    assert_eq!((last.kind, last.body[0]), (DISCONNECT, 0x87), "not authorized");
+    // Its owner goes on with another key.
+    let (id, text) = key(&server, "team", Role::Read);
+    let (_client, connack) = Client::connect(server.port(), Version::V5, &hello((&id, &text)));
+    assert_eq!(connack[0], 1, "the session is gone");
 }

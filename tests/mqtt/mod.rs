@@ -13,4 +13,4 @@ mod stalled;
 pub mod support;
 mod visibility;
 mod websocket;
-mod wire;
+pub mod wire;

@@ -11,9 +11,10 @@ use std::{fs, net::SocketAddr, path::Path, sync::Once, thread::JoinHandle, time:
 
 use agentdex::{
     Registry,
+    access::Rules,
     fetch::{self, AllowList, Fetcher},
     http,
-    registry::{self, FollowerStatus, tracked_sources::Tracking},
+    registry::{self, FollowerStatus, IssuerOptions, tracked_sources::Tracking},
 };
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -68,6 +69,15 @@ impl TestRegistry {
         let directory = tempfile::tempdir().unwrap();
         let registry = Registry::builder(directory.path()).tracking(tracking).open().unwrap();
         TestRegistry::serve(registry, directory, http_options)
+    }
+
+    /// Starts an empty one that takes the tokens of an issuer, and authenticates.
+    pub fn with_issuer(issuer: impl FnOnce(Fetcher) -> IssuerOptions, http_options: http::Options) -> TestRegistry {
+        let issuer = issuer(Fetcher::new(fetch::Options::default()).unwrap());
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::builder(directory.path()).issuer(issuer).open().unwrap();
+        let access = Rules { authentication: true, ..http_options.access };
+        TestRegistry::serve(registry, directory, http::Options { access, ..http_options })
     }
 
     /// Starts one on what a directory has already.

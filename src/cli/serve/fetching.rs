@@ -5,24 +5,41 @@ use std::{path::Path, time::Duration};
 use anyhow::Context;
 
 use crate::{
-    config::Settings,
+    config::{OidcSettings, Settings},
     fetch::{self, AllowList, Fetcher},
-    registry::tracked_sources::Tracking,
+    registry::{IssuerOptions, tracked_sources::Tracking},
     signature::TrustedKeys,
 };
 
-/// What documents are imported by URL with.
-pub(super) fn tracking(settings: &Settings) -> anyhow::Result<Tracking> {
+/// What fetches.
+pub(super) fn fetcher(settings: &Settings) -> anyhow::Result<Fetcher> {
     let timeout = Duration::from_secs(settings.fetch_timeout);
     let defaults = fetch::Options::default();
-    let fetcher = Fetcher::new(fetch::Options {
+    Ok(Fetcher::new(fetch::Options {
         allowed: AllowList::parse(&settings.allow_fetch)?,
         proxy: settings.fetch_proxy.clone(),
         ca: settings.fetch_ca.clone(),
         timeout,
         phase_timeout: defaults.phase_timeout.min(timeout),
         ..defaults
-    })?;
+    })?)
+}
+
+/// Whose tokens are taken.
+pub(super) fn issuer(settings: &Settings, fetcher: &Fetcher) -> Option<IssuerOptions> {
+    let OidcSettings { issuer, audience, jwks, owner_claim, role_claim, roles } = settings.oidc.clone()?;
+    let defaults = IssuerOptions::new(issuer, audience, fetcher.clone());
+    Some(IssuerOptions {
+        jwks,
+        owner_claim: owner_claim.unwrap_or(defaults.owner_claim),
+        role_claim: role_claim.unwrap_or(defaults.role_claim),
+        roles: roles.unwrap_or(defaults.roles),
+        ..defaults
+    })
+}
+
+/// What documents are imported by URL with.
+pub(super) fn tracking(settings: &Settings, fetcher: Fetcher) -> anyhow::Result<Tracking> {
     let trusted_keys = match &settings.trusted_keys {
         Some(path) => trusted_keys(path)?,
         None => TrustedKeys::none(),

@@ -36,6 +36,23 @@ pub(in crate::http) struct CallerAccess {
     owner: Option<String>,
 }
 
+/// Whose tokens are taken (RFC 9728, section 2).
+#[derive(ToSchema)]
+pub(in crate::http) struct ProtectedResource {
+    /// The URL of this API, which tokens are requested for.
+    resource: String,
+    /// Always `agentdex`.
+    resource_name: String,
+    /// The issuer whose tokens are taken.
+    authorization_servers: Vec<String>,
+    /// Always `header`.
+    bearer_methods_supported: Vec<String>,
+    /// Where this API is documented.
+    resource_documentation: String,
+    /// The scopes that give a role; absent where roles go by another claim.
+    scopes_supported: Option<Vec<String>>,
+}
+
 /// A format of descriptions.
 #[derive(ToSchema)]
 pub(in crate::http) struct DocumentFormat {

@@ -21,7 +21,7 @@ use super::{
     sessions::Lease,
 };
 use crate::{
-    Result,
+    Registry, Result,
     access::{Caller, Need, Role},
 };
 
@@ -38,6 +38,8 @@ pub(super) struct Connection<S> {
     session: Session,
     delivery: Delivery,
     decisions: Decisions,
+    /// The registry as the client sees it.
+    reader: Registry,
     /// Whether the client may see what the guardian decides.
     sees_decisions: bool,
     /// What the client asked for in CONNECT; 0 can't be raised later (5.0, section 3.14.2.2.2).
@@ -63,7 +65,7 @@ where
     ) -> Self {
         let sees_decisions = context.options.access.decide(caller, Need::Role(Role::Admin)).is_ok();
         let reader = context.index.feed.registry().as_caller(caller.clone());
-        let delivery = Delivery::resume(context.index.clone(), reader, &mut session);
+        let delivery = Delivery::resume(context.index.clone(), reader.clone(), &mut session);
         Connection {
             context,
             link,
@@ -71,6 +73,7 @@ where
             session,
             delivery,
             decisions: Decisions::default(),
+            reader,
             sees_decisions,
             asked_expiry,
             waiting_since: None,
@@ -105,6 +108,9 @@ where
         let mut durable = self.context.index.feed.registry().durable();
         let mut requeued = self.context.index.groups.requeued();
         let mut stop = self.context.stop.clone();
+        let reader = self.reader.clone();
+        let invalid = reader.until_invalid(reader.caller());
+        tokio::pin!(invalid);
         let mut buffer = [0; 4096];
         self.select_decisions();
         let sleep = sleep_until(Instant::now() + NEVER);
@@ -149,6 +155,8 @@ where
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
                 () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
                 _ = stop.wait_for(|stop| *stop) => self.link.engine.disconnect(DisconnectReason::ShuttingDown),
+                // With a session that waits for valid ones.
+                () = &mut invalid => self.link.engine.disconnect(DisconnectReason::NotAuthorized),
                 () = sleep.as_mut() => {
                     self.check_deadlines();
                     sleep.as_mut().reset(self.deadline());

@@ -20,7 +20,7 @@ use super::{
     session::{self, Session},
     sessions::{Entering, Lease},
 };
-use crate::access::{Caller, Need, Role, Token};
+use crate::access::{Caller, Need, Role, Token, Unauthenticated};
 
 /// The longest client id.
 const MAX_CLIENT_ID_BYTES: usize = 1024;
@@ -42,8 +42,11 @@ where
         tracing::debug!(peer, "an MQTT connection ended without a valid CONNECT");
         return link.finish().await;
     };
-    let refusal = if admitted { refusal(&connect) } else { Some(Refusal::Full) };
-    let entered = match refusal.map_or_else(|| authenticate(&context, &connect, holder), Err) {
+    let authenticated = match if admitted { refusal(&connect) } else { Some(Refusal::Full) } {
+        Some(refusal) => Err(refusal),
+        None => authenticate(&context, &connect, holder).await,
+    };
+    let entered = match authenticated {
         Err(refusal) => Err(refusal),
         Ok(caller) => enter(&context, &connect, &caller).await.map(|entered| (caller, entered)),
     };
@@ -99,18 +102,22 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
     is_qos_unsupported.then_some(Refusal::UnsupportedQos)
 }
 
-/// Who the client is: the user name is the id of an API key, the password the key. Without them it is the holder of its
-/// certificate.
-fn authenticate(context: &Context, connect: &Connect, holder: Option<Caller>) -> Result<Caller, Refusal> {
+/// Who the client is: the user name is the id of an API key, the password the key; or the password is a token, with any
+/// user name. Without them it is the holder of its certificate.
+async fn authenticate(context: &Context, connect: &Connect, holder: Option<Caller>) -> Result<Caller, Refusal> {
     let rules = &context.options.access;
     let caller = match (&connect.user_name, &connect.password) {
         _ if !rules.authentication => Caller::Trusted,
         (None, None) => holder.unwrap_or(Caller::Anonymous),
         (user_name, password) => {
-            let key = password.as_deref().and_then(|password| std::str::from_utf8(password).ok());
-            let is_id = |key: &&str| Token::parse(key).is_some_and(|token| user_name.as_deref() == Some(token.id));
-            let keys = context.index.feed.registry().keys();
-            key.filter(is_id).and_then(|key| keys.authenticate(key)).ok_or(Refusal::InvalidCredentials)?
+            let password = password.as_deref().and_then(|password| std::str::from_utf8(password).ok());
+            let is_of_user =
+                |password: &&str| Token::parse(password).is_none_or(|token| user_name.as_deref() == Some(token.id));
+            let password = password.filter(is_of_user).ok_or(Refusal::InvalidCredentials)?;
+            context.index.feed.registry().authenticate(password).await.map_err(|error| match error {
+                Unauthenticated::Invalid(_) => Refusal::InvalidCredentials,
+                Unauthenticated::Unavailable(_) => Refusal::Busy,
+            })?
         }
     };
     rules.decide(&caller, Need::Role(Role::Read)).map_err(|_| Refusal::Unauthenticated)?;

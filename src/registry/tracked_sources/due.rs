@@ -37,7 +37,7 @@ impl Registry {
             return Ok(());
         };
         let inner = Arc::downgrade(&self.0);
-        tracker.worker.start(|wake| async move { run(&inner, &wake).await })
+        tracker.worker.start("agentdex-refresh", |wake| async move { run(&inner, &wake).await })
     }
 
     /// Renews Things that would expire although their source is tracked. That needs no poll.

@@ -4,7 +4,7 @@
 //! changed is imported again. A source that fails repeatedly makes its Thing stale, but removes nothing
 //! ([`reconcile`]): a Thing that would expire is renewed as long as its source is tracked ([`due`]). The state of a
 //! source ([`source`]) is written in one transaction with its Thing, and ends with it, or when the description is
-//! changed by hand. The registry is never held while the network is waited for ([`worker`]).
+//! changed by hand. The registry is never held while the network is waited for.
 
 mod blocking;
 mod due;
@@ -17,7 +17,6 @@ mod source;
 mod track;
 mod tracker;
 mod trust;
-mod worker;
 
 pub(super) use self::tracker::Tracker;
 pub use self::{

@@ -9,9 +9,8 @@ use super::{
     poll::Poller,
     schedule::{Schedule, renewal},
     source::read_metadata,
-    worker::Worker,
 };
-use crate::{Result, store::Store};
+use crate::{Result, registry::worker::Worker, store::Store};
 
 pub(in crate::registry) struct Tracker {
     /// Polls sources for callers.

@@ -1,4 +1,4 @@
-//! The thread that polls due sources, and how it is woken and stopped.
+//! A thread with a runtime of its own for what waits for the network, and how it is woken and stopped.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -11,19 +11,23 @@ use crate::{Error, Result, registry::thread::spawn};
 
 #[derive(Default)]
 pub(super) struct Worker {
-    /// Something was scheduled.
+    /// There is something to do.
     wake: Arc<Notify>,
     running: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
 }
 
 impl Worker {
-    /// Starts a thread with a runtime of its own for this work, which is given what wakes it.
-    pub fn start<W: Future<Output = ()>>(&self, work: impl FnOnce(Arc<Notify>) -> W + Send + 'static) -> Result<()> {
+    /// Starts a thread for this work, which is given what wakes it.
+    pub fn start<W: Future<Output = ()>>(
+        &self,
+        name: &str,
+        work: impl FnOnce(Arc<Notify>) -> W + Send + 'static,
+    ) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Error::Io { doing: "starting a runtime".into(), source })?;
         let (stop, stopped) = oneshot::channel();
         let wake = self.wake.clone();
-        let thread = spawn("agentdex-refresh", move || {
+        let thread = spawn(name, move || {
             runtime.block_on(async {
                 tokio::select! {
                     _ = stopped => {}
@@ -37,11 +41,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Reads the schedule again.
+    /// Wakes the work.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
+    /// Ends the work, wherever it waits.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, thread)) = running {

@@ -1,0 +1,56 @@
+//! `/.well-known/oauth-protected-resource`: where clients get tokens for this registry (RFC 9728).
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Data};
+use serde_json::json;
+
+use super::{
+    address::{base_url, base_url_before},
+    context::Context,
+    parameters::Parameters,
+    problem::Problem,
+};
+
+/// Where the metadata is.
+pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
+
+/// `GET /.well-known/oauth-protected-resource`
+#[utoipa::path(
+    get,
+    path = "/.well-known/oauth-protected-resource",
+    operation_id = "describe_protected_resource",
+    tag = "about",
+    summary = "Say whose tokens are taken (RFC 9728)",
+    responses(
+        (status = 200, description = "The authorization server, and the scopes that give a role", body = super::schemas::ProtectedResource),
+        (status = 404, description = "No tokens are taken", body = super::schemas::Problem, content_type = "application/problem+json"),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let Some(issuer) = context.trusted.issuer().filter(|_| context.options.access.authentication) else {
+        let detail = "this server takes no tokens of an authorization server (--oidc-issuer)";
+        return Err(Problem::new(StatusCode::NOT_FOUND, "no-issuer", detail));
+    };
+    let mut metadata = json!({
+        "resource": base_url(&request, &context.options, PATH),
+        "resource_name": "agentdex",
+        "authorization_servers": [issuer.issuer],
+        "bearer_methods_supported": ["header"],
+        "resource_documentation": format!("{}/docs/", base_url(&request, &context.options, PATH)),
+    });
+    let scopes: Vec<&str> = issuer.roles.names().collect();
+    if issuer.role_claim == "scope" && !scopes.is_empty() {
+        metadata["scopes_supported"] = scopes.into();
+    }
+    Ok(HttpResponse::Ok().json(metadata))
+}
+
+/// What a challenge says of that; nothing where no tokens are taken. `path` is the resource that was requested, as it is
+/// mounted.
+pub(super) fn challenge(context: &Context, request: &HttpRequest, path: &str) -> String {
+    if context.trusted.issuer().is_none() {
+        return String::new();
+    }
+    format!(", resource_metadata=\"{}{PATH}\"", base_url_before(request, &context.options, path))
+}

@@ -1,0 +1,96 @@
+//! Tokens that were verified: a client sends the same one with each request.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{Timestamp, access::Principal};
+
+/// The most tokens that are remembered.
+const MAX_TOKENS: usize = 10_000;
+
+/// What a token is known by: it isn't kept itself.
+type Hash = [u8; 32];
+
+/// The holders of tokens that were verified.
+#[derive(Default)]
+pub(super) struct Verified(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// Which keys they were verified with.
+    generation: u64,
+    holders: HashMap<Hash, Arc<Principal>>,
+}
+
+impl Verified {
+    /// The holder of a token that was verified before and is still valid.
+    pub fn holder(&self, token: &str, now: Timestamp) -> Option<Arc<Principal>> {
+        let holder = self.lock().holders.get(&hash(token)).cloned();
+        holder.filter(|holder| is_valid(holder, now))
+    }
+
+    /// Remembers the holder of a token that was verified with keys of a generation, unless there are others by now. Those
+    /// that have expired make room, and all where that isn't enough.
+    pub fn insert(&self, token: &str, holder: Arc<Principal>, generation: u64, now: Timestamp) {
+        let mut known = self.lock();
+        if known.generation != generation {
+            return;
+        }
+        if known.holders.len() >= MAX_TOKENS {
+            known.holders.retain(|_, holder| is_valid(holder, now));
+            if known.holders.len() >= MAX_TOKENS {
+                known.holders.clear();
+            }
+        }
+        known.holders.insert(hash(token), holder);
+    }
+
+    /// Forgets all: the keys are those of another generation.
+    pub fn begin(&self, generation: u64) {
+        *self.lock() = Known { generation, holders: HashMap::new() };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_valid(holder: &Principal, now: Timestamp) -> bool {
+    holder.expires.is_none_or(|expires| now < expires)
+}
+
+fn hash(token: &str) -> Hash {
+    Sha256::digest(token).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Role;
+
+    #[test]
+    fn tokens_are_forgotten_when_they_expire_or_there_are_too_many() {
+        let verified = Verified::default();
+        let holder = |expires| {
+            let (owner, key) = ("team".parse().unwrap(), String::new());
+            Arc::new(Principal { owner, role: Role::Read, key, expires: Some(Timestamp(expires)) })
+        };
+        for number in 0..MAX_TOKENS {
+            verified.insert(&number.to_string(), holder(if number == 7 { 200 } else { 100 }), 0, Timestamp(0));
+        }
+        assert!(verified.holder("8", Timestamp(99)).is_some());
+        assert!(verified.holder("8", Timestamp(100)).is_none());
+        verified.insert("new", holder(200), 0, Timestamp(100));
+        assert!(verified.holder("7", Timestamp(100)).is_some());
+        assert_eq!(verified.lock().holders.len(), 2);
+        verified.begin(1);
+        assert!(verified.holder("new", Timestamp(100)).is_none());
+        // It was verified with keys that are no longer those of the issuer.
+        verified.insert("late", holder(200), 0, Timestamp(100));
+        assert!(verified.holder("late", Timestamp(100)).is_none());
+    }
+}
