@@ -134,6 +134,12 @@ pub(super) struct Arguments {
     /// admin=admin]
     #[arg(long, value_name = "[NAME=]ROLE")]
     oidc_role: Vec<String>,
+    /// Client that the web page signs people in as at the issuer: a public one, with the URL of the page as redirect URI
+    #[arg(long, value_name = "ID")]
+    oidc_client_id: Option<String>,
+    /// Scope that the page asks for, several with spaces between them [default: openid]
+    #[arg(long, value_name = "SCOPE")]
+    oidc_scope: Option<String>,
     /// Web origin whose pages may call the API, * for all; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -257,6 +263,8 @@ impl Arguments {
             oidc_jwks: self.oidc_jwks,
             oidc_owner_claim: self.oidc_owner_claim,
             oidc_role_claim: self.oidc_role_claim,
+            oidc_client_id: self.oidc_client_id,
+            oidc_scope: self.oidc_scope,
             oidc_role: Some(self.oidc_role).filter(|roles| !roles.is_empty()),
             cors_origin: Some(self.cors_origin).filter(|origins| !origins.is_empty()),
             allowed_host: Some(self.allowed_host).filter(|hosts| !hosts.is_empty()),

@@ -94,6 +94,10 @@ layer! {
     oidc_role_claim: String = parse,
     /// The roles of these names.
     oidc_role: Vec<String> = list,
+    /// The client that the web page signs people in as.
+    oidc_client_id: String = parse,
+    /// The scope that the page asks for.
+    oidc_scope: String = parse,
     /// Origins whose pages may call the API; `*` for all.
     cors_origin: Vec<String> = list,
     /// Names that requests may have in `Host`.

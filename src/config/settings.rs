@@ -155,6 +155,10 @@ pub struct OidcSettings {
     pub role_claim: Option<String>,
     /// The roles of these names; none: those that are called like them.
     pub roles: Option<RoleMapping>,
+    /// The client that the web page signs people in as; none: people sign in with keys alone.
+    pub client_id: Option<String>,
+    /// The scope that the page asks for; none: `openid`.
+    pub scope: Option<String>,
 }
 
 impl Settings {
@@ -218,7 +222,9 @@ impl Settings {
         let others = layer.oidc_jwks.is_some()
             || layer.oidc_owner_claim.is_some()
             || layer.oidc_role_claim.is_some()
-            || layer.oidc_role.is_some();
+            || layer.oidc_role.is_some()
+            || layer.oidc_client_id.is_some()
+            || layer.oidc_scope.is_some();
         let oidc = match (layer.oidc_issuer, layer.oidc_audience) {
             (Some(_), _) if layer.auth != Some(true) => {
                 return Err(contradiction(
@@ -231,6 +237,8 @@ impl Settings {
                 jwks: layer.oidc_jwks,
                 owner_claim: layer.oidc_owner_claim,
                 role_claim: layer.oidc_role_claim,
+                client_id: layer.oidc_client_id,
+                scope: layer.oidc_scope,
                 roles: layer.oidc_role.map(|entries| roles("oidc_role", Some(entries))).transpose()?,
             }),
             (Some(_), None) => {

@@ -178,5 +178,8 @@ pub(super) fn shown(context: &Context, request: &HttpRequest) -> Value {
     if let Some(owner) = caller.owner() {
         shown["owner"] = owner.as_str().into();
     }
+    if let Some(sign_in) = context.trusted.sign_in().filter(|_| rules.authentication) {
+        shown["signIn"] = json!(*sign_in);
+    }
     shown
 }

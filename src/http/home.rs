@@ -18,7 +18,7 @@ use super::{access, address::base_path, context::Context, formats, page, paramet
 )]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if page::is_preferred(&request) {
-        return Ok(page::document(&request));
+        return Ok(page::document(&context, &request));
     }
     Parameters::parse(&request, &[])?;
     let base = base_path(&request, &context.options, "/");

@@ -39,6 +39,12 @@ impl Registry {
         self.0.issuer.as_deref().map(super::issuer::Issuer::options)
     }
 
+    /// How people sign in on the web page, where the issuer is set up for that and has been reached.
+    #[cfg(feature = "fetch")]
+    pub fn sign_in(&self) -> Option<std::sync::Arc<super::issuer::SignIn>> {
+        self.0.issuer.as_ref().and_then(|issuer| issuer.sign_in())
+    }
+
     /// Whether what a caller has proved itself with still counts: it hasn't expired and wasn't revoked.
     #[cfg(any(feature = "server", feature = "mqtt"))]
     pub(crate) fn is_valid(&self, caller: &Caller) -> bool {

@@ -63,7 +63,7 @@ use tokio::sync::watch;
 #[cfg(feature = "backup")]
 pub use self::backup::restore;
 #[cfg(feature = "fetch")]
-pub use self::issuer::IssuerOptions;
+pub use self::issuer::{IssuerOptions, SignIn};
 pub use self::{
     builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},

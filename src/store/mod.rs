@@ -266,6 +266,11 @@ impl Store {
         self.len() == 0
     }
 
+    /// How many bytes its disk has left; none where the system doesn't tell.
+    pub fn free_space(&self) -> Option<u64> {
+        self.view.space.free()
+    }
+
     /// How many have expired and aren't purged yet; where thousands expire at once, some of them don't count yet.
     ///
     /// # Errors

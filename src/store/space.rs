@@ -36,6 +36,12 @@ impl Space {
         Space { directory: directory.to_owned() }
     }
 
+    /// How many bytes are free; none where the system doesn't tell.
+    pub fn free(&self) -> Option<u64> {
+        let file_system = rustix::fs::statvfs(&self.directory).ok()?;
+        Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
+    }
+
     /// What a commit of these writes might lack; none where the system doesn't tell.
     pub fn shortage<'w>(&self, writes: impl Iterator<Item = &'w Write>) -> Option<Shortage> {
         let file_system = rustix::fs::statvfs(&self.directory).ok()?;

@@ -5,6 +5,7 @@ mod command_line;
 mod http;
 mod keys;
 mod mqtt;
+mod page;
 
 use std::{
     env,
@@ -29,17 +30,12 @@ struct Provider {
 impl Provider {
     /// Starts one that signs in this algorithm; none where it isn't installed.
     fn start(algorithm: &str) -> Option<Provider> {
-        Provider::start_with(algorithm, "")
-    }
-
-    /// The same, whose client `page` is redirected there.
-    fn start_with(algorithm: &str, redirect: &str) -> Option<Provider> {
         let Some(folder) = env::var_os("AGENTDEX_OIDC_PROVIDER") else {
             println!("skipped: it needs node, and AGENTDEX_OIDC_PROVIDER that names a folder with oidc-provider");
             return None;
         };
         let mut process = Command::new("node")
-            .args(["--input-type=module", "--eval", include_str!("provider.mjs"), algorithm, redirect])
+            .args(["--input-type=module", "--eval", include_str!("provider.mjs"), algorithm])
             .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

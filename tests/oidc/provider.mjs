@@ -12,7 +12,7 @@ const { exportJWK, generateKeyPair } = await import(pathToFileURL(require.resolv
 // What it notes is not for who reads its output.
 console.info = console.warn = console.error;
 
-const [algorithm, redirect] = process.argv.slice(1);
+const algorithm = process.argv[1];
 let ttl = 600;
 let rotations = 0;
 let handle = (_, response) => response.writeHead(503).end();
@@ -46,7 +46,8 @@ async function start() {
 			{
 				client_id: "page",
 				token_endpoint_auth_method: "none",
-				redirect_uris: redirect ? [redirect] : ["http://127.0.0.1/"],
+				// At any port (RFC 8252, section 7.3).
+				redirect_uris: ["http://127.0.0.1/"],
 				application_type: "native",
 				grant_types: ["authorization_code"],
 				response_types: ["code"],

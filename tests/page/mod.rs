@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::support::{Reply, Site, TestRegistry, agent, await_index, run_browser};
 
-const SHARED: &str = include_str!("browser.mjs");
+pub const SHARED: &str = include_str!("browser.mjs");
 
 /// A registry with the agents of the examples.
 fn examples() -> TestRegistry {

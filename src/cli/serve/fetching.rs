@@ -27,13 +27,16 @@ pub(super) fn fetcher(settings: &Settings) -> anyhow::Result<Fetcher> {
 
 /// Whose tokens are taken.
 pub(super) fn issuer(settings: &Settings, fetcher: &Fetcher) -> Option<IssuerOptions> {
-    let OidcSettings { issuer, audience, jwks, owner_claim, role_claim, roles } = settings.oidc.clone()?;
+    let OidcSettings { issuer, audience, jwks, owner_claim, role_claim, roles, client_id, scope } =
+        settings.oidc.clone()?;
     let defaults = IssuerOptions::new(issuer, audience, fetcher.clone());
     Some(IssuerOptions {
         jwks,
         owner_claim: owner_claim.unwrap_or(defaults.owner_claim),
         role_claim: role_claim.unwrap_or(defaults.role_claim),
         roles: roles.unwrap_or(defaults.roles),
+        client_id,
+        scope: scope.unwrap_or(defaults.scope),
         ..defaults
     })
 }

@@ -24,6 +24,7 @@ use actix_web::{
 
 use super::{
     conditions::{Conditions, Verdict},
+    context::Context,
     negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
@@ -105,8 +106,13 @@ pub(super) fn is_preferred(request: &HttpRequest) -> bool {
 }
 
 /// The document.
-pub(super) fn document(request: &HttpRequest) -> HttpResponse {
+pub(super) fn document(context: &Context, request: &HttpRequest) -> HttpResponse {
     let mut response = served(request, &format!("page-{}", PAGE.version), "no-cache");
+    if let Some(sign_in) = context.trusted.sign_in() {
+        // The page gets the token there.
+        let policy = POLICY.replace("connect-src 'self'", &format!("connect-src 'self' {}", sign_in.token_origin()));
+        response.insert_header((CONTENT_SECURITY_POLICY, policy));
+    }
     response.insert_header((VARY, "accept"));
     with_body(response, "text/html; charset=utf-8", PAGE.html.clone())
 }

@@ -34,6 +34,20 @@ pub(in crate::http) struct CallerAccess {
     role: Option<String>,
     /// In whose name the caller acts, where it has proved that.
     owner: Option<String>,
+    /// How people sign in with the issuer of tokens; absent where they don't.
+    #[schema(rename = "signIn")]
+    sign_in: Option<SignIn>,
+}
+
+/// A client of an authorization server, for the code flow with PKCE.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(in crate::http) struct SignIn {
+    issuer: String,
+    client_id: String,
+    scope: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
 }
 
 /// Whose tokens are taken (RFC 9728, section 2).

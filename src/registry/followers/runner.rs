@@ -1,5 +1,5 @@
 //! The one loop that drives a follower: reads the log, applies, commits, rebuilds, and tries again after
-//! failures and panics, with longer and longer pauses.
+//! failures and panics, with longer and longer pauses, or as soon as a disk that was full no longer is.
 
 use std::{
     any::Any,
@@ -33,6 +33,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(10);
 /// The pause after the first failure; each further one doubles it.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How often it is checked meanwhile whether the disk has become emptier.
+const SPACE_INTERVAL: Duration = Duration::from_secs(1);
 /// Records between readings of the clock while it is rebuilt.
 const RECORDS_AT_ONCE: u64 = 256;
 /// Records between reports in the log.
@@ -137,13 +139,29 @@ impl Runner {
             let name = self.follower.name();
             tracing::error!(follower = name, error, again_in = ?self.pause, "a follower of the log failed");
             self.shared.failed(error);
-            if self.shared.waiting.rest(self.pause) {
+            if self.rest() {
                 break;
             }
-            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         }
         self.shared.set_state(FollowerState::Stopped);
         self.shared.waiting.end();
+    }
+
+    /// Pauses after a failure, and longer after the next one. Says whether to stop.
+    fn rest(&mut self) -> bool {
+        let (began, free) = (Instant::now(), self.store.free_space());
+        while let Some(left) = self.pause.checked_sub(began.elapsed()) {
+            if self.shared.waiting.rest(left.min(SPACE_INTERVAL)) {
+                return true;
+            }
+            let grown = free.zip(self.store.free_space());
+            if grown.is_some_and(|(before, now)| now / 2 > before) {
+                self.pause = SHORTEST_PAUSE;
+                return false;
+            }
+        }
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        false
     }
 
     /// The position that the log can be followed from.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::options::IssuerOptions;
+use super::options::{IssuerOptions, SignIn};
 use crate::{
     Error, Result,
     fetch::{AllowList, Fetcher, Request},
@@ -16,12 +16,16 @@ use crate::{
 struct Metadata {
     issuer: String,
     jwks_uri: String,
+    authorization_endpoint: Option<String>,
+    token_endpoint: Option<String>,
 }
 
 /// The keys of an issuer, and how long they are fresh where their server says so.
 pub(super) struct FetchedKeys {
     pub keys: TrustedKeys,
     pub max_age: Option<Duration>,
+    /// How people sign in, where that is asked for and the issuer has a way.
+    pub sign_in: Option<SignIn>,
 }
 
 /// A fetcher that may also fetch from the host of the issuer, which the operator has named.
@@ -54,10 +58,13 @@ fn is_loopback(url: &str) -> bool {
 /// # Errors
 /// Why they can't be had, in words.
 pub(super) async fn fetch_keys(options: &IssuerOptions, fetcher: &Fetcher) -> std::result::Result<FetchedKeys, String> {
-    let url = match &options.jwks {
-        Some(url) => url.clone(),
-        None => metadata(options, fetcher).await?.jwks_uri,
+    let metadata = match (&options.jwks, &options.client_id) {
+        (Some(_), None) => None,
+        _ => Some(metadata(options, fetcher).await?),
     };
+    let url = options.jwks.clone().or_else(|| metadata.as_ref().map(|metadata| metadata.jwks_uri.clone()));
+    let url = url.unwrap_or_default();
+    let sign_in = metadata.and_then(|metadata| sign_in(options, metadata));
     let is_downgrade = options.issuer.starts_with("https:") && !url.starts_with("https:");
     if is_downgrade {
         return Err(format!("its keys are at {url:?}, which is not https://"));
@@ -69,7 +76,22 @@ pub(super) async fn fetch_keys(options: &IssuerOptions, fetcher: &Fetcher) -> st
     if keys.is_empty() {
         return Err(format!("{url} has no public key of a kind that tokens are checked with (EC, RSA, Ed25519)"));
     }
-    Ok(FetchedKeys { keys, max_age: fetched.max_age })
+    Ok(FetchedKeys { keys, max_age: fetched.max_age, sign_in })
+}
+
+/// How people sign in with this metadata. Its URLs become part of a header and of a page.
+fn sign_in(options: &IssuerOptions, metadata: Metadata) -> Option<SignIn> {
+    let is_usable = |url: &String| {
+        let is_safe = |byte: u8| byte.is_ascii_graphic() && !b"\"'<>;,\\".contains(&byte);
+        (url.starts_with("https://") || is_loopback(url)) && url.bytes().all(is_safe)
+    };
+    Some(SignIn {
+        issuer: options.issuer.clone(),
+        client_id: options.client_id.clone()?,
+        scope: options.scope.clone(),
+        authorization_endpoint: metadata.authorization_endpoint.filter(is_usable)?,
+        token_endpoint: metadata.token_endpoint.filter(is_usable)?,
+    })
 }
 
 async fn metadata(options: &IssuerOptions, fetcher: &Fetcher) -> std::result::Result<Metadata, String> {

@@ -22,7 +22,7 @@ use tokio::{
     time::Instant,
 };
 
-pub use self::options::IssuerOptions;
+pub use self::options::{IssuerOptions, SignIn};
 use self::{discovery::fetch_keys, verified::Verified};
 use super::{
     measures::{Metric, MetricSource},
@@ -62,6 +62,8 @@ struct Known {
     fetches: u64,
     /// When the next one may be, if it is asked for.
     next: Option<Instant>,
+    /// How people sign in.
+    sign_in: Option<Arc<SignIn>>,
     /// Why the last one failed.
     failure: Option<Arc<str>>,
 }
@@ -90,6 +92,11 @@ impl Issuer {
             }
         })?;
         Ok(issuer)
+    }
+
+    /// How people sign in on the web page, as far as that is known by now.
+    pub fn sign_in(&self) -> Option<Arc<SignIn>> {
+        self.known.borrow().sign_in.clone()
     }
 
     pub fn options(&self) -> &IssuerOptions {
@@ -150,11 +157,11 @@ impl Issuer {
         let shortest = self.options.min_refresh_interval;
         let has_keys = !self.known.borrow().keys.is_empty();
         let issuer = &self.options.issuer;
-        let (keys, failure, pause) = match fetched {
+        let (fetched, failure, pause) = match fetched {
             Ok(fetched) => {
                 tracing::debug!(issuer, keys = fetched.keys.len(), "the keys of the issuer were fetched");
                 let fresh = fetched.max_age.unwrap_or(FRESH).min(FRESH_AT_MOST).max(shortest);
-                (Some(Arc::new(fetched.keys)), None, (shortest, fresh))
+                (Some(fetched), None, (shortest, fresh))
             }
             Err(reason) => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
@@ -173,7 +180,10 @@ impl Issuer {
             known.fetches = fetches;
             known.failure = failure;
             known.next = Some(Instant::now() + pause.0);
-            known.keys = keys.unwrap_or_else(|| known.keys.clone());
+            if let Some(fetched) = fetched {
+                known.keys = Arc::new(fetched.keys);
+                known.sign_in = fetched.sign_in.map(Arc::new);
+            }
         });
         self.verified.begin(fetches);
         pause

@@ -27,10 +27,40 @@ pub struct IssuerOptions {
     pub role_claim: String,
     /// The roles of these names.
     pub roles: RoleMapping,
+    /// The client that the web page signs people in as, by the code flow with PKCE; none: people sign in with keys alone.
+    pub client_id: Option<String>,
+    /// The scope that the page asks for, several with spaces between them.
+    pub scope: String,
     /// What metadata and keys are fetched with.
     pub fetcher: Fetcher,
     /// The shortest pause between two fetches of the keys: how long a token with a new one may be refused at the worst.
     pub min_refresh_interval: Duration,
+}
+
+/// How the web page signs people in.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignIn {
+    /// The authorization server.
+    pub issuer: String,
+    /// The client that the page is there.
+    pub client_id: String,
+    /// What it asks for.
+    pub scope: String,
+    /// Where people are sent.
+    pub authorization_endpoint: String,
+    /// Where the page gets the token.
+    pub token_endpoint: String,
+}
+
+impl SignIn {
+    /// Scheme, host and port of where the page gets the token.
+    pub fn token_origin(&self) -> &str {
+        let after_scheme = self.token_endpoint.find("://").map_or(0, |start| start + 3);
+        let host = self.token_endpoint.get(after_scheme..).unwrap_or_default();
+        let length = host.find(['/', '?', '#']).unwrap_or(host.len());
+        self.token_endpoint.get(..after_scheme + length).unwrap_or_default()
+    }
 }
 
 impl IssuerOptions {
@@ -44,6 +74,8 @@ impl IssuerOptions {
             owner_claim: "sub".into(),
             role_claim: "scope".into(),
             roles: RoleMapping::by_role_name(),
+            client_id: None,
+            scope: "openid".into(),
             fetcher,
             min_refresh_interval: Duration::from_secs(30),
         }
