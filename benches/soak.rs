@@ -26,6 +26,7 @@ use rumqttc::{
     TlsConfiguration, Transport,
     v5::{AsyncClient, Event, MqttOptions, mqttbytes::QoS, mqttbytes::v5::Packet},
 };
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::Value;
 use tokio::{
     task::JoinSet,
@@ -47,6 +48,8 @@ const SLOW_SUBSCRIBERS: usize = 8;
 const THINGS: usize = 64;
 /// How long subscribers have for the rest once nothing is written any more.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Subscribers connect one after the other, as those elsewhere do.
+const BETWEEN_CONNECTIONS: Duration = Duration::from_millis(10);
 /// How much memory may grow from the third quarter of the time to the last, in per cent and in MB.
 const MOST_GROWTH: (f64, f64) = (5.0, 8.0);
 
@@ -133,8 +136,18 @@ impl Server {
     fn client(&self, key: &Key) -> Outcome<Client> {
         let mut headers = reqwest::header::HeaderMap::new();
         headers.insert(reqwest::header::AUTHORIZATION, format!("Bearer {}", key.text).parse()?);
-        let authorities = reqwest::Certificate::from_pem_bundle(&self.ca)?;
-        Ok(Client::builder().http1_only().default_headers(headers).tls_certs_only(authorities).build()?)
+        Ok(Client::builder().http1_only().default_headers(headers).tls_backend_preconfigured(self.tls()?).build()?)
+    }
+
+    /// TLS that trusts its certificate.
+    fn tls(&self) -> Outcome<rustls::ClientConfig> {
+        let mut roots = rustls::RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&self.ca) {
+            roots.add(certificate?)?;
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        Ok(builder.with_root_certificates(roots).with_no_client_auth())
     }
 }
 
@@ -176,7 +189,7 @@ impl Soak {
         }
         for number in 0..MQTT_SUBSCRIBERS {
             let (soak, options) = (self.clone(), self.mqtt_options(server, number)?);
-            subscribers.spawn(async move { soak.check("MQTT", soak.subscribe(options).await) });
+            subscribers.spawn(async move { soak.check("MQTT", soak.subscribe(number, options).await) });
         }
         let all = (SSE_SUBSCRIBERS + SLOW_SUBSCRIBERS + MQTT_SUBSCRIBERS) as u64;
         let began = Instant::now();
@@ -227,7 +240,7 @@ impl Soak {
         let document = document.replacen("\"description\":\"", &format!("\"description\":\"version {version} "), 1);
         let request = self.writer.put(format!("{}/things/{id}", self.url)).body(document);
         let answer = request.header("content-type", "application/td+json").send().await?.error_for_status()?;
-        let seq = answer.headers().get("agentdex-seq").and_then(|seq| seq.to_str().ok()?.parse().ok());
+        let seq = answer.headers().get("etag").and_then(|seq| seq.to_str().ok()?.trim_matches('"').parse().ok());
         self.last.fetch_max(seq.ok_or("an answer without its seq")?, Relaxed);
         Ok(())
     }
@@ -267,8 +280,7 @@ impl Soak {
 
     /// Reads events of all changes to the end, and checks that none is missing.
     async fn follow(&self, number: usize) -> Outcome {
-        // Connections begin one after the other, as those of clients elsewhere do.
-        sleep(Duration::from_millis(5 * number as u64)).await;
+        sleep(BETWEEN_CONNECTIONS * number as u32).await;
         let mut stream = Stream::open(self, None).await?;
         self.subscribed.fetch_add(1, Relaxed);
         while !self.has_all(stream.seq) {
@@ -279,7 +291,7 @@ impl Soak {
 
     /// Reads nothing until the end, or until it is cut off, and then everything from where it was.
     async fn follow_slowly(&self, number: usize) -> Outcome {
-        sleep(Duration::from_millis(5 * number as u64)).await;
+        sleep(BETWEEN_CONNECTIONS * number as u32).await;
         let mut stream = Stream::open(self, None).await?;
         self.subscribed.fetch_add(1, Relaxed);
         while !self.stop.load(Relaxed) {
@@ -297,23 +309,16 @@ impl Soak {
 
     fn mqtt_options(&self, server: &Server, number: usize) -> Outcome<MqttOptions> {
         let mut options = MqttOptions::new(format!("soak-{number}"), "localhost", server.mqtt);
-        let mut roots = rustls::RootCertStore::empty();
-        for certificate in rustls_pki_certificates(&server.ca)? {
-            roots.add(certificate)?;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        options.set_transport(Transport::tls_with_config(TlsConfiguration::Rustls(Arc::new(tls))));
+        options.set_transport(Transport::tls_with_config(TlsConfiguration::Rustls(Arc::new(server.tls()?))));
         options.set_credentials(&server.reader.id, &server.reader.text);
         options.set_keep_alive(Duration::from_secs(30));
+        options.set_connection_timeout(30);
         Ok(options)
     }
 
     /// The same over MQTT, at QoS 1.
-    async fn subscribe(&self, options: MqttOptions) -> Outcome {
+    async fn subscribe(&self, number: usize, options: MqttOptions) -> Outcome {
+        sleep(BETWEEN_CONNECTIONS * number as u32).await;
         let (client, mut events) = AsyncClient::new(options, 16);
         client.subscribe("agentdex/events/#", QoS::AtLeastOnce).await?;
         let mut last = 0;
@@ -377,19 +382,13 @@ impl Soak {
             self.fail(format!("memory still grew by {growth:.0} MB in the second half"));
         }
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        match failures.len() {
-            0 => Ok(println!("\nno error, no event lost or out of order")),
-            count => {
-                let shown: Vec<&str> = failures.iter().take(20).map(String::as_str).collect();
-                Err(format!("{count} failures:\n{}", shown.join("\n")).into())
-            }
+        if !failures.is_empty() {
+            let shown: Vec<&str> = failures.iter().take(20).map(String::as_str).collect();
+            return Err(format!("{} failures:\n{}", failures.len(), shown.join("\n")).into());
         }
+        println!("\nno error, no event lost or out of order");
+        Ok(())
     }
-}
-
-fn rustls_pki_certificates(pem: &[u8]) -> Outcome<Vec<rustls::pki_types::CertificateDer<'static>>> {
-    use rustls::pki_types::pem::PemObject;
-    Ok(rustls::pki_types::CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>()?)
 }
 
 /// An event stream, and where it is.
