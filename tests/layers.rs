@@ -30,7 +30,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [("http", "mqtt"), ("consumer", "client")]
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 40] = [
+const CRATES: [(&str, &[&str]); 41] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -60,6 +60,7 @@ const CRATES: [(&str, &[&str]); 40] = [
     ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp", "tls"]),
     ("tokio_rustls", &["tls"]),
     ("x509_parser", &["tls"]),
+    ("unicode_security", &["registry"]),
     ("jsonschema", &["td", "sacp", "consumer"]),
     ("cel::", &["expression"]),
     ("regorus", &["policy"]),

@@ -235,6 +235,10 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
             writeln!(out, "{title}")?;
         }
         writeln!(out, "{INDENT}{}", style.dim(&hit.id))?;
+        for flag in &hit.flags {
+            let flag = format!("Caution, {} at {}: {}", flag.kind, flag.pointer, flag.found);
+            writeln!(out, "{INDENT}{}", style.red(&flag))?;
+        }
         for capability in hit.capabilities.iter().take(SHOWN_CAPABILITIES) {
             writeln!(out, "{INDENT}{}", describe(style, capability))?;
         }

@@ -56,6 +56,21 @@ pub struct SearchHit {
     /// How many capabilities it has that aren't listed.
     #[serde(default)]
     pub more_capabilities: usize,
+    /// What in its description may be there to deceive.
+    #[serde(default)]
+    pub flags: Vec<FoundFlag>,
+}
+
+/// Something in a description that may be there to deceive.
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct FoundFlag {
+    /// Why: `bidi-control`, `control-character`, `invisible-character`, `instructions` or `confusable-name`.
+    pub kind: String,
+    /// The JSON Pointer of the text.
+    pub pointer: String,
+    /// What was found there: the code points, the words, or the id of the other agent.
+    pub found: String,
 }
 
 /// A capability of a [`SearchHit`].

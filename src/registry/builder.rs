@@ -10,7 +10,9 @@ use super::guardian;
 use super::{
     Inner, Registry,
     clock::Clock,
-    followers::{Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, SharedShapes},
+    followers::{
+        FlagsFollower, Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, SharedFlags, SharedShapes,
+    },
     keys::Keys,
     measures::Measures,
     namespaces::Namespaces,
@@ -111,6 +113,8 @@ impl Builder {
             }
             None => None,
         };
+        let flags = Arc::new(SharedFlags::default());
+        followers.start(FlagsFollower::new(store.clone(), flags.clone()), &store)?;
         let shapes = Arc::new(SharedShapes::default());
         let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
         #[cfg(feature = "semantic")]
@@ -151,6 +155,7 @@ impl Builder {
             indexing,
             #[cfg(feature = "semantic")]
             meaning,
+            flags,
             shapes,
             shaping,
             queries,

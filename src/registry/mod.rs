@@ -27,6 +27,7 @@ mod import;
 mod issuer;
 mod keys;
 mod measures;
+mod names;
 mod namespaces;
 mod options;
 mod own_members;
@@ -84,7 +85,7 @@ pub use self::{
 };
 use self::{
     clock::Clock,
-    followers::{Followers, Search, Shared, SharedShapes},
+    followers::{Followers, Search, Shared, SharedFlags, SharedShapes},
     measures::Measures,
     queries::Queries,
 };
@@ -157,6 +158,8 @@ struct Inner {
     /// The vectors, and the follower that keeps them at the end of the log.
     #[cfg(feature = "semantic")]
     meaning: Option<(Arc<crate::search::semantic::Meaning>, Arc<Shared>)>,
+    /// What Things are flagged for.
+    flags: Arc<SharedFlags>,
     /// What capabilities need and give.
     shapes: Arc<SharedShapes>,
     /// The follower that keeps it at the end of the log.
@@ -219,7 +222,7 @@ impl Registry {
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn find(&self, id: &str) -> Result<Option<Thing>> {
         let id = td::normalize_id(id)?;
-        Ok(self.find_record(&id)?.map(Thing::from))
+        Ok(self.find_record(&id)?.map(|record| Thing::new(record, &self.0.flags)))
     }
 
     /// The record of that id, if it is seen.
@@ -236,7 +239,7 @@ impl Registry {
 
     /// The Things whose id is `start` or greater, in ascending order.
     pub fn list_from(&self, start: Option<&str>) -> Things {
-        Things::new(self.0.store.records(start), self.sight())
+        Things::new(self.0.store.records(start), self.sight(), self.0.flags.clone())
     }
 
     /// How many Things there are.

@@ -73,6 +73,9 @@ impl Registry {
         let view = self.view()?;
         let mut answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
         answer.seq = view.seq;
+        for hit in &mut answer.hits {
+            hit.flags = self.0.flags.of(&hit.id);
+        }
         Ok(answer)
     }
 

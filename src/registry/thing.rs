@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
+use super::followers::SharedFlags;
 use crate::{
     Result,
     access::{Access, Grants},
     change::{Seq, Timestamp},
     store::{Expiry, Record, Records},
-    td::{self, Registration},
+    td::{self, Flag, Registration},
 };
 
 /// A registered Thing.
 #[derive(Debug, Clone)]
 pub struct Thing {
     record: Record,
+    flags: Box<[Flag]>,
 }
 
 impl Thing {
+    pub(super) fn new(record: Record, flags: &SharedFlags) -> Thing {
+        Thing { flags: flags.of(&record.id).into(), record }
+    }
+
     /// Its id.
     pub fn id(&self) -> &str {
         &self.record.id
@@ -52,6 +58,12 @@ impl Thing {
         self.record.modified
     }
 
+    /// What in it may be there to deceive, as far as the registry has noticed: texts, and a name that is easily taken for
+    /// another's. A change counts within a moment.
+    pub fn flags(&self) -> &[Flag] {
+        &self.flags
+    }
+
     /// What the registry knows of it: the `registration` member of the enriched TD.
     pub fn registration(&self, retrieved: Timestamp) -> Registration {
         Registration {
@@ -65,13 +77,7 @@ impl Thing {
 
     /// The enriched TD (WoT Discovery, section 7.3.1): the stored form with `registration`, read now.
     pub fn enriched(&self) -> String {
-        td::enrich(&self.record.text, &self.registration(Timestamp::now()))
-    }
-}
-
-impl From<Record> for Thing {
-    fn from(record: Record) -> Thing {
-        Thing { record }
+        td::enrich(&self.record.text, &self.registration(Timestamp::now()), &self.flags)
     }
 }
 
@@ -80,11 +86,12 @@ pub struct Things {
     records: Records,
     /// What is seen beside what is public; none: everything.
     sight: Option<Arc<Grants>>,
+    flags: Arc<SharedFlags>,
 }
 
 impl Things {
-    pub(super) fn new(records: Records, sight: Option<Arc<Grants>>) -> Things {
-        Things { records, sight }
+    pub(super) fn new(records: Records, sight: Option<Arc<Grants>>, flags: Arc<SharedFlags>) -> Things {
+        Things { records, sight, flags }
     }
 }
 
@@ -93,8 +100,8 @@ impl Things {
     /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
     /// last.
     pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {
-        let sight = self.sight.clone();
-        Ok(self.records.take_chunk()?.map(|records| Things { records, sight }))
+        let (sight, flags) = (self.sight.clone(), self.flags.clone());
+        Ok(self.records.take_chunk()?.map(|records| Things { records, sight, flags }))
     }
 }
 
@@ -104,6 +111,6 @@ impl Iterator for Things {
     fn next(&mut self) -> Option<Self::Item> {
         let is_seen = |record: &Record| self.sight.as_ref().is_none_or(|grants| grants.see(&record.access));
         let next = self.records.find(|record| record.as_ref().map_or(true, is_seen))?;
-        Some(next.map(Thing::from))
+        Some(next.map(|record| Thing::new(record, &self.flags)))
     }
 }

@@ -18,7 +18,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{access::Access, change::Seq, td::SearchTerm};
+use crate::{
+    access::Access,
+    change::Seq,
+    td::{Flag, SearchTerm},
+};
 
 mod cached;
 mod collect;
@@ -204,6 +208,9 @@ pub struct Hit {
     pub capabilities: Vec<CapabilityHit>,
     /// How many capabilities it has that aren't listed.
     pub more_capabilities: usize,
+    /// What in its description may be there to deceive; the registry adds it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
 }
 
 /// A capability of a hit.

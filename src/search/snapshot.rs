@@ -288,5 +288,6 @@ fn hit(
         cosine: ranked.cosine,
         more_capabilities: summary.capabilities.len() - capabilities.len(),
         capabilities,
+        flags: Vec::new(),
     }
 }

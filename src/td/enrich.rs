@@ -3,13 +3,14 @@
 
 use std::fmt::{self, Write};
 
-use super::{CONTEXT_DISCOVERY, Registration, members::end_of_string};
+use super::{CONTEXT_DISCOVERY, Flag, Registration, members::end_of_string};
 
-/// The description as it is returned: `registration` and the discovery context spliced in.
+/// The description as it is returned: `registration` and the discovery context spliced in, and `agentdex:flags` in
+/// `registration` where there are some.
 ///
 /// `stored` is a stored form, that is the [`text`](super::ThingDescription::text) of an admitted
 /// description: an object in compact JSON that has an `@context` and no `registration`.
-pub fn enrich(stored: &str, registration: &Registration) -> String {
+pub fn enrich(stored: &str, registration: &Registration, flags: &[Flag]) -> String {
     let mut enriched = String::with_capacity(stored.len() + 320);
     let rest = match find_context(stored) {
         Some((start, end)) => {
@@ -22,7 +23,7 @@ pub fn enrich(stored: &str, registration: &Registration) -> String {
     let body = rest.trim_ascii_end();
     let body = body.strip_suffix('}').unwrap_or(body);
     enriched.push_str(body);
-    let written = push_registration(&mut enriched, registration);
+    let written = push_registration(&mut enriched, registration, flags);
     debug_assert!(written.is_ok(), "writing to a string can't fail");
     enriched.push('}');
     enriched
@@ -47,7 +48,7 @@ fn push_context(enriched: &mut String, context: &str) {
     enriched.push_str("\"]");
 }
 
-fn push_registration(enriched: &mut String, registration: &Registration) -> fmt::Result {
+fn push_registration(enriched: &mut String, registration: &Registration, flags: &[Flag]) -> fmt::Result {
     let Registration { created, modified, expires, ttl, retrieved } = registration;
     write!(enriched, r#","registration":{{"created":"{created}","modified":"{modified}""#)?;
     if let Some(expires) = expires {
@@ -58,6 +59,10 @@ fn push_registration(enriched: &mut String, registration: &Registration) -> fmt:
     }
     if let Some(retrieved) = retrieved {
         write!(enriched, r#","retrieved":"{retrieved}""#)?;
+    }
+    if !flags.is_empty() {
+        let flags = serde_json::to_string(flags).map_err(|_| fmt::Error)?;
+        write!(enriched, r#","agentdex:flags":{flags}"#)?;
     }
     enriched.write_char('}')
 }

@@ -12,6 +12,7 @@ pub mod description;
 mod document;
 mod duplicates;
 mod enrich;
+mod flag;
 mod identity;
 mod json;
 #[cfg(feature = "rdf")]
@@ -40,6 +41,7 @@ pub use description::Description;
 pub use document::Document;
 pub(crate) use document::{malformed_json, parse_json, text_of};
 pub use enrich::enrich;
+pub use flag::{Flag, FlagKind, flags};
 pub use identity::{Identity, NORMALIZED_ID_PREFIX, normalize_id};
 pub use json::Json;
 pub use lmos::{LMOS_NAMESPACE, LmosKind};

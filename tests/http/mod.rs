@@ -12,6 +12,7 @@ mod composed_corpus;
 mod convert;
 mod corpus;
 mod events;
+mod flags;
 mod hostile;
 mod import;
 mod imports;

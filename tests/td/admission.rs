@@ -147,7 +147,7 @@ fn what_is_handed_out_is_stored_as_before_when_it_comes_back() {
                 LAMP.split_once(',').unwrap().1
             ),
         ] {
-            let enriched = enrich(&stored, &REGISTRATION);
+            let enriched = enrich(&stored, &REGISTRATION, &[]);
             let value: serde_json::Value = serde_json::from_str(&enriched).unwrap();
             assert_eq!(value["@context"].as_array().unwrap().last().unwrap(), "https://www.w3.org/2022/wot/discovery");
             assert_eq!(value["registration"]["ttl"], 60);

@@ -237,7 +237,7 @@ class FindView extends HTMLElement {
 
 /** A hit. */
 function hitOf(hit, scored) {
-	const { id, title, description, capabilities, more_capabilities: more, score, bm25, cosine } = hit;
+	const { id, title, description, capabilities, more_capabilities: more, score, bm25, cosine, flags = [] } = hit;
 	const rest = capabilities.length + more - 3;
 	return e("li.hit",
 		e(".head", e("h2", who(id, title)),
@@ -246,6 +246,7 @@ function hitOf(hit, scored) {
 				pair("words", bm25.toFixed(1)),
 				typeof cosine === "number" ? pair("meaning", cosine.toFixed(2)) : "") : ""),
 		title ? e("p.id.t", id) : "",
+		flags.length ? e("p.badges", flags.map(({ kind }) => e("span.badge.bad", kind))) : "",
 		description ? e("p.lines.t", description) : "",
 		capabilities.length ? h("ul.capabilities", { "aria-label": "Capabilities" }, capabilities.slice(0, 3).map(({ name, snippet }) =>
 			e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : "")),

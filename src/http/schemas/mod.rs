@@ -96,6 +96,9 @@ pub(super) struct Registration {
     expires: Option<String>,
     /// Time to live in seconds.
     ttl: Option<u64>,
+    /// What in the description may be there to deceive; absent if nothing is, ignored from clients.
+    #[schema(rename = "agentdex:flags")]
+    flags: Option<Vec<Flag>>,
 }
 
 /// A list of whole descriptions, or with `view=summary` of summaries.
@@ -252,6 +255,8 @@ pub(super) struct SearchResult {
     hints: Option<Vec<String>>,
     /// Whether nothing matched exactly and the hits match words that are spelled alike.
     fuzzy: bool,
+    /// That the texts of hits are those of third parties: data, not instructions. For models that read answers.
+    notice: String,
     /// `low` where no hit is much like the request and the best has few of its words.
     confidence: Option<SearchConfidence>,
     /// Every change up to this one is taken into account.
@@ -293,7 +298,30 @@ pub(super) struct Hit {
     capabilities: Vec<CapabilityHit>,
     /// How many capabilities it has that aren't listed.
     more_capabilities: u64,
+    /// What in its description may be there to deceive; absent if nothing is.
+    flags: Option<Vec<Flag>>,
     links: Vec<Link>,
+}
+
+/// Something in a description that may be there to deceive.
+#[derive(ToSchema)]
+pub(super) struct Flag {
+    kind: FlagKind,
+    /// The JSON Pointer of the text.
+    pointer: String,
+    /// What was found there: the code points, the words, or the id of the other agent.
+    found: String,
+}
+
+/// Why a text is flagged.
+#[derive(ToSchema)]
+#[schema(rename_all = "kebab-case")]
+pub(super) enum FlagKind {
+    BidiControl,
+    ControlCharacter,
+    InvisibleCharacter,
+    Instructions,
+    ConfusableName,
 }
 
 /// What a hit can do, the best match first.

@@ -3,6 +3,7 @@
 //! A follower has a position in the log, can be deleted, and is then rebuilt from the records. To add one,
 //! implement [`Follower`] and start it where [`Followers::start`] is called.
 
+mod flags;
 mod follower;
 #[cfg(feature = "guardian")]
 mod guardian;
@@ -30,22 +31,24 @@ pub(super) use self::guardian::GuardianFollower;
 pub(super) use self::quads::{QuadFollower, Quads, Sparql};
 #[cfg(feature = "semantic")]
 pub(super) use self::vectors::VectorFollower;
-use self::{follower::Follower, runner::Runner};
 pub(super) use self::{
+    flags::{FlagsFollower, SharedFlags},
     queries::QueriesFollower,
     runner::Shared,
     search::{Search, SearchFollower, Visible},
     shapes::{ShapesFollower, SharedShapes},
     waiting::Waited,
 };
+use self::{follower::Follower, runner::Runner};
 use super::thread::{lower_priority, spawn};
 use crate::{Result, store::Store};
 
 /// Followers that one kind of search needs: while they are built, that kind says so, and everything else is ready.
-pub(super) const OPTIONAL: [&str; 3] = [VECTORS, SHAPES, SPARQL];
+pub(super) const OPTIONAL: [&str; 4] = [VECTORS, SHAPES, SPARQL, FLAGS];
 
 const VECTORS: &str = "vectors";
 const SHAPES: &str = "shapes";
+const FLAGS: &str = "flags";
 const SPARQL: &str = "sparql";
 
 /// Followers that run.

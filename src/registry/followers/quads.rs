@@ -99,7 +99,7 @@ impl QuadFollower {
             ttl: None,
             retrieved: None,
         };
-        self.expander.start(td::enrich(&record.text, &registration))
+        self.expander.start(td::enrich(&record.text, &registration, &[]))
     }
 
     /// Takes in descriptions, which are read side by side.

@@ -1,0 +1,101 @@
+//! What Things are flagged for as a follower: in memory, read from the records at every start.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::follower::{Durability, Follower, changed};
+use crate::{
+    Result,
+    access::Visibility,
+    change::{Change, Position},
+    registry::{
+        names::{Named, Names},
+        own_members::SIGNATURE,
+    },
+    store::{Record, Store},
+    td::{self, Flag},
+};
+
+/// The names of all Things and what their texts are flagged for, as far as the log was read.
+#[derive(Default)]
+pub(in crate::registry) struct SharedFlags(RwLock<Names>);
+
+impl SharedFlags {
+    /// What a Thing is flagged for.
+    pub(in crate::registry) fn of(&self, id: &str) -> Vec<Flag> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Names)) {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Keeps the flags at the end of the log.
+pub(in crate::registry) struct FlagsFollower {
+    store: Store,
+    shared: Arc<SharedFlags>,
+    /// None before it was built.
+    position: Option<Position>,
+}
+
+impl FlagsFollower {
+    pub(in crate::registry) fn new(store: Store, shared: Arc<SharedFlags>) -> FlagsFollower {
+        FlagsFollower { store, shared, position: None }
+    }
+}
+
+impl Follower for FlagsFollower {
+    fn name(&self) -> &'static str {
+        super::FLAGS
+    }
+
+    fn position(&mut self) -> Result<Option<Position>> {
+        Ok(self.position)
+    }
+
+    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+        for thing in changed(&self.store, changes) {
+            let (id, record) = thing?;
+            match record {
+                Some(record) => put(&record, |named| self.shared.change(|names| names.put(named))),
+                None => self.shared.change(|names| names.remove(id)),
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, position: Position, _: Durability) -> Result<()> {
+        self.position = Some(position);
+        Ok(())
+    }
+
+    fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
+        let mut built = Names::default();
+        for record in records {
+            put(&record?, |named| built.put(named));
+        }
+        self.shared.change(|names| *names = built);
+        self.position = Some(position);
+        Ok(())
+    }
+}
+
+/// Reads what counts of a Thing, which is done before anything is locked.
+fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
+    // What is stored is an object of JSON.
+    let thing: Value = serde_json::from_str(&record.text).unwrap_or_default();
+    put(Named {
+        id: &record.id,
+        title: thing.get("title").and_then(Value::as_str),
+        owner: record.access.owner.as_ref().map(|owner| owner.as_str()),
+        created: record.created,
+        is_public: record.access.visibility == Visibility::Public,
+        is_signed: thing
+            .get(SIGNATURE)
+            .and_then(|signature| signature.get("status"))
+            .is_some_and(|status| status == "valid"),
+        flags: td::flags(&thing),
+    });
+}

@@ -1,0 +1,300 @@
+//! The names of Things, and which of them are easily taken for another's.
+//!
+//! A name is compared by what it looks like: its skeleton (UTS 39, section 4) in small letters, with single spaces. It is
+//! confusable with that of the first public Thing which looks the same, if that is somebody else's and is written
+//! differently. It is confusable as well with the name of an earlier public Thing of somebody else that has a valid
+//! signature, which this one hasn't, if both are the same or differ by one character that is no digit.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::{BuildHasher, Hash},
+};
+
+use unicode_security::confusable_detection::skeleton;
+
+use crate::{
+    change::Timestamp,
+    td::{Flag, FlagKind},
+};
+
+/// Shorter names differ by one character from too many.
+const SHORTEST_ALIKE: usize = 6;
+/// The most characters of a name that count.
+const LONGEST: usize = 128;
+/// The most names of one look, or with one half, that others are compared with: the first ones.
+const MOST_COMPARED: usize = 64;
+
+/// What counts of a Thing.
+pub(super) struct Named<'a> {
+    pub id: &'a str,
+    pub title: Option<&'a str>,
+    pub owner: Option<&'a str>,
+    pub created: Timestamp,
+    pub is_public: bool,
+    /// Whether its description has a valid signature.
+    pub is_signed: bool,
+    /// What its texts are flagged for.
+    pub flags: Vec<Flag>,
+}
+
+/// The names of all Things.
+#[derive(Default)]
+pub(super) struct Names {
+    entries: HashMap<Box<str>, Entry>,
+    /// The ids of public Things by the skeleton of their names.
+    looks: HashMap<u64, Vec<Box<str>>>,
+    /// The ids of public Things with a valid signature by the halves of the skeletons of their names.
+    halves: HashMap<(Side, u64), Vec<Box<str>>>,
+    hasher: RandomState,
+}
+
+struct Entry {
+    skeleton: Box<str>,
+    /// The name in small letters, hashed.
+    title: u64,
+    owner: Option<Box<str>>,
+    created: Timestamp,
+    is_public: bool,
+    is_signed: bool,
+    flags: Box<[Flag]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Side {
+    Start,
+    End,
+}
+
+impl Names {
+    /// Adds a Thing, or replaces what is known of it.
+    pub fn put(&mut self, named: Named<'_>) {
+        self.remove(named.id);
+        let id: Box<str> = named.id.into();
+        let title: String = named.title.unwrap_or_default().chars().take(LONGEST).collect();
+        let skeleton = skeleton_of(&title);
+        let entry = Entry {
+            title: self.hasher.hash_one(title.to_lowercase()),
+            owner: named.owner.map(Into::into),
+            created: named.created,
+            is_public: named.is_public,
+            is_signed: named.is_signed,
+            flags: named.flags.into(),
+            skeleton,
+        };
+        if entry.is_public && !entry.skeleton.is_empty() {
+            put_in(&mut self.looks, self.hasher.hash_one(&entry.skeleton), &id);
+            if entry.is_signed {
+                for key in self.own_halves(&entry.skeleton) {
+                    put_in(&mut self.halves, key, &id);
+                }
+            }
+        }
+        self.entries.insert(id, entry);
+    }
+
+    /// Forgets a Thing.
+    pub fn remove(&mut self, id: &str) {
+        let Some(entry) = self.entries.remove(id) else { return };
+        let look = self.hasher.hash_one(&entry.skeleton);
+        take_out(&mut self.looks, &look, id);
+        if entry.is_signed {
+            for key in self.own_halves(&entry.skeleton) {
+                take_out(&mut self.halves, &key, id);
+            }
+        }
+    }
+
+    /// What a Thing is flagged for now.
+    pub fn flags_of(&self, id: &str) -> Vec<Flag> {
+        let Some(entry) = self.entries.get(id) else { return Vec::new() };
+        let mut flags = entry.flags.to_vec();
+        if let Some(other) = self.confusable_with(id, entry) {
+            flags.push(Flag { kind: FlagKind::ConfusableName, pointer: "/title".into(), found: other.into() });
+        }
+        flags
+    }
+
+    /// The Thing whose name this one's is easily taken for.
+    fn confusable_with(&self, id: &str, entry: &Entry) -> Option<&str> {
+        if entry.skeleton.is_empty() {
+            return None;
+        }
+        let age = |(id, entry): &(&str, &Entry)| (entry.created, (*id).to_owned());
+        let known = |ids: Option<&Vec<Box<str>>>| -> Vec<(&str, &Entry)> {
+            let found = ids.into_iter().flatten().filter_map(|id| self.entries.get_key_value(id));
+            found.map(|(id, entry)| (id.as_ref(), entry)).collect()
+        };
+        let own_age = age(&(id, entry));
+        let is_others =
+            |other: &(&str, &Entry)| (entry.owner.is_none() || entry.owner != other.1.owner) && age(other) < own_age;
+        let look = self.hasher.hash_one(&entry.skeleton);
+        let alike = known(self.looks.get(&look)).into_iter().filter(|(_, other)| other.skeleton == entry.skeleton);
+        let first = alike.min_by_key(age).filter(is_others).filter(|(_, first)| first.title != entry.title);
+        first.map(|(id, _)| id).or_else(|| {
+            let is_near =
+                |other: &(&str, &Entry)| is_others(other) && is_within_one(&entry.skeleton, &other.1.skeleton);
+            let keys = if entry.is_signed || self.halves.is_empty() {
+                Vec::new()
+            } else {
+                self.possible_halves(&entry.skeleton)
+            };
+            keys.iter().find_map(|key| known(self.halves.get(key)).into_iter().find(is_near)).map(|(id, _)| id)
+        })
+    }
+
+    /// The halves of a name. Two names that differ by one character have one of them in common, where the halves of
+    /// either are as long as those of the shorter.
+    fn own_halves(&self, skeleton: &str) -> [(Side, u64); 2] {
+        self.halves_of(skeleton, skeleton.chars().count() / 2)
+    }
+
+    /// The halves that names may have which differ by one character.
+    fn possible_halves(&self, skeleton: &str) -> Vec<(Side, u64)> {
+        let length = skeleton.chars().count();
+        let lengths = [length.saturating_sub(1) / 2, length / 2, length.div_ceil(2)];
+        let mut halves: Vec<(Side, u64)> = lengths.iter().flat_map(|half| self.halves_of(skeleton, *half)).collect();
+        halves.dedup();
+        halves
+    }
+
+    fn halves_of(&self, skeleton: &str, half: usize) -> [(Side, u64); 2] {
+        let start: String = skeleton.chars().take(half).collect();
+        let end: String = skeleton.chars().rev().take(half).collect();
+        [(Side::Start, self.hasher.hash_one(start)), (Side::End, self.hasher.hash_one(end))]
+    }
+}
+
+/// What a name looks like.
+fn skeleton_of(title: &str) -> Box<str> {
+    // Twice: some capitals look like other small letters, and some small letters like several.
+    let letters: String = skeleton(title).collect::<String>().to_lowercase();
+    let letters: String = skeleton(&letters).collect();
+    letters.split_whitespace().collect::<Vec<_>>().join(" ").into()
+}
+
+fn put_in<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Box<str>>>, key: K, id: &str) {
+    let ids = lists.entry(key).or_default();
+    if ids.len() < MOST_COMPARED {
+        ids.push(id.into());
+    }
+}
+
+fn take_out<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Box<str>>>, key: &K, id: &str) {
+    if let Some(ids) = lists.get_mut(key) {
+        ids.retain(|known| known.as_ref() != id);
+        if ids.is_empty() {
+            lists.remove(key);
+        }
+    }
+}
+
+/// Whether two names are the same, or differ by one character that is no digit.
+fn is_within_one(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len().min(other.len()) < SHORTEST_ALIKE || one.len().abs_diff(other.len()) > 1 {
+        return false;
+    }
+    let start = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    let longest_end = one.len().min(other.len()) - start;
+    let end =
+        one.iter().rev().zip(other.iter().rev()).take(longest_end).take_while(|(one, other)| one == other).count();
+    let differing = |name: &[char]| name.get(start..name.len() - end).unwrap_or_default().to_vec();
+    let (left, right) = (differing(&one), differing(&other));
+    left.len() <= 1 && right.len() <= 1 && !left.iter().chain(&right).any(|differing| differing.is_numeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named<'a>(id: &'a str, title: &'a str, owner: &'a str, created: i64) -> Named<'a> {
+        Named {
+            id,
+            title: Some(title),
+            owner: Some(owner).filter(|owner| !owner.is_empty()),
+            created: Timestamp(created),
+            is_public: true,
+            is_signed: false,
+            flags: Vec::new(),
+        }
+    }
+
+    fn found(names: &Names, id: &str) -> Option<String> {
+        names.flags_of(id).into_iter().find(|flag| flag.kind == FlagKind::ConfusableName).map(|flag| flag.found)
+    }
+
+    #[test]
+    fn later_names_that_look_like_another_are_confusable() {
+        let mut names = Names::default();
+        names.put(named("urn:a", "PayPal Agent", "pay", 1));
+        // Cyrillic letters, a digit for a letter, another space.
+        for (id, title) in [("urn:b", "РayРal Agent"), ("urn:c", "PayPa1 Agent"), ("urn:d", "PayPaI\u{a0}Agent")] {
+            names.put(named(id, title, "evil", 2));
+            assert_eq!(found(&names, id).as_deref(), Some("urn:a"), "{title}");
+        }
+        assert_eq!(found(&names, "urn:a"), None);
+        for (id, title, owner) in
+            [("urn:e", "PayPal Agent", "evil"), ("urn:f", "PayPa1 Agent", "pay"), ("urn:g", "Weather", "evil")]
+        {
+            names.put(named(id, title, owner, 3));
+            assert_eq!(found(&names, id), None, "{title} of {owner}");
+        }
+        // Without owners nobody knows whose they are.
+        names.put(named("urn:h", "PayPa1 Agent", "", 4));
+        assert_eq!(found(&names, "urn:h").as_deref(), Some("urn:a"));
+        // The next one is the first then, and is written as this is.
+        names.remove("urn:a");
+        assert_eq!(found(&names, "urn:b"), None);
+    }
+
+    #[test]
+    fn names_near_that_of_a_signed_agent_are_confusable() {
+        let mut names = Names::default();
+        names.put(Named { is_signed: true, ..named("urn:a", "Acme Weather", "acme", 1) });
+        for title in ["Acme Weather", "Acme Weathers", "Acne Weather", "cme Weather", "Acme  Weather", "ACME WEATHER"] {
+            names.put(named("urn:b", title, "evil", 2));
+            assert_eq!(found(&names, "urn:b").as_deref(), Some("urn:a"), "{title}");
+        }
+        for title in ["Acme Weather 2", "Acme Weather2", "Acme", "Weather", "Acme Wether s", ""] {
+            names.put(named("urn:b", title, "evil", 2));
+            assert_eq!(found(&names, "urn:b"), None, "{title}");
+        }
+        names.put(Named { is_signed: true, ..named("urn:b", "Acme Weathers", "evil", 2) });
+        assert_eq!(found(&names, "urn:b"), None);
+        names.put(named("urn:a", "Acme Weather", "acme", 1));
+        names.put(named("urn:b", "Acme Weathers", "evil", 2));
+        assert_eq!(found(&names, "urn:b"), None);
+    }
+
+    #[test]
+    fn what_is_not_public_is_compared_with_nothing() {
+        let mut names = Names::default();
+        names.put(Named { is_public: false, is_signed: true, ..named("urn:a", "Acme Weather", "acme", 1) });
+        names.put(named("urn:b", "Acme Weather", "evil", 2));
+        names.put(named("urn:c", "Аcme Weather", "other", 3));
+        assert_eq!(found(&names, "urn:b"), None);
+        assert_eq!(found(&names, "urn:c").as_deref(), Some("urn:b"));
+    }
+
+    /// Whatever the character and its place, both halves or one of them lead to the signed name.
+    #[test]
+    fn every_name_at_distance_one_is_found() {
+        let mut names = Names::default();
+        let name = "abcdefghij";
+        names.put(Named { is_signed: true, ..named("urn:a", name, "acme", 1) });
+        for place in 0..=name.len() {
+            let mut variants = vec![format!("{}x{}", &name[..place], &name[place..])];
+            if place < name.len() {
+                variants.push(format!("{}x{}", &name[..place], &name[place + 1..]));
+                variants.push(format!("{}{}", &name[..place], &name[place + 1..]));
+            }
+            for variant in variants {
+                names.put(named("urn:b", &variant, "evil", 2));
+                assert_eq!(found(&names, "urn:b").as_deref(), Some("urn:a"), "{variant}");
+            }
+        }
+    }
+}
