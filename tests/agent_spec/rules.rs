@@ -145,7 +145,7 @@ fn a_flow_starts_once() {
             data("ask", "answer", "start", "topic")
         ])
     });
-    breaks(unlisted, "flow-start-node", "/start_node", both, &[]);
+    breaks(unlisted, "flow-start-node", "/start_node", both, &["input-before-source"]);
 }
 
 #[test]
@@ -267,6 +267,67 @@ fn inputs_have_a_source_or_a_default() {
         node(flow, "ask")["tool"]["inputs"][0]["title"] = "subject".into();
     });
     breaks(unnamed, "input-without-source", "/nodes/1", [Error, Warning], &[]);
+}
+
+/// `topic` → `first` → `second` → the end, each of which hands a text on.
+fn chain(data_edges: Value) -> Value {
+    let step = |id: &str, input: &str, output: &str| {
+        let mut node = component("ToolNode", id, json!({"tool": tool(json!([text(input)]), json!([text(output)]))}));
+        node["tool"]["id"] = format!("{id}-tool").into();
+        node
+    };
+    let mut flow = echo("chain", text("topic"), text("answer"));
+    for (id, input, output) in [("first", "topic", "draft"), ("second", "draft", "answer")] {
+        list(&mut flow["nodes"]).push(reference(id));
+        *node(&mut flow, id) = step(id, input, output);
+    }
+    flow["control_flow_connections"] = json!([
+        control("chain-start", None, "first"),
+        control("first", None, "second"),
+        control("second", None, "chain-end")
+    ]);
+    flow["data_flow_connections"] = data_edges;
+    flow
+}
+
+#[test]
+fn inputs_have_their_value_when_the_node_runs() {
+    let edges = json!([
+        data("chain-start", "topic", "first", "topic"),
+        data("first", "draft", "second", "draft"),
+        data("second", "answer", "chain-end", "answer"),
+    ]);
+    for edges in [edges, Value::Null] {
+        passes(chain(edges.clone()));
+        let backwards = changed(chain(edges), |flow| {
+            flow["control_flow_connections"] = json!([
+                control("chain-start", None, "second"),
+                control("second", None, "first"),
+                control("first", None, "chain-end"),
+            ]);
+        });
+        breaks(backwards.clone(), "input-before-source", "/nodes/3", [Error, Warning], &[]);
+        passes(changed(backwards, |flow| node(flow, "second")["tool"]["inputs"][0]["default"] = "".into()));
+    }
+    let itself = changed(flow(), |flow| flow["data_flow_connections"][0] = data("ask", "answer", "ask", "topic"));
+    breaks(itself.clone(), "input-before-source", "/nodes/1", [Error, Warning], &[]);
+    let again = changed(itself, |flow| {
+        flow["control_flow_connections"][3] = control("choose", Some("default"), "ask");
+        flow["nodes"] = ["start", "ask", "choose", "done"].map(reference).into_iter().collect();
+        list(&mut flow["data_flow_connections"]).pop();
+        flow["$referenced_components"].as_object_mut().unwrap().remove("rest");
+    });
+    // In a loop the node may have run, though not the first time.
+    passes(again);
+}
+
+#[test]
+fn outputs_that_are_found_by_name_fit_the_input() {
+    let mixed = changed(chain(Value::Null), |flow| {
+        node(flow, "second")["tool"]["inputs"][0]["type"] = "integer".into();
+    });
+    breaks(mixed.clone(), "input-source-type", "/nodes/3", [Error, Warning], &[]);
+    passes(changed(mixed, |flow| node(flow, "first")["tool"]["outputs"][0]["type"] = "boolean".into()));
 }
 
 #[test]

@@ -127,6 +127,18 @@ impl<'d> Property<'d> {
         }
     }
 
+    /// Whether both have the same schema, titles aside where they are generated; one value is compared with another
+    /// by `is_same`.
+    pub(super) fn has_schema_of(&self, other: &Property<'_>, is_same: fn(&Value, &Value) -> bool) -> bool {
+        match (self.shape, other.shape) {
+            (Shape::Given(one), Shape::Given(other))
+            | (Shape::OneOrMany(one), Shape::OneOrMany(other))
+            | (Shape::Many(one), Shape::Many(other)) => is_same(one, other),
+            (Shape::Text, Shape::Text) | (Shape::Any, Shape::Any) | (Shape::OptionalText, Shape::OptionalText) => true,
+            _ => false,
+        }
+    }
+
     /// The schema to compare, which may lack the right title.
     fn type_schema(&self, effort: &Effort) -> Result<Cow<'d, Value>, Refusal> {
         match self.shape {

@@ -15,6 +15,8 @@ pub(super) struct FlowGraph<'r, 'd> {
     listed: Keys,
     /// Where each node's edges lead.
     pub(super) following: HashMap<Key, Vec<Key>>,
+    /// Where the edges to each node come from.
+    pub(super) preceding: HashMap<Key, Vec<Key>>,
     /// The nodes that an edge leads to.
     pub(super) entered: Keys,
 }
@@ -37,7 +39,7 @@ impl<'r, 'd> Rules<'r, 'd> {
         let reachable = self.reachable(&flow);
         self.connected_branches(&flow, &reachable);
         self.data_edge_nodes(&flow);
-        self.sources(&flow);
+        self.sources(&flow, &reachable);
         self.flow_outputs(key);
         self.titles_needed(key, Side::Outputs, "a flow");
     }
@@ -46,17 +48,19 @@ impl<'r, 'd> Rules<'r, 'd> {
         let graph = self.graph;
         let nodes = graph.parts(flow, "nodes");
         let mut following: HashMap<Key, Vec<Key>> = HashMap::new();
+        let mut preceding: HashMap<Key, Vec<Key>> = HashMap::new();
         let mut entered = Keys::default();
         for edge in graph.parts(flow, "control_flow_connections") {
             let (from, to) = (graph.part(*edge, "from_node"), graph.part(*edge, "to_node"));
             to.map(|to| entered.insert(to));
             if let (Some(from), Some(to)) = (from, to) {
                 following.entry(from).or_default().push(to);
+                preceding.entry(to).or_default().push(from);
             }
         }
         let ids = nodes.iter().filter_map(|node| graph.id(*node)).collect();
         let listed = nodes.iter().copied().collect();
-        FlowGraph { flow, start: graph.part(flow, "start_node"), nodes, ids, listed, following, entered }
+        FlowGraph { flow, start: graph.part(flow, "start_node"), nodes, ids, listed, following, preceding, entered }
     }
 
     /// There is exactly one StartNode, it is listed, and it is the `start_node`.

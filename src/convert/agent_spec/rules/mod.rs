@@ -20,6 +20,7 @@ mod flows;
 mod llms;
 mod nodes;
 mod properties;
+mod sources;
 mod tools;
 mod transforms;
 
