@@ -402,6 +402,9 @@ impl Registry {
             help: "Things that have expired and were purged.",
             value: self.0.clock.purged(),
         }];
+        let damaged = self.0.store.damaged() as u64;
+        let help = "Records that were found to be damaged, and aren't served.";
+        metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
         #[cfg(feature = "fetch")]
         if let Some(tracker) = &self.0.tracker {
             let value = tracker.sources() as u64;

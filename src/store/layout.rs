@@ -146,9 +146,17 @@ fn sortable(moment: Timestamp) -> [u8; 8] {
     (moment.0 as u64 ^ 1 << 63).to_be_bytes()
 }
 
+/// What fails with a value that isn't what the layout says.
+const DECODING: &str = "decoding a value";
+
 /// A value that isn't what the layout says.
 pub(super) fn corrupt() -> Error {
-    Error::Store { doing: "decoding a value", source: "the value does not have the documented layout".into() }
+    Error::Store { doing: DECODING, source: "the value does not have the documented layout".into() }
+}
+
+/// Whether an error is that of such a value.
+pub(super) fn is_corrupt(error: &Error) -> bool {
+    matches!(error, Error::Store { doing: DECODING, .. })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! - `tree`: what readers see, which is nothing that a crash could take back
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
 //! - `space`: whether the disk has room for them
+//! - `damage`: records that can't be read
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `recent`, `reader`: the changes
 //! - `audit`: who changed what, and what was denied
@@ -22,6 +23,7 @@ mod applier;
 mod audit;
 mod check;
 mod commit;
+mod damage;
 mod expiry;
 mod held;
 mod layout;
@@ -264,6 +266,11 @@ impl Store {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// How many damaged records were found so far.
+    pub fn damaged(&self) -> usize {
+        self.view.damage.count()
     }
 
     /// How many bytes its disk has left; none where the system doesn't tell.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
+    damage::Damage,
     expiry::{Expiries, Grace},
     held::Held,
     layout::{self, FORMAT_VERSION},
@@ -79,6 +80,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         local,
         saving: Saving::default(),
         space: Space::of(directory),
+        damage: Damage::default(),
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
     };

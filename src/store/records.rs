@@ -103,6 +103,14 @@ impl View {
     /// What `read` makes of the record of that id. What lies under its seq can be gone when it is read, but only
     /// if the record has changed meanwhile: then again.
     fn find_with<T>(&self, id: &str, read: impl Fn(Header) -> Result<Option<T>>) -> Result<Option<T>> {
+        self.try_find_with(id, read).inspect_err(|error| {
+            if layout::is_corrupt(error) {
+                self.damage.report(id, error);
+            }
+        })
+    }
+
+    fn try_find_with<T>(&self, id: &str, read: impl Fn(Header) -> Result<Option<T>>) -> Result<Option<T>> {
         let key = layout::record_key(id);
         loop {
             let generation = self.tree.generation();
@@ -143,7 +151,8 @@ impl View {
     }
 }
 
-/// Iterates over records: the headers of a chunk in memory, one text at a time.
+/// Iterates over records: the headers of a chunk in memory, one text at a time. Those that are damaged are reported and
+/// passed over.
 pub struct Records {
     view: Arc<View>,
     /// Where the next chunk starts; none after the last.
@@ -172,14 +181,26 @@ impl Records {
         self.next = stopped_at.map(|last| layout::key_after(&last));
         for (key, value) in pairs {
             let id = key.get(layout::RECORDS.len()..).unwrap_or_default();
-            let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
-            let stored = StoredRecord::decode(&value)?;
-            let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { Expiry::default() };
-            // Of another generation, the expiry may be that of another record.
-            let is_sure = !stored.has_expiry || generation == self.view.tree.generation();
-            self.chunk.push_back((Header::new(id, &stored, expiry)?, is_sure));
+            match self.header(id, &value) {
+                Ok((header, has_expiry)) => {
+                    // Of another generation, the expiry may be that of another record.
+                    let is_sure = !has_expiry || generation == self.view.tree.generation();
+                    self.chunk.push_back((header, is_sure));
+                }
+                Err(error) if layout::is_corrupt(&error) => {
+                    self.view.damage.report(&String::from_utf8_lossy(id), &error);
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
+    }
+
+    fn header(&self, id: &[u8], value: &[u8]) -> Result<(Header, bool)> {
+        let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
+        let stored = StoredRecord::decode(value)?;
+        let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { Expiry::default() };
+        Ok((Header::new(id, &stored, expiry)?, stored.has_expiry))
     }
 
     /// The next few records as an iterator of their own, so that another thread can read their texts; none after the
@@ -213,8 +234,10 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Result<Record>> {
         loop {
             if let Some(header) = self.chunk.pop_front() {
+                let id = header.0.id.clone();
                 match self.read(header) {
                     Ok(None) => {}
+                    Err(error) if layout::is_corrupt(&error) => self.view.damage.report(&id, &error),
                     read => return read.transpose(),
                 }
                 continue;

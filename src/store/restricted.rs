@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Result,
-    access::{Access, Grants},
+    access::{Access, Grants, Visibility},
 };
 
 /// The access to Things that aren't public, by id.
@@ -60,7 +60,10 @@ impl Restricted {
             let id = layout::name_of(&key.map_err(reading)?, layout::RESTRICTED)?;
             let record = db.get(layout::record_key(&id)).map_err(reading)?;
             if let Some(record) = record {
-                known.put(&id, &StoredRecord::decode(&record)?.access()?);
+                // Of a record that is damaged nobody knows who may see it.
+                let nobody = Access { visibility: Visibility::Private, ..Access::default() };
+                let access = StoredRecord::decode(&record).and_then(|record| record.access()).unwrap_or(nobody);
+                known.put(&id, &access);
             }
         }
         Ok(Restricted { count: AtomicUsize::new(known.by_id.len()), known: RwLock::new(known) })

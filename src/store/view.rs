@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
+    damage::Damage,
     expiry::Expiries,
     layout,
     local::Local,
@@ -41,6 +42,8 @@ pub(super) struct View {
     pub saving: Saving,
     /// Whether there is room for what is to be committed.
     pub space: Space,
+    /// Which records can't be read.
+    pub damage: Damage,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
     /// How many records there are, expired ones included.

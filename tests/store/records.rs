@@ -42,3 +42,30 @@ fn record_tells_when_it_was_created_and_modified() {
     assert!(updated.modified > created.modified);
     assert_eq!(updated.seq, Seq(2));
 }
+
+#[test]
+fn damaged_records_are_not_served_and_all_others_are() {
+    let mut store = TestStore::open();
+    for id in ["urn:a", "urn:b", "urn:c", "urn:d"] {
+        store.put(id, "{}");
+    }
+    let seq = store.find("urn:d").unwrap().unwrap().seq;
+    let raw = store.open_raw();
+    raw.insert("r/urn:b", "x").unwrap();
+    raw.insert([b"t/".as_slice(), &seq.0.to_be_bytes()].concat(), &[0xff]).unwrap();
+    raw.flush().unwrap();
+    drop(raw);
+    store.reopen();
+    let ids = |store: &TestStore| store.records(None).map(|record| record.unwrap().id).collect::<Vec<_>>();
+    assert_eq!(ids(&store), ["urn:a", "urn:c"]);
+    assert_eq!(store.damaged(), 2);
+    assert!(store.find("urn:b").is_err() && store.find("urn:d").is_err());
+    assert!(store.find("urn:a").unwrap().is_some());
+    // Writes to others go on, also where one to a damaged record fails.
+    let refused = store.write(write("urn:b", Precondition::Any, put("{}")));
+    assert!(refused.is_err());
+    store.put("urn:e", "{}");
+    assert_eq!(ids(&store), ["urn:a", "urn:c", "urn:e"]);
+    let faults = store.check().unwrap().faults;
+    assert!(faults.iter().any(|fault| fault.to_string().contains("urn:b")), "{faults:?}");
+}
