@@ -30,7 +30,7 @@ const EXCEPTIONS: [(&str, &str); 2] = [("http", "mqtt"), ("consumer", "client")]
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 41] = [
+const CRATES: [(&str, &[&str]); 42] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -48,6 +48,7 @@ const CRATES: [(&str, &[&str]); 41] = [
     ("sparesults", &["search"]),
     ("ndarray", &["search"]),
     ("safetensors", &["search"]),
+    ("simsimd", &["search"]),
     ("icu_normalizer", &["search"]),
     ("mqtt_protocol_core", &["mqtt", "consumer"]),
     ("rumqttc", &["mqtt", "consumer"]),

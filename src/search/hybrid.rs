@@ -27,7 +27,7 @@ use super::{
 };
 
 /// How many of the best by words are ranked by meaning as well.
-const WINDOW: usize = 1000;
+const WINDOW: usize = 200;
 /// The maximum number that is found where words don't count.
 const MOST_BY_MEANING: usize = 1000;
 /// The cosine of a candidate is at least this share of the best one.

@@ -1,5 +1,7 @@
 //! Vectors in 8-bit integers, and how alike they are.
 
+use simsimd::SpatialSimilarity;
+
 /// A vector of length one in 8-bit integers: each value is to be multiplied with `scale`.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::search) struct Quantized {
@@ -29,15 +31,27 @@ pub(super) fn unit(vector: Vec<f32>) -> Option<Vec<f32>> {
     (length > f32::EPSILON).then(|| vector.into_iter().map(|value| value / length).collect())
 }
 
-/// The sum of the products. Written so that the compiler uses the processor's vector instructions: sums of a few
-/// products fit into 32 bits, and blocks have a fixed length.
+/// The sum of the products, by the newest vector instructions that the processor has: rustc's own code for all processors
+/// takes four times as long.
 pub(super) fn product(one: &[i8], other: &[i8]) -> i32 {
-    const BLOCK: usize = 32;
-    let (ones, rest) = one.as_chunks::<BLOCK>();
-    let (others, other_rest) = other.as_chunks::<BLOCK>();
-    let blocks = ones.iter().zip(others).map(|(one, other)| {
-        one.iter().zip(other).map(|(one, other)| i32::from(i16::from(*one) * i16::from(*other))).sum::<i32>()
-    });
-    let rest = rest.iter().zip(other_rest).map(|(one, other)| i32::from(*one) * i32::from(*other));
-    blocks.sum::<i32>() + rest.sum::<i32>()
+    // Of integers, and exact: 65,536 products fit into an i32.
+    i8::dot(one, other).map_or(0, |sum| sum as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_exact_at_any_length() {
+        for length in [0, 1, 7, 31, 64, 255, 256, 384, 1024] {
+            let one: Vec<i8> = (0..length).map(|index| (index * 37 % 255 - 127) as i8).collect();
+            let other: Vec<i8> = (0..length).map(|index| (index * 91 % 255 - 127) as i8).collect();
+            let sum = one.iter().zip(&other).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum::<i32>();
+            assert_eq!(product(&one, &other), sum, "{length}");
+        }
+        let lowest = [i8::MIN; 1024];
+        assert_eq!(product(&lowest, &lowest), 1024 * 128 * 128);
+        assert_eq!(product(&lowest, &[i8::MAX; 1024]), -1024 * 128 * 127);
+    }
 }
