@@ -1,6 +1,7 @@
 //! The store: records, originals, the change log, expiry and positions in one sled tree.
 //!
-//! - `layout`, `value`: the keys of the tree, as a table, and the encoding of what is under them
+//! - `layout`, `value`, `reread`: the keys of the tree, as a table, the encoding of what is under them, and its test on
+//!   whatever bytes
 //! - `open`, `sync`: the directory, the lock, the format version; what sled leaves out of a flush
 //! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
@@ -37,6 +38,7 @@ mod reader;
 mod recent;
 mod records;
 mod reply;
+mod reread;
 mod restore;
 mod restricted;
 mod saving;
@@ -76,6 +78,7 @@ pub use self::{
     options::Options,
     reader::LogReader,
     records::{Record, Records},
+    reread::reread,
     restore::{Pair, restore},
     snapshot::Snapshot,
     write::{Author, Expiry, Operation, Original, Outcome, Patch, Write},

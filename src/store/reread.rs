@@ -1,0 +1,61 @@
+//! For fuzzing: values as a damaged disk may give them.
+
+use sled::IVec;
+
+use super::value::{self, Entry, State, StoredRecord};
+use crate::Result;
+
+/// Reads bytes as each kind of value that is stored. What can be read has to be the same once it was written and read
+/// again.
+///
+/// # Errors
+/// The kind of value that isn't.
+#[doc(hidden)]
+pub fn reread(bytes: &[u8]) -> std::result::Result<(), &'static str> {
+    let stays = [
+        ("an entry of the log", stays(bytes, Entry::decode, Entry::encode)),
+        ("the state", stays(bytes, State::decode, State::encode)),
+        ("an expiry", stays(bytes, value::decode_expiry, value::encode_expiry)),
+        ("an original", stays(bytes, value::decode_original, value::encode_original)),
+        ("a position", stays(bytes, value::decode_position, |position| value::encode_position(*position))),
+        ("access", stays(bytes, value::decode_access, |access| value::encode_access(access).into())),
+        ("a record", record_stays(bytes)),
+    ];
+    stays.into_iter().find_map(|(kind, stays)| (!stays).then_some(kind)).map_or(Ok(()), Err)
+}
+
+fn stays<T: PartialEq>(bytes: &[u8], decode: fn(&[u8]) -> Result<T>, encode: fn(&T) -> IVec) -> bool {
+    let Ok(read) = decode(bytes) else { return true };
+    // What was read may say in another way what is written now, such as a text that now lies apart.
+    let Ok(again) = decode(&encode(&read)) else { return false };
+    decode(&encode(&again)).is_ok_and(|last| last == again)
+}
+
+fn record_stays(bytes: &[u8]) -> bool {
+    let Ok(record) = StoredRecord::decode(bytes) else { return true };
+    let _ = (record.access(), record.capability_keys());
+    StoredRecord::decode(&record.encode()).is_ok_and(|again| again == record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_values_are_refused_or_read_as_something() {
+        let entry = [&[0_u8, 1][..], &[0; 8], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4], b"{}"].concat();
+        let record =
+            [&[12_u8][..], &[0; 24], &[0; 4], b"\0\0\0\x05\0\0\0\x01a", b"\0\0\0\x09\x02\0\0\0\0\0\0\0\0"].concat();
+        assert!(Entry::decode(&entry).is_ok() && StoredRecord::decode(&record).is_ok());
+        for value in [entry, record] {
+            for length in 0..=value.len() {
+                assert_eq!(reread(value.get(..length).unwrap_or_default()), Ok(()));
+            }
+            for at in 0..value.len() {
+                let mut damaged = value.clone();
+                damaged[at] ^= 0xff;
+                assert_eq!(reread(&damaged), Ok(()), "{at}");
+            }
+        }
+    }
+}
