@@ -20,6 +20,10 @@ use agentdex::{
 };
 use serde_json::{Map, Value, json};
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUNDS: usize = 9;
 const ROUND: Duration = Duration::from_millis(400);
 /// What is promised on two cores, in cards a second.

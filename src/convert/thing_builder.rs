@@ -149,6 +149,9 @@ enum Part {
     Other,
 }
 
+/// The most members that come first in an order.
+const MOST_IN_ORDER: usize = 14;
+
 impl Part {
     /// The members that come first.
     fn order(self) -> &'static [(&'static str, Part)] {
@@ -243,10 +246,17 @@ fn write(text: &mut Vec<u8>, value: &Value, part: Part) {
             Part::Thing | Part::Affordance | Part::Form | Part::Definition | Part::Capability | Part::Schema,
         ) => {
             let order = part.order();
-            let first = order.iter().filter_map(|&(name, part)| Some((name, members.get(name)?, part)));
-            let is_other = |name: &str| !order.iter().any(|(known, _)| *known == name);
-            let others = members.iter().filter(|(name, _)| is_other(name));
-            write_members(text, first.chain(others.map(|(name, member)| (name.as_str(), member, Part::Other))));
+            let mut first: [Option<&Value>; MOST_IN_ORDER] = [None; MOST_IN_ORDER];
+            let mut others = Vec::new();
+            for (name, member) in members {
+                let position = order.iter().position(|(known, _)| known == name);
+                match position.and_then(|position| first.get_mut(position)) {
+                    Some(place) => *place = Some(member),
+                    None => others.push((name.as_str(), member, Part::Other)),
+                }
+            }
+            let first = order.iter().zip(first).filter_map(|(&(name, part), member)| Some((name, member?, part)));
+            write_members(text, first.chain(others));
         }
         (value, _) => drop(serde_json::to_writer(text, value)),
     }

@@ -1,6 +1,8 @@
 //! Names that say that their value is a secret, by their last words: a `token_limit` is none.
 
-use super::words::{is_among, is_choice, is_location, is_mechanism, is_mixed, is_number, is_placeholder, is_random};
+use std::borrow::Cow;
+
+use super::words::{Words, is_choice, is_location, is_mechanism, is_mixed, is_number, is_placeholder, is_random};
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,18 +16,24 @@ pub(in crate::convert) enum Secrecy {
 }
 
 /// Last words of names that say it by themselves.
-const STRONG: &str = "\
+static STRONG: Words = Words::of(
+    "\
     passwort kennwort password passwd passphrase passcode pwd secret secrets passwords apikey apikeys authtoken \
     accesstoken refreshtoken bearertoken accesskey secretkey privatekey authkey clientsecret connectionstring \
-    apitoken authorization";
+    apitoken authorization",
+);
 /// Before `key` or `token` they say it.
-const QUALIFIERS: &str = "\
+static QUALIFIERS: Words = Words::of(
+    "\
     api access private secret auth account subscription signing encryption shared master service ssh deploy refresh \
     bearer session security bot webhook license storage admin authentication authorization personal github openai \
-    connection aws";
+    connection aws",
+);
 /// Last words that may say it.
-const WEAK: &str = "\
-    key keys token tokens auth bearer cookie cookies session jwt pat pin credential credentials pass dsn sas";
+static WEAK: Words = Words::of(
+    "\
+    key keys token tokens auth bearer cookie cookies session jwt pat pin credential credentials pass dsn sas",
+);
 /// Those of them that most other things are called too.
 const VAGUE: [&str; 3] = ["key", "keys", "session"];
 /// Last words that only say in what form a value is there.
@@ -33,10 +41,12 @@ const FORMS: [&str; 4] = ["value", "base64", "b64", "plaintext"];
 /// Last words of names that may say it of a parameter: elsewhere signatures are there to be seen.
 const OF_PARAMETERS: [&str; 4] = ["sig", "signature", "sid", "hmac"];
 /// Before `key`, `token` and the like they say that it is none.
-const HARMLESS: &str = "\
+static HARMLESS: Words = Words::of(
+    "\
     public primary foreign sort partition cache idempotency object routing group row composite index unique lookup \
     config dictionary json hash map translation eos bos pad unk sep cls mask stop special per max min next page \
-    continuation pagination sync answer shortcut hot input output suppress bad thumbnail";
+    continuation pagination sync answer shortcut hot input output suppress bad thumbnail",
+);
 
 /// How the last words end that say something: most names are done with by that.
 const ENDS: [&[u8; 3]; 33] = [
@@ -59,20 +69,20 @@ pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
         return None;
     }
     let (before, last) = last_words(without_form(name));
-    let last = last.as_str();
-    if is_among(STRONG, last)
+    let last = &*last;
+    if STRONG.contain(last)
         || ["password", "passwd", "passphrase", "apikey", "clientsecret"].iter().any(|end| last.ends_with(end))
     {
         return Some(Secrecy::Strong);
     }
     let is_key = matches!(last, "key" | "keys" | "token" | "tokens" | "string");
-    let is_qualified = if last == "string" { before == "connection" } else { is_among(QUALIFIERS, &before) };
-    if is_key && is_qualified {
+    let is_qualified = || if last == "string" { before == "connection" } else { QUALIFIERS.contain(&*before) };
+    if is_key && is_qualified() {
         return Some(Secrecy::Strong);
     }
-    let is_weak = is_among(WEAK, last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
+    let is_weak = WEAK.contain(last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
     let secrecy = if VAGUE.contains(&last) { Secrecy::Vague } else { Secrecy::Weak };
-    (is_weak && !is_among(HARMLESS, &before)).then_some(secrecy)
+    (is_weak && !HARMLESS.contain(&*before)).then_some(secrecy)
 }
 
 /// The name without a last word that only says in what form or version the value is there.
@@ -85,12 +95,15 @@ fn without_form(name: &str) -> &str {
 
 /// What the name of a parameter in a text says of its value.
 pub(super) fn secrecy_of_parameter(name: &str) -> Option<Secrecy> {
-    let is_of_parameter = || may_say_something(name) && OF_PARAMETERS.contains(&last_words(name).1.as_str());
+    let is_of_parameter = || may_say_something(name) && OF_PARAMETERS.contains(&&*last_words(name).1);
     secrecy_of(name).or_else(|| is_of_parameter().then_some(Secrecy::Weak))
 }
 
 /// The last word of a name and the one before it, in lower case.
-fn last_words(name: &str) -> (String, String) {
+fn last_words(name: &str) -> (Cow<'_, str>, Cow<'_, str>) {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return ("".into(), name.into());
+    }
     let (mut before, mut last) = (String::new(), String::new());
     let (mut is_over, mut was_lower, mut was_upper) = (false, false, false);
     let characters: Vec<char> = name.chars().filter(|character| *character != '\u{feff}').collect();
@@ -115,7 +128,7 @@ fn last_words(name: &str) -> (String, String) {
     }
     let trimmed = last.trim_end_matches(|character: char| character.is_numeric()).len();
     last.truncate(trimmed);
-    (before, last)
+    (before.into(), last.into())
 }
 
 /// The shortest value that counts.
@@ -152,7 +165,7 @@ mod tests {
 
     #[test]
     fn every_word_that_says_something_ends_as_one_of_them() {
-        let words = STRONG.split(' ').chain(WEAK.split(' ')).chain(OF_PARAMETERS).chain(["string"]);
+        let words = STRONG.list.split(' ').chain(WEAK.list.split(' ')).chain(OF_PARAMETERS).chain(["string"]);
         assert!(words.into_iter().all(may_say_something));
         assert!(may_say_something("API_KEY_2") && may_say_something("Schlüssel-key") && may_say_something("k_1ey"));
         assert!(!may_say_something("system_prompt") && !may_say_something("url") && !may_say_something(""));

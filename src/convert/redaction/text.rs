@@ -32,9 +32,22 @@ static BY_FIRST: LazyLock<Vec<Vec<&'static Provider>>> = LazyLock::new(|| {
     table
 });
 
-/// The first two bytes of the words that are worth a search among the providers: one bit for each pair.
+/// The first two bytes of the words that may be keys or tokens: one bit for each pair.
 static BEGINNINGS: [u64; 1024] = {
     let mut bits = [0; 1024];
+    let mut pair = 0;
+    while pair < 65536 {
+        let is_telling = match ((pair / 256) as u8, (pair % 256) as u8) {
+            (b'e', b'y') | (b'b', b'o') | (b'B' | b'b', b'A' | b'a' | b'E' | b'e') => true,
+            (b'0'..=b'9', second) => second.is_ascii_digit(),
+            (b'M' | b'N' | b'O', second) => second.is_ascii_alphanumeric() || matches!(second, b'_' | b'-'),
+            _ => false,
+        };
+        if is_telling {
+            bits[pair / 64] |= 1 << (pair % 64);
+        }
+        pair += 1;
+    }
     let mut index = 0;
     while index < PROVIDERS.len() {
         let prefix = PROVIDERS[index].prefix.as_bytes();
@@ -43,6 +56,28 @@ static BEGINNINGS: [u64; 1024] = {
         index += 1;
     }
     bits
+};
+
+/// A byte is part of a word.
+const IN_WORD: u8 = 1;
+/// Beside or behind a byte may be a password, a token or a key.
+const SIGN: u8 = 2;
+
+/// What bytes are to a scan: most of a text is nothing but the middle of words.
+static ROLES: [u8; 256] = {
+    let mut roles = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let letter = byte as u8;
+        if letter.is_ascii_alphanumeric() || letter == b'_' {
+            roles[byte] |= IN_WORD;
+        }
+        if matches!(letter, b'=' | b':' | b'/' | b'-') {
+            roles[byte] |= SIGN;
+        }
+        byte += 1;
+    }
+    roles
 };
 
 fn may_be_key(first: u8, second: u8) -> bool {
@@ -111,31 +146,37 @@ impl Finder<'_> {
         let bytes = self.text.as_bytes();
         let (mut was_word, mut has_colon) = (false, false);
         for (position, byte) in bytes.iter().copied().enumerate() {
-            if !was_word {
+            let role = ROLES[usize::from(byte)];
+            if !was_word && may_be_key(byte, bytes.get(position + 1).copied().unwrap_or_default()) {
                 self.word(position, byte);
             }
-            has_colon |= byte == b':';
-            match byte {
-                b'=' => self.assignment(position),
-                b':' if bytes[position..].starts_with(b"://") => self.user_info(position + 3),
-                b':' => self.header(position),
-                b'/' if position == 0 && bytes.starts_with(b"//") => self.user_info(2),
-                b'-' if !was_word && position >= self.end_of_keys => self.private_key(position),
-                _ => {}
+            if role & SIGN != 0 {
+                has_colon |= byte == b':';
+                self.sign(position, byte, was_word);
             }
-            was_word = byte.is_ascii_alphanumeric() || byte == b'_' || (byte == b'-' && was_word);
+            was_word = role & IN_WORD != 0 || (byte == b'-' && was_word);
         }
         if has_colon {
             self.oracle_login();
         }
     }
 
+    fn sign(&mut self, position: usize, sign: u8, was_word: bool) {
+        let bytes = self.text.as_bytes();
+        match sign {
+            b'=' => self.assignment(position),
+            b':' if bytes[position..].starts_with(b"://") => self.user_info(position + 3),
+            b':' => self.header(position),
+            b'/' if position == 0 && bytes.starts_with(b"//") => self.user_info(2),
+            b'-' if !was_word && position >= self.end_of_keys => self.private_key(position),
+            _ => {}
+        }
+    }
+
     /// What a word that begins here is: a key of a provider, a JSON Web Token, what follows the name of a scheme.
     fn word(&mut self, position: usize, first: u8) {
         let rest = &self.text.as_bytes()[position..];
-        let second = rest.get(1).copied().unwrap_or_default();
-        let providers = may_be_key(first, second).then(|| BY_FIRST[usize::from(first)].iter());
-        for provider in providers.into_iter().flatten() {
+        for provider in &BY_FIRST[usize::from(first)] {
             if !rest.starts_with(provider.prefix.as_bytes()) {
                 continue;
             }

@@ -1,8 +1,22 @@
 //! What a single word looks like: random, a placeholder, a path, a word of some language.
 
-/// Whether a word is one of a list.
-pub(super) fn is_among(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
+use std::{collections::HashSet, sync::OnceLock};
+
+/// Words, written as a list.
+pub(super) struct Words {
+    pub(super) list: &'static str,
+    set: OnceLock<HashSet<&'static str>>,
+}
+
+impl Words {
+    pub(super) const fn of(list: &'static str) -> Words {
+        Words { list, set: OnceLock::new() }
+    }
+
+    /// Whether a word is one of them.
+    pub(super) fn contain(&self, word: &str) -> bool {
+        self.set.get_or_init(|| self.list.split(' ').collect()).contains(word)
+    }
 }
 
 /// Whether a word looks like something that a machine made up, not like words with signs between them.
@@ -167,17 +181,19 @@ pub(super) fn is_number(word: &str) -> bool {
 
 /// Whether a word names one of a few ways to do something, such as `client_secret_basic`.
 pub(super) fn is_choice(word: &str) -> bool {
-    const WORDS: &str = "\
+    static WORDS: Words = Words::of(
+        "\
         access account always anonymous api apikey app application assertion auth authenticated authentication \
         authorization auto automatic aws azure basic bearer bot certificate client code configured cookie credential \
         credentials custom default delegated device digest disabled enabled encrypted environment external form gcp \
         hashed header hidden identity implicit include inherited internal jwt key keychain keyring managed manager \
         mtls mutual none not oauth omit optional password post private provided public query required same secret \
         secrets service session token user vault pkce oidc saml ldap kerberos ntlm hmac sha rsa sigv scram totp \
-        webauthn";
+        webauthn",
+    );
     let lower = word.to_ascii_lowercase();
     let pieces = || lower.split(|character: char| !character.is_ascii_alphabetic());
-    pieces().all(|piece| piece.len() < 3 || is_among(WORDS, piece)) && pieces().any(|piece| is_among(WORDS, piece))
+    pieces().all(|piece| piece.len() < 3 || WORDS.contain(piece)) && pieces().any(|piece| WORDS.contain(piece))
 }
 
 /// Whether a word names a way to sign in after whom one signs in with, such as `google-oauth2`.

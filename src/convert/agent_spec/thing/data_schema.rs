@@ -26,8 +26,6 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// What comes before the type.
-const HEADING: [&str; 2] = ["title", "description"];
 /// How deep schemas are read. In JSON it is twice as deep, which has 64 levels in all.
 const DEEPEST: usize = 20;
 /// The deepest schema that is kept as it is.
@@ -97,9 +95,7 @@ impl DataSchemas {
 
     fn keywords<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) -> Object {
         let mut data = Object::new();
-        for name in HEADING {
-            layers.get(name).into_iter().for_each(|value| self.keyword(name, value, property, &mut data));
-        }
+        self.same(layers, property, |of| of.is_empty(), &mut data);
         match layers.get("type") {
             Some(Value::Array(names)) => self.types(names, layers, property, depth, &mut data),
             type_ => {
@@ -110,7 +106,6 @@ impl DataSchemas {
                 self.alternatives(layers, property, depth, &mut data);
             }
         }
-        self.same(layers, property, |name, of| of.is_empty() && !HEADING.contains(&name), &mut data);
         property.is_exact &= layers.get("additionalProperties").is_none_or(|others| *others == Value::Bool(true));
         data
     }
@@ -182,7 +177,7 @@ impl DataSchemas {
         data: &mut Object,
     ) {
         let kind = if type_ == "integer" { "number" } else { type_ };
-        self.same(layers, property, |_, of| !of.is_empty() && (kind.is_empty() || of == kind), data);
+        self.same(layers, property, |of| !of.is_empty() && (kind.is_empty() || of == kind), data);
         if matches!(type_, "" | "array") {
             let items = match layers.get("items") {
                 None | Some(Value::Bool(true)) => None,
@@ -211,30 +206,29 @@ impl DataSchemas {
         }
     }
 
-    /// The keywords that mean the same in both languages, of those that are wanted by their names and by the types
-    /// that they are for.
+    /// The keywords that mean the same in both languages, of those that are wanted by the type that they are for.
     fn same(
         &mut self,
         layers: &Layers<'_>,
         property: &mut Property<'_>,
-        is_wanted: impl Fn(&str, &str) -> bool,
+        is_wanted: impl Fn(&str) -> bool,
         data: &mut Object,
     ) {
         for (name, value) in layers.members() {
-            if let Some(Keyword { data: Data::Same(of), .. }) = Keyword::find(name)
-                && is_wanted(name, of)
+            if let Some(keyword @ Keyword { data: Data::Same(of), .. }) = Keyword::find(name)
+                && is_wanted(of)
             {
-                self.keyword(name, value, property, data);
+                self.keyword(keyword, name, value, property, data);
             }
         }
     }
 
     /// A keyword whose value has no schemas in it, if that is what a data schema takes.
-    fn keyword(&mut self, name: &str, value: &Value, property: &mut Property<'_>, data: &mut Object) {
+    fn keyword(&mut self, keyword: Keyword, name: &str, value: &Value, property: &mut Property<'_>, data: &mut Object) {
         if is_reference(value) {
             return;
         }
-        match Keyword::find(name).is_some_and(|keyword| keyword.shape.is_data(value)) {
+        match keyword.shape.is_data(value) {
             false => property.is_exact = false,
             true if self.spend(name.len() + size(value, self.left)) => {
                 data.insert(name.to_owned(), value.clone());
