@@ -326,6 +326,21 @@ fn overlapping_subscriptions_are_one_message_with_all_identifiers() {
 }
 
 #[test]
+fn client_that_says_that_it_takes_no_topic_aliases_gets_messages_without() {
+    let server = Server::start();
+    server.put_many(2);
+    let (mut client, _) =
+        Client::connect(server.port(), V5, &Hello { properties: vec![0x22, 0, 0], ..Hello::default() });
+    client.subscribe(&[("agentdex/things/#", 1)]);
+    for _ in 0..2 {
+        let message = client.receive();
+        assert!(message.topic().starts_with("agentdex/things/"), "{message:?}");
+        client.acknowledge(message.publish_id());
+    }
+    client.assert_nothing_comes();
+}
+
+#[test]
 fn receive_maximum_of_the_client_is_respected() {
     let server = Server::start();
     server.put_many(50);

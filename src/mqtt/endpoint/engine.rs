@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::{
     framing::{Framing, Malformed},
     packets::{self, Granted, Incoming, Outgoing, Packet, Welcome},
+    topic_alias,
 };
 
 /// The largest packet taken from a client: nothing that it may send needs more.
@@ -75,6 +76,8 @@ pub(super) enum Sent {
 pub(super) struct Engine {
     connection: mqtt::Connection<role::Server>,
     framing: Framing,
+    /// What has come of a CONNECT that isn't complete.
+    connect: Vec<u8>,
     output: Vec<u8>,
     acknowledged: Vec<u16>,
     keep_alive: Option<Instant>,
@@ -87,12 +90,21 @@ impl Engine {
         let mut connection = mqtt::Connection::with_options(Version::Undetermined, options);
         connection.set_auto_ping_response(true);
         let framing = Framing::default();
-        Engine { connection, framing, output: Vec::new(), acknowledged: Vec::new(), keep_alive: None, ended: false }
+        Engine {
+            connection,
+            framing,
+            connect: Vec::new(),
+            output: Vec::new(),
+            acknowledged: Vec::new(),
+            keep_alive: None,
+            ended: false,
+        }
     }
 
     /// Takes at most one packet from `input`, which shrinks by what was read.
     pub fn receive(&mut self, input: &mut &[u8]) -> Option<Incoming> {
         while !input.is_empty() && !self.ended {
+            let is_connect = !self.connect.is_empty() || (self.framing.is_at_start() && starts_connect(input));
             let length = match self.framing.advance(input) {
                 Ok(length) => length,
                 Err(malformed) => {
@@ -102,7 +114,17 @@ impl Engine {
             };
             let (packet, rest) = input.split_at_checked(length).unwrap_or_default();
             *input = rest;
-            let events = self.connection.recv(&mut Cursor::new(packet));
+            let events = if is_connect {
+                self.connect.extend_from_slice(packet);
+                if !self.framing.is_at_start() && self.connect.len() <= MAX_PACKET_BYTES as usize {
+                    continue;
+                }
+                let mut connect = std::mem::take(&mut self.connect);
+                topic_alias::raise_zero(&mut connect);
+                self.connection.recv(&mut Cursor::new(&connect))
+            } else {
+                self.connection.recv(&mut Cursor::new(packet))
+            };
             if let Some(packet) = self.apply(events) {
                 let incoming = packets::read_packet(packet);
                 if !incoming.contains_nul() {
@@ -347,6 +369,10 @@ impl Engine {
     }
 }
 
+fn starts_connect(input: &[u8]) -> bool {
+    input.first().is_some_and(|first| first >> 4 == 1)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -373,6 +399,16 @@ mod tests {
         let packets: usize = [CONNECT, subscribe].concat().iter().map(|byte| feed(&mut engine, &[*byte])).sum();
         assert_eq!(packets, 2);
         assert!(!engine.has_ended());
+    }
+
+    #[test]
+    fn a_client_may_say_that_it_takes_no_topic_aliases() {
+        let connect = b"\x10\x10\x00\x04MQTT\x05\x02\x00\x00\x03\x22\x00\x00\x00\x00";
+        for size in 1..=connect.len() {
+            let mut engine = Engine::new();
+            let packets: usize = connect.chunks(size).map(|part| feed(&mut engine, part)).sum();
+            assert_eq!((packets, engine.has_ended()), (1, false), "in parts of {size}");
+        }
     }
 
     #[test]

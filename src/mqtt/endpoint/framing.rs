@@ -38,6 +38,11 @@ enum State {
 }
 
 impl Framing {
+    /// Whether the next byte begins a packet.
+    pub fn is_at_start(&self) -> bool {
+        matches!(self.state, State::Start)
+    }
+
     /// How many bytes of `input` belong to the packet that is being read; it ends there, or with `input`.
     pub fn advance(&mut self, input: &[u8]) -> Result<usize, Malformed> {
         let mut rest = input;

@@ -2,7 +2,7 @@
 //!
 //! It reads the log and the store for each client at the client's pace, and queues nothing:
 //!
-//! - [`framing`], [`engine`] and [`packets`] speak the protocol;
+//! - [`framing`], [`topic_alias`], [`engine`] and [`packets`] speak the protocol;
 //! - [`handshake`] accepts clients, wherever their [`origin`] is, [`connection`] acts on their requests, [`link`] moves bytes;
 //! - [`filter`], [`trie`] and [`matcher`] find the subscriptions that match a change, once for all clients;
 //! - [`delivery`] decides what is sent next: changes, shares, [`retained`] descriptions, or what is [`in_flight`] again;
@@ -34,6 +34,7 @@ mod retained;
 mod session;
 mod sessions;
 mod stored;
+mod topic_alias;
 mod trie;
 
 use std::{
