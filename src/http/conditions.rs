@@ -1,9 +1,9 @@
 //! Conditional requests (RFC 9110, section 13): `If-Match` and `If-None-Match`.
 //!
-//! The entity tag of a Thing is `"<seq of its last change>"`, and where it expires
-//! `"<seq>.<expiry>.<ttl>"`: it covers all that a response says but the time of the read. That of the
-//! collection is `"<last seq>"`, or `"<last seq>-<n>"` while n Things are expired and not purged yet. A
-//! compressed response has the name of the coding at the end of its tag.
+//! The entity tag of a Thing is `"<seq of its last change>"`, and where it expires `"<seq>.<expiry>.<ttl>"`, with `.f`
+//! and a hash of its flags where it has some: it covers all that a response says but the time of the read. That of the
+//! collection is `"<last seq>"`, or `"<last seq>-<n>"` while n Things are expired and not purged yet, with `-f` and a
+//! number that grows when flags change. A compressed response has the name of the coding at the end of its tag.
 //!
 //! Reads compare whole tags. Writes compare the seq in them: a keep-alive that moves the expiry changes
 //! nothing that another writer could overwrite by mistake.

@@ -1,5 +1,7 @@
 //! `/things/{id}`: one Thing Description.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
     http::header::{CONTENT_TYPE, ETAG, HeaderValue, LOCATION},
@@ -318,12 +320,16 @@ fn representation(
 /// The entity tag of a Thing: see [`conditions`](super::conditions).
 fn tag(thing: &Thing) -> String {
     let (seq, expiry) = (thing.seq(), thing.expiry());
-    match (expiry.expires, expiry.ttl) {
-        (None, None) => format!("\"{seq}\""),
-        (expires, ttl) => {
-            format!("\"{seq}.{:x}.{}\"", expires.map_or(0, |expires| expires.0), ttl.unwrap_or_default())
-        }
+    let mut tag = match (expiry.expires, expiry.ttl) {
+        (None, None) => seq.to_string(),
+        (expires, ttl) => format!("{seq}.{:x}.{}", expires.map_or(0, |expires| expires.0), ttl.unwrap_or_default()),
+    };
+    if !thing.flags().is_empty() {
+        let mut hasher = DefaultHasher::new();
+        thing.flags().hash(&mut hasher);
+        tag.push_str(&format!(".f{:x}", hasher.finish()));
     }
+    format!("\"{tag}\"")
 }
 
 /// The id of the Thing that a request addresses by its id, or by the URL that it has here. A Thing whose

@@ -174,10 +174,15 @@ fn url_of_page(path: &str, parameters: &Parameters, start: (&str, &str), limit: 
 /// The entity tag of the collection, without quotes.
 pub(super) fn collection_tag(registry: &Registry) -> Result<String, Error> {
     let seq = registry.last_seq();
-    let tag = match registry.expired_count()? {
+    let mut tag = match registry.expired_count()? {
         0 => seq.to_string(),
         expired => format!("{seq}-{expired}"),
     };
+    // Flags follow the log a moment later.
+    match registry.flags_version() {
+        0 => {}
+        version => tag.push_str(&format!("-f{version:x}")),
+    }
     // Who sees other Things has another collection.
     Ok(registry.sight_tag().map_or(tag.clone(), |sight| format!("{tag}-{sight:x}")))
 }

@@ -210,6 +210,12 @@ impl Registry {
         *self.0.store.durable().borrow()
     }
 
+    /// Grows where flags become others, which they do a moment after the log moves; 0 where there were none.
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "for entity tags"))]
+    pub(crate) fn flags_version(&self) -> u64 {
+        self.0.flags.version()
+    }
+
     /// The durable end of the log, as it moves: what followers wait on.
     #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
     pub(crate) fn durable(&self) -> watch::Receiver<Seq> {

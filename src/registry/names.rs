@@ -46,6 +46,8 @@ pub(super) struct Names {
     /// The ids of public Things with a valid signature by the halves of the skeletons of their names.
     halves: HashMap<(Side, u64), Vec<Box<str>>>,
     hasher: RandomState,
+    /// How often flags have perhaps become others.
+    version: u64,
 }
 
 struct Entry {
@@ -89,12 +91,28 @@ impl Names {
                 }
             }
         }
+        let changes_flags = self.is_of_consequence(&entry);
+        self.version += u64::from(changes_flags);
         self.entries.insert(id, entry);
+    }
+
+    /// Grows where flags become others, of this Thing or of those that its name is compared with.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Whether there are flags with a Thing that there aren't without it.
+    fn is_of_consequence(&self, entry: &Entry) -> bool {
+        let look = self.hasher.hash_one(&entry.skeleton);
+        !entry.flags.is_empty()
+            || !self.halves.is_empty()
+            || self.looks.get(&look).is_some_and(|alike| alike.len() > usize::from(entry.is_public))
     }
 
     /// Forgets a Thing.
     pub fn remove(&mut self, id: &str) {
         let Some(entry) = self.entries.remove(id) else { return };
+        self.version += u64::from(self.is_of_consequence(&entry));
         let look = self.hasher.hash_one(&entry.skeleton);
         take_out(&mut self.looks, &look, id);
         if entry.is_signed {

@@ -2,22 +2,38 @@
 //!
 //! What is flagged is neither changed nor refused: it may be harmless, and whoever reads it decides.
 
-use std::{fmt, sync::LazyLock};
+mod characters;
+mod kind;
+
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use self::kind::FlagKind;
+use self::kind::TextKind;
 use super::Path;
 
 /// The most flags of a description.
 const MAX_FLAGS: usize = 20;
 /// The most characters of a text that a flag repeats.
 const MAX_SHOWN: usize = 80;
+/// The most characters that a flag names.
+const MAX_CHARACTERS: usize = 8;
 /// The members whose texts people and models read.
-const TEXTS: [&str; 6] = ["title", "description", "name", "summary", "lmos:name", "lmos:description"];
+const TEXTS: [(&str, TextKind); 6] = [
+    ("title", TextKind::Name),
+    ("description", TextKind::Description),
+    ("name", TextKind::Name),
+    ("summary", TextKind::Description),
+    ("lmos:name", TextKind::Name),
+    ("lmos:description", TextKind::Description),
+];
 /// The members that have such texts in several languages.
-const MULTILINGUAL: [&str; 2] = ["titles", "descriptions"];
+const MULTILINGUAL: [(&str, TextKind); 2] = [("titles", TextKind::Name), ("descriptions", TextKind::Description)];
+/// The members whose members' names are read as well: those of affordances, and of what goes in and out of them.
+const NAMING: [&str; 4] = ["properties", "actions", "events", "uriVariables"];
 
 /// Texts that address a model instead of describing something: what published attacks on tool and agent descriptions say.
 const INSTRUCTIONS: &str = r"(?ix)
@@ -39,52 +55,8 @@ const INSTRUCTIONS: &str = r"(?ix)
   | ~/\. (?:ssh|aws|cursor|config) | /etc/passwd | \b id_rsa \b
 ";
 
-/// Why a text is flagged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FlagKind {
-    /// It has characters that change the direction in which others are shown (UAX 9, section 2).
-    BidiControl,
-    /// It has control characters other than tabs and line ends.
-    ControlCharacter,
-    /// It has characters that aren't shown: zero-width ones and tags.
-    InvisibleCharacter,
-    /// It reads like an instruction to a model.
-    Instructions,
-    /// It is easily taken for the name of another agent.
-    ConfusableName,
-}
-
-impl FlagKind {
-    /// All kinds.
-    pub const ALL: [FlagKind; 5] = [
-        FlagKind::BidiControl,
-        FlagKind::ControlCharacter,
-        FlagKind::InvisibleCharacter,
-        FlagKind::Instructions,
-        FlagKind::ConfusableName,
-    ];
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            FlagKind::BidiControl => "bidi-control",
-            FlagKind::ControlCharacter => "control-character",
-            FlagKind::InvisibleCharacter => "invisible-character",
-            FlagKind::Instructions => "instructions",
-            FlagKind::ConfusableName => "confusable-name",
-        }
-    }
-}
-
-impl fmt::Display for FlagKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// Something in a description that may be there to deceive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Flag {
     /// Why.
     pub kind: FlagKind,
@@ -129,15 +101,29 @@ fn visit(value: &Value, path: &Path<'_>, flags: &mut Vec<Flag>) {
 }
 
 fn visit_members(members: &Map<String, Value>, path: &Path<'_>, flags: &mut Vec<Flag>) {
+    let kind_in = |known: &[(&str, TextKind)], name: &str| {
+        known.iter().find(|(member, _)| *member == name).map(|(_, kind)| *kind)
+    };
     for (name, value) in members {
         let at = path.member(name);
         match value {
-            Value::String(text) if TEXTS.contains(&name.as_str()) => check(text, &at, flags),
-            Value::Object(texts) if MULTILINGUAL.contains(&name.as_str()) => {
+            Value::String(text) => {
+                if let Some(kind) = kind_in(&TEXTS, name) {
+                    check(text, kind, &at, flags);
+                }
+            }
+            Value::Object(texts) if let Some(kind) = kind_in(&MULTILINGUAL, name) => {
                 for (language, text) in texts {
                     if let Some(text) = text.as_str() {
-                        check(text, &at.member(language), flags);
+                        check(text, kind, &at.member(language), flags);
                     }
+                }
+            }
+            Value::Object(named) if NAMING.contains(&name.as_str()) => {
+                for (name, value) in named {
+                    let at = at.member(name);
+                    check(name, TextKind::Name, &at, flags);
+                    visit(value, &at, flags);
                 }
             }
             other => visit(other, &at, flags),
@@ -145,12 +131,16 @@ fn visit_members(members: &Map<String, Value>, path: &Path<'_>, flags: &mut Vec<
     }
 }
 
-fn check(text: &str, at: &Path<'_>, flags: &mut Vec<Flag>) {
+fn check(text: &str, kind: TextKind, at: &Path<'_>, flags: &mut Vec<Flag>) {
     static INSTRUCTION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(INSTRUCTIONS).ok());
+    if flags.len() >= MAX_FLAGS {
+        return;
+    }
+    let characters = characters::flagged(text, kind);
     for kind in [FlagKind::BidiControl, FlagKind::ControlCharacter, FlagKind::InvisibleCharacter] {
-        let found: Vec<char> = characters(text, kind);
-        if !found.is_empty() {
-            let shown: Vec<String> = found.iter().take(8).map(|found| format!("U+{:04X}", u32::from(*found))).collect();
+        let found = characters.iter().filter(|(flag, _)| *flag == kind).take(MAX_CHARACTERS);
+        let shown: Vec<String> = found.map(|(_, found)| format!("U+{:04X}", u32::from(*found))).collect();
+        if !shown.is_empty() {
             flags.push(Flag { kind, pointer: at.to_pointer(), found: shown.join(" ") });
         }
     }
@@ -159,36 +149,6 @@ fn check(text: &str, at: &Path<'_>, flags: &mut Vec<Flag>) {
         flags.push(Flag { kind: FlagKind::Instructions, pointer: at.to_pointer(), found });
     }
     flags.truncate(MAX_FLAGS);
-}
-
-/// The characters of a text that are of that kind, each once.
-fn characters(text: &str, kind: FlagKind) -> Vec<char> {
-    let mut found = Vec::new();
-    let mut is_emoji_flag = false;
-    for character in text.chars() {
-        // Tags after a black flag are those of a region's flag (UTS 51, annex C).
-        is_emoji_flag = character == '\u{1f3f4}' || (is_emoji_flag && is_tag(character));
-        let is_of_kind = match kind {
-            FlagKind::BidiControl => matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'),
-            FlagKind::ControlCharacter => character.is_control() && !matches!(character, '\t' | '\n' | '\r'),
-            FlagKind::InvisibleCharacter => is_invisible(character) && !is_emoji_flag,
-            FlagKind::Instructions | FlagKind::ConfusableName => false,
-        };
-        if is_of_kind && !found.contains(&character) {
-            found.push(character);
-        }
-    }
-    found
-}
-
-/// Characters without a width that no writing system needs between letters. Joiners and soft hyphens have uses.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{180e}' | '\u{feff}' | '\u{e0100}'..='\u{e01ef}')
-        || is_tag(character)
-}
-
-fn is_tag(character: char) -> bool {
-    matches!(character, '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -273,6 +233,9 @@ mod tests {
             pointers,
             ["/actions/a~1b/input/properties/city/description", "/lmos:capabilities/0/lmos:description", "/titles/de"]
         );
+        let named = json!({"actions": {bad: {"input": {"properties": {bad: {}}}}}, "forms": {bad: {}}});
+        let pointers: Vec<String> = flags(&named).into_iter().map(|flag| flag.pointer).collect();
+        assert_eq!(pointers, ["/actions/a\u{202e}", "/actions/a\u{202e}/input/properties/a\u{202e}"]);
         let many: Vec<Value> = (0..100).map(|_| json!({"title": bad})).collect();
         assert_eq!(flags(&json!({"links": many})).len(), MAX_FLAGS);
     }

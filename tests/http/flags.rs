@@ -100,3 +100,31 @@ fn names_are_not_compared_with_those_that_nobody_may_see() {
     let shown = registry.get("/things/urn:example:shown").expect(200).json();
     assert!(shown["registration"].get("agentdex:flags").is_none(), "{shown}");
 }
+
+/// What has no flag yet when it is read has one a moment later: who asks whether it has changed is told so.
+#[test]
+fn entity_tags_cover_flags() {
+    let registry = TestRegistry::start();
+    let put = |id: &str, title: &str| registry.put(&format!("/things/{id}"), agent(id, title)).expect(201);
+    put("urn:example:bank", "Alpine Bank");
+    put("urn:example:false", "Alpine Bаnk");
+    flags(&registry, "urn:example:false");
+    let read_again = |path: &str, tag: &str| registry.call("GET", path).header("if-none-match", tag).send();
+    let tags =
+        ["/things/urn:example:false", "/things"].map(|path| (path, registry.get(path).expect(200).header("etag")));
+    for (path, tag) in &tags {
+        read_again(path, tag).expect(304);
+    }
+    let plain = format!("\"{}\"", registry.registry().last_seq());
+    for (path, _) in &tags {
+        read_again(path, &plain).expect(200);
+    }
+    let seq = registry.registry().find("urn:example:false").unwrap().unwrap().seq();
+    registry.delete("/things/urn:example:bank").expect(204);
+    let cleared = || read_again(tags[0].0, &tags[0].1).status == 200;
+    eventually("nothing is like it any more", cleared);
+    // A flag is no change that a writer could overwrite by mistake.
+    assert_eq!(registry.registry().find("urn:example:false").unwrap().unwrap().seq(), seq);
+    let write = registry.call("PUT", tags[0].0).header("if-match", &tags[0].1);
+    write.body("application/td+json", agent("urn:example:false", "Other")).send().expect(204);
+}

@@ -2,6 +2,7 @@
 
 mod admission;
 mod corpus;
+mod flags;
 mod json_ld;
 mod merge_patch;
 mod model;

@@ -27,6 +27,11 @@ impl SharedFlags {
         self.0.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
     }
 
+    /// Grows where flags become others.
+    pub(in crate::registry) fn version(&self) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).version()
+    }
+
     fn change(&self, change: impl FnOnce(&mut Names)) {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
     }

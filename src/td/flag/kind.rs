@@ -1,0 +1,57 @@
+//! What texts are, and what they are flagged for.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextKind {
+    /// One line.
+    Name,
+    Description,
+}
+
+/// Why a text is flagged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlagKind {
+    /// It has characters that change the direction in which others are shown (UAX 9, section 2).
+    BidiControl,
+    /// It has control characters other than tabs and line ends.
+    ControlCharacter,
+    /// It has characters that aren't shown: zero-width ones and tags.
+    InvisibleCharacter,
+    /// It reads like an instruction to a model.
+    Instructions,
+    /// It is easily taken for the name of another agent.
+    ConfusableName,
+}
+
+impl FlagKind {
+    /// All kinds.
+    pub const ALL: [FlagKind; 5] = [
+        FlagKind::BidiControl,
+        FlagKind::ControlCharacter,
+        FlagKind::InvisibleCharacter,
+        FlagKind::Instructions,
+        FlagKind::ConfusableName,
+    ];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            FlagKind::BidiControl => "bidi-control",
+            FlagKind::ControlCharacter => "control-character",
+            FlagKind::InvisibleCharacter => "invisible-character",
+            FlagKind::Instructions => "instructions",
+            FlagKind::ConfusableName => "confusable-name",
+        }
+    }
+}
+
+impl fmt::Display for FlagKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
