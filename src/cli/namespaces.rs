@@ -29,7 +29,8 @@ enum Action {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Claim one, or say who its members are beside you: all of them, each time.
+    /// Claim one, or say who its members are beside you: all of them, each time. One with a dot is that of a domain,
+    /// which names you at https://DOMAIN/.well-known/agentdex.json.
     Claim {
         /// Its name: lower-case letters, digits, - and .
         name: String,
@@ -83,9 +84,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn line(namespace: &ClaimedNamespace) -> String {
-    let ClaimedNamespace { name, owner, members, .. } = namespace;
+    let ClaimedNamespace { name, owner, members, proof, .. } = namespace;
     let members: Vec<_> = members.iter().map(|member| visible(member.as_str()).into_owned()).collect();
     let members =
         if members.is_empty() { "no other members".to_owned() } else { format!("with {}", members.join(", ")) };
-    format!("{name}: of {}, {members}", visible(owner.as_str()))
+    let proof = proof.as_ref().map(|url| format!(", named by {}", visible(url))).unwrap_or_default();
+    format!("{name}: of {}{proof}, {members}", visible(owner.as_str()))
 }

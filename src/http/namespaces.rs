@@ -50,7 +50,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     tag = "about",
     operation_id = "claim_namespace",
     summary = "Claim a namespace, or say who its members are",
-    description = "Whoever claims it first owns it. A name with a dot is that of a domain, which admins claim for those who have it.",
+    description = "Whoever claims it first owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{\"owners\": [{\"owner\": \"weather-team\", \"registry\": \"https://registry.example\"}]}`, where `registry` is the public URL of this registry.",
     params(("name" = String, Path, description = "Lower-case letters, digits, and single `-` and `.` in between", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     request_body(content((super::schemas::Membership = "application/json"))),
     responses(
@@ -69,7 +69,8 @@ pub(super) async fn claim(
     let name = name(&request)?;
     let Membership { members } = json_body(&context, &request, payload, &[]).await?;
     let registry = context.registry(&request);
-    let (namespace, is_new) = blocking(move || registry.claim_namespace(name, members)).await?;
+    let proof = registry.domain_proof(&name, context.options.public_url.as_deref()).await?;
+    let (namespace, is_new) = blocking(move || registry.claim_namespace(name, members, proof)).await?;
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(response.json(namespace))
 }

@@ -15,6 +15,7 @@ mod compatible;
 mod compose;
 #[cfg(any(feature = "server", feature = "mqtt"))]
 mod denials;
+mod domains;
 mod expiry;
 mod export;
 mod followers;
@@ -69,6 +70,7 @@ pub use self::{
     builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
     compose::{ComposeAnswer, ComposeQuery, ComposedChain},
+    domains::DomainProof,
     export::Exported,
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},

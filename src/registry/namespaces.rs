@@ -30,12 +30,20 @@ pub struct ClaimedNamespace {
     pub members: BTreeSet<Owner>,
     /// Since when.
     pub created: Timestamp,
+    /// Where its domain said then that it is its owner's, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
 
 impl ClaimedNamespace {
     /// Whether somebody sees what is in it.
     pub fn has(&self, owner: &Owner) -> bool {
         self.owner == *owner || self.members.contains(owner)
+    }
+
+    /// The refusal of a claim by anybody else.
+    pub(super) fn is_taken(&self) -> Error {
+        Error::AccessRefused { message: format!("the namespace {:?} is somebody else's", self.name.as_str()) }
     }
 }
 
@@ -101,10 +109,13 @@ impl Namespaces {
     /// Claims a namespace, or says who its members are; true if it is new. Blocks until that is durable.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] beyond 10,000 namespaces or 1,000 members, [`Error::WritesClosed`],
-    /// [`Error::DiskFull`], [`Error::ShuttingDown`].
+    /// [`Error::AccessRefused`] where somebody else has claimed it, [`Error::LimitExceeded`] beyond 10,000 namespaces or
+    /// 1,000 members, [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
         let mut known = self.write();
+        if let Some(taken) = known.by_name.get(&namespace.name).filter(|taken| taken.owner != namespace.owner) {
+            return Err(taken.is_taken());
+        }
         if namespace.members.len() > MAX_MEMBERS {
             return Err(Error::LimitExceeded { what: "number of members of a namespace", maximum: MAX_MEMBERS as u64 });
         }

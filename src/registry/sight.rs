@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{ClaimedNamespace, Inner, Registry};
+use super::{ClaimedNamespace, DomainProof, Inner, Registry};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Caller, Grants, Namespace, Owner, Role},
@@ -171,26 +171,32 @@ impl Registry {
     /// new. Blocks until that is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] where somebody else has claimed it, or it is the name of a domain and the caller no
-    /// admin; as [`super::Namespaces::put`].
-    pub fn claim_namespace(&self, name: Namespace, members: BTreeSet<Owner>) -> Result<(ClaimedNamespace, bool)> {
-        let refused = |message: String| Err(Error::AccessRefused { message });
+    /// [`Error::AccessRefused`] where somebody else has claimed it, or it is the name of a domain, the caller no admin,
+    /// and there is no [proof](Registry::domain_proof); as [`super::Namespaces::put`].
+    pub fn claim_namespace(
+        &self,
+        name: Namespace,
+        members: BTreeSet<Owner>,
+        proof: Option<DomainProof>,
+    ) -> Result<(ClaimedNamespace, bool)> {
+        let refused = |message: &str| Err(Error::AccessRefused { message: message.to_owned() });
         let known = self.0.namespaces.find(&name);
         let (may_everything, caller) = (self.grants().is_none(), self.1.owner());
+        let proof = proof.filter(|proof| proof.name == name && Some(&proof.owner) == caller).map(|proof| proof.url);
         let owner = match (&known, caller) {
-            (Some(known), caller) if may_everything || caller == Some(&known.owner) => known.owner.clone(),
-            (Some(_), _) => return refused(format!("the namespace {:?} is somebody else's", name.as_str())),
-            (None, None) => return refused("a namespace is claimed by somebody with an API key or a token".to_owned()),
-            (None, Some(_)) if name.is_domain() && !may_everything => {
-                return refused(format!(
-                    "{:?} is the name of a domain, which an admin claims for those who have it",
-                    name.as_str()
-                ));
+            (Some(known), caller) if may_everything || caller == Some(&known.owner) => &known.owner,
+            (Some(known), _) => return Err(known.is_taken()),
+            (None, None) => return refused("a namespace is claimed by somebody with an API key or a token"),
+            (None, Some(_)) if name.is_domain() && !may_everything && proof.is_none() => {
+                return refused("the name of a domain is claimed by an admin, or with a proof that the domain serves");
             }
-            (None, Some(owner)) => owner.clone(),
+            (None, Some(owner)) => owner,
         };
-        let created = known.as_ref().map_or_else(Timestamp::now, |known| known.created);
-        let namespace = ClaimedNamespace { name, owner, members, created };
+        let (created, proof) = match &known {
+            Some(known) => (known.created, known.proof.clone()),
+            None => (Timestamp::now(), proof),
+        };
+        let namespace = ClaimedNamespace { name, owner: owner.clone(), members, created, proof };
         self.0.namespaces.put(namespace.clone())?;
         Ok((namespace, known.is_none()))
     }

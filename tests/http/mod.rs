@@ -19,6 +19,7 @@ mod imports;
 mod jsonpath;
 mod list;
 mod mcp_servers;
+mod namespaces;
 mod node_wot;
 mod problems;
 mod queries;

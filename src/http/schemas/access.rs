@@ -62,6 +62,8 @@ pub(in crate::http) struct Namespace {
     members: Vec<String>,
     /// When it was claimed (RFC 3339).
     created: String,
+    /// Where its domain said then that it is its owner's, if that was asked for.
+    proof: Option<String>,
 }
 
 /// The name of an owner.

@@ -10,7 +10,7 @@ use super::{
     schedule::{Schedule, renewal},
     source::read_metadata,
 };
-use crate::{Result, registry::worker::Worker, store::Store};
+use crate::{Result, fetch::Fetcher, registry::worker::Worker, store::Store};
 
 pub(in crate::registry) struct Tracker {
     /// Polls sources for callers.
@@ -42,6 +42,11 @@ impl Tracker {
     /// How many sources are tracked.
     pub(in crate::registry) fn sources(&self) -> usize {
         self.schedule.len()
+    }
+
+    /// What fetches for callers.
+    pub(in crate::registry) fn fetcher(&self) -> &Fetcher {
+        &self.poller.tracking.fetcher
     }
 
     pub fn stop(&self) {

@@ -1,0 +1,92 @@
+//! Whose a domain is: its own site says so.
+
+use serde::Deserialize;
+
+use super::Registry;
+use crate::{
+    Error, Result,
+    access::{Namespace, Owner},
+    fetch::Request,
+};
+
+/// Where a domain says which owners claim its namespace (RFC 8615).
+const PATH: &str = "/.well-known/agentdex.json";
+
+/// What a domain serves there.
+#[derive(Deserialize)]
+struct Statement {
+    owners: Vec<DomainOwner>,
+}
+
+/// An owner, by its name in a registry: in another one somebody else may have it.
+#[derive(Deserialize)]
+struct DomainOwner {
+    owner: Owner,
+    registry: String,
+}
+
+/// That a domain names an owner, as its site said a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainProof {
+    pub(super) name: Namespace,
+    pub(super) owner: Owner,
+    /// Where it says so.
+    pub(super) url: String,
+}
+
+impl Registry {
+    /// Asks a domain whether it names the caller, if that is what a claim of its namespace takes: `None` for a namespace
+    /// that has another name or is claimed already, and for callers who need no proof.
+    ///
+    /// The domain serves `{"owners": [{"owner": "weather-team", "registry": "https://registry.example"}]}` at
+    /// `/.well-known/agentdex.json` over HTTPS, where `registry` is the URL of this registry.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`], which says what is missing; [`Error::FetchBusy`].
+    pub async fn domain_proof(&self, name: &Namespace, registry_url: Option<&str>) -> Result<Option<DomainProof>> {
+        let (Some(owner), true) = (self.1.owner().cloned(), self.grants().is_some()) else { return Ok(None) };
+        if !name.is_domain() || self.namespaces().find(name).is_some() {
+            return Ok(None);
+        }
+        let refused = |message: String| Err(Error::AccessRefused { message });
+        let tracker = self.0.tracker.as_ref();
+        let (Some(registry_url), Some(tracker)) = (registry_url, tracker) else {
+            return refused(format!(
+                "{:?} is the name of a domain, which an admin claims for those who have it; with --public-url the \
+                 registry would ask the domain",
+                name.as_str()
+            ));
+        };
+        let registry_url = registry_url.trim_end_matches('/');
+        let origin = format!("https://{}", name.as_str());
+        let url = format!("{origin}{PATH}");
+        let wanted = serde_json::json!({"owners": [{"owner": owner, "registry": registry_url}]});
+        let unproven = |reason: String| {
+            refused(format!(
+                "{:?} is the name of a domain, and that doesn't say that it is yours: {reason}; serve {wanted} at {url}, \
+                 or ask an admin",
+                name.as_str()
+            ))
+        };
+        let fetched = match tracker.fetcher().fetch(&Request::new(url.as_str())).await {
+            Ok(fetched) => fetched,
+            Err(busy @ Error::FetchBusy { .. }) => return Err(busy),
+            Err(error) => return unproven(error.to_string()),
+        };
+        // Wherever a redirect leads, somebody else may say what is there.
+        if !fetched.url.strip_prefix(origin.as_str()).is_some_and(|rest| rest.starts_with('/')) {
+            return unproven("it redirects to another site".to_owned());
+        }
+        let statement: Statement = match serde_json::from_slice(&fetched.bytes) {
+            Ok(statement) => statement,
+            Err(error) => return unproven(format!("what is at {url} can't be read: {error}")),
+        };
+        let names_caller = |named: &DomainOwner| {
+            named.owner == owner && named.registry.trim_end_matches('/').eq_ignore_ascii_case(registry_url)
+        };
+        match statement.owners.iter().any(names_caller) {
+            true => Ok(Some(DomainProof { name: name.clone(), owner, url })),
+            false => unproven("it names others".to_owned()),
+        }
+    }
+}
