@@ -76,13 +76,13 @@ pub(in crate::convert) fn secrecy_of(name: &str) -> Option<Secrecy> {
         return Some(Secrecy::Strong);
     }
     let is_key = matches!(last, "key" | "keys" | "token" | "tokens" | "string");
-    let is_qualified = || if last == "string" { before == "connection" } else { QUALIFIERS.contain(&*before) };
+    let is_qualified = || if last == "string" { before == "connection" } else { QUALIFIERS.contain(&before) };
     if is_key && is_qualified() {
         return Some(Secrecy::Strong);
     }
     let is_weak = WEAK.contain(last) || ["token", "pwd"].iter().any(|end| last.ends_with(end));
     let secrecy = if VAGUE.contains(&last) { Secrecy::Vague } else { Secrecy::Weak };
-    (is_weak && !HARMLESS.contain(&*before)).then_some(secrecy)
+    (is_weak && !HARMLESS.contain(&before)).then_some(secrecy)
 }
 
 /// The name without a last word that only says in what form or version the value is there.
