@@ -327,7 +327,12 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn backup(&self) -> Result<Pieces> {
-        let response = self.send(self.request(Method::GET, "backup", &[])).await?;
+        self.pieces(self.request(Method::GET, "backup", &[])).await
+    }
+
+    /// The body of a response, piece by piece.
+    async fn pieces(&self, request: RequestBuilder) -> Result<Pieces> {
+        let response = self.send(request).await?;
         let url = response.url().to_string();
         let pieces = response.bytes_stream().map_ok(Vec::from);
         Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))

@@ -25,6 +25,7 @@ mod namespaces;
 mod openapi;
 mod output;
 mod patch;
+mod records;
 mod refresh;
 mod register;
 mod remote;
@@ -127,6 +128,8 @@ enum Command {
     Backup(backup::Take),
     /// Make a data directory from a backup.
     Restore(backup::Restore),
+    /// Move all agents to another registry, or to another program, as lines of JSON.
+    Records(records::Arguments),
     /// Check whether what a data directory has fits together.
     Check(check::Arguments),
     /// Maintain the topics on an existing MQTT broker.
@@ -166,6 +169,7 @@ impl Command {
             Command::Keys(arguments) => arguments.remote(),
             Command::Watch(arguments) => &mut arguments.remote,
             Command::Backup(arguments) => &mut arguments.remote,
+            Command::Records(arguments) => arguments.remote(),
             Command::Sacp(arguments) => return arguments.remote(),
             Command::Serve(_)
             | Command::Validate(_)
@@ -220,6 +224,7 @@ pub fn run() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Backup(arguments) => backup::take(&arguments),
         Command::Restore(arguments) => backup::restore(&arguments),
+        Command::Records(arguments) => records::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Mqtt(arguments) => mqtt::run(arguments),
         Command::Sacp(arguments) => sacp::run(&arguments),

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Problem, RegistryClient, Result, read, text, thing_path};
+use super::{Pieces, Problem, RegistryClient, Result, read, text, thing_path};
 use crate::td::Violation;
 
 /// A line of a batch.
@@ -17,7 +17,7 @@ pub struct BatchResult {
     /// The Thing, if the line has one.
     #[serde(default)]
     pub id: Option<String>,
-    /// What a dry run would do: `created`, `updated` or `unchanged`.
+    /// What was done, or in a dry run would be: `created`, `updated`, `original-updated` or `unchanged`.
     #[serde(default)]
     pub effect: Option<String>,
     /// What was fixed or is odd.
@@ -56,9 +56,32 @@ impl RegistryClient {
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn write_batch(&self, lines: impl Into<String>, dry_run: bool) -> Result<Vec<BatchResult>> {
+        self.write_lines("things/batch", lines.into(), dry_run).await
+    }
+
+    /// The Things with all that is stored of each, one a line, piece by piece: those whose ids come after `after`. For
+    /// admins.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn records(&self, after: Option<&str>) -> Result<Pieces> {
+        let parameters: Vec<_> = after.map(|after| ("after", after)).into_iter().collect();
+        self.pieces(self.request(Method::GET, "records", &parameters)).await
+    }
+
+    /// Writes Things with all that was stored of each elsewhere: lines of [`RegistryClient::records`]. For admins.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn write_records(&self, lines: impl Into<String>, dry_run: bool) -> Result<Vec<BatchResult>> {
+        self.write_lines("records", lines.into(), dry_run).await
+    }
+
+    async fn write_lines(&self, path: &str, lines: String, dry_run: bool) -> Result<Vec<BatchResult>> {
         let dry_run = if dry_run { "true" } else { "false" };
-        let request = self.request(Method::POST, "things/batch", &[("dry_run", dry_run)]);
-        let request = request.header("content-type", "application/x-ndjson").body(lines.into());
+        let request = self.request(Method::POST, path, &[("dry_run", dry_run)]);
+        let request = request.header("content-type", "application/x-ndjson").body(lines);
         let answer = text(self.send(request).await?).await?;
         answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "the result of a line")).collect()
     }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What each route needs that a read or a write of its resource doesn't tell: path, method (none: all), need.
-const EXCEPTIONS: [(&str, Option<&str>, Need); 23] = [
+const EXCEPTIONS: [(&str, Option<&str>, Need); 24] = [
     ("/", None, Need::Nothing),
     ("/page/{file}", None, Need::Nothing),
     ("/docs", None, Need::Nothing),
@@ -38,6 +38,7 @@ const EXCEPTIONS: [(&str, Option<&str>, Need); 23] = [
     ("/mqtt", None, Need::Nothing),
     // It has everything, the hashes of keys too.
     ("/backup", None, Need::Role(Role::Admin)),
+    ("/records", None, Need::Role(Role::Admin)),
     ("/audit", None, Need::Role(Role::Admin)),
     ("/keys", None, Need::Role(Role::Admin)),
     ("/keys/{id}", None, Need::Role(Role::Admin)),

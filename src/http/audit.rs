@@ -12,8 +12,8 @@ use actix_web::{
 };
 
 use super::{
-    address::base_path, blocking::blocking, context::Context, negotiation::accepts, parameters::Parameters,
-    problem::Problem,
+    address::base_path, blocking::blocking, body::NDJSON, context::Context, negotiation::accepts,
+    parameters::Parameters, problem::Problem,
 };
 use crate::Error;
 
@@ -21,10 +21,9 @@ use crate::Error;
 const DEFAULT_LIMIT: usize = 100;
 /// The most entries of an answer.
 const MAX_LIMIT: usize = 1000;
-const NDJSON: &str = "application/x-ndjson";
 
 /// The routes that change something that is no Thing, or give everything away, by method.
-const NOTED: [(&str, &str); 8] = [
+const NOTED: [(&str, &str); 9] = [
     ("POST", "/keys"),
     ("DELETE", "/keys/{id}"),
     ("PUT", "/namespaces/{name}"),
@@ -33,6 +32,7 @@ const NOTED: [(&str, &str); 8] = [
     ("DELETE", "/queries/{name}"),
     ("DELETE", "/imports/{id}"),
     ("GET", "/backup"),
+    ("GET", "/records"),
 ];
 
 /// `GET /audit`

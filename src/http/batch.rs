@@ -81,36 +81,50 @@ pub(super) async fn write(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
-    let terms = Terms { dry_run: parameters.flag("dry_run")?, access: parameters.access()? };
-    body::check_type(&request, &body::LINES)?;
-    let groups = Groups::new(body::decoded(&request, payload)?, context.options.body_limit);
-    let turns = Arc::new(Mutex::new(()));
+    let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
+    let line_limit = context.options.body_limit;
+    write_lines(context, &request, payload, line_limit, dry_run, async move |registry: &Registry, line| {
+        store(registry, line, dry_run, &access).await
+    })
+}
+
+/// Writes each line as `store` does it.
+pub(super) fn write_lines(
+    context: Data<Context>,
+    request: &HttpRequest,
+    payload: web::Payload,
+    line_limit: usize,
+    dry_run: bool,
+    store: impl AsyncFn(&Registry, Bytes) -> Result<Written, Problem> + Send + Sync + 'static,
+) -> Result<HttpResponse, Problem> {
+    body::check_type(request, &body::LINES)?;
+    let groups = Groups::new(body::decoded(request, payload)?, line_limit);
+    let (turns, store, registry) = (Arc::new(Mutex::new(())), Arc::new(store), context.registry(request));
     let results = groups.into_stream().map(move |group| {
-        let (registry, turns, terms) = (context.registry(&request), turns.clone(), terms.clone());
+        let (registry, turns, store) = (registry.clone(), turns.clone(), store.clone());
         async move {
             // Groups are submitted one after the other, in the order that they are polled in here.
             let turn = turns.lock_owned().await;
-            blocking(move || Ok(pollster::block_on(write_group(&registry, group, &terms, turn)))).await
+            blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, &*store, turn)))).await
         }
     });
-    Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(results.buffered(GROUPS_AT_ONCE)))
-}
-
-/// What the request says of all lines.
-#[derive(Debug, Clone)]
-struct Terms {
-    dry_run: bool,
-    access: AccessRequest,
+    Ok(HttpResponse::Ok().content_type(body::NDJSON).streaming(results.buffered(GROUPS_AT_ONCE)))
 }
 
 /// Writes the lines of a group; `turn` is over once all of them are submitted.
-async fn write_group(registry: &Registry, group: Vec<Line>, terms: &Terms, turn: impl Sized) -> Bytes {
+async fn write_group(
+    registry: &Registry,
+    group: Vec<Line>,
+    dry_run: bool,
+    store: &impl AsyncFn(&Registry, Bytes) -> Result<Written, Problem>,
+    turn: impl Sized,
+) -> Bytes {
     let writes = group.into_iter().map(|(number, line)| async move {
         let result = match line {
-            Ok(json) => store(registry, json, terms).await,
+            Ok(json) => store(registry, json).await,
             Err(problem) => Err(problem),
         };
-        result_line(number, result, terms.dry_run)
+        result_line(number, result, dry_run)
     });
     let mut writes: Vec<_> = writes.map(|write| Box::pin(maybe_done(write))).collect();
     // Each is submitted when it is polled first. `join_all` alone doesn't promise to poll all of them at once.
@@ -127,8 +141,8 @@ async fn write_group(registry: &Registry, group: Vec<Line>, terms: &Terms, turn:
 }
 
 /// Creates or replaces what has an id, creates what has none.
-async fn store(registry: &Registry, json: Bytes, terms: &Terms) -> Result<Written, Problem> {
-    let write = |write: Write| registry.write(write.dry_run(terms.dry_run).with_access(terms.access.clone()));
+async fn store(registry: &Registry, json: Bytes, dry_run: bool, access: &AccessRequest) -> Result<Written, Problem> {
+    let write = |write: Write| registry.write(write.dry_run(dry_run).with_access(access.clone()));
     match write(Write::put(&json[..])).await {
         Err(Error::MissingId) => write(Write::create(&json[..])).await,
         written => written,
@@ -148,6 +162,7 @@ fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> 
             "line": number,
             "id": written.id,
             "status": if written.effect == Effect::Created { 201 } else { 204 },
+            "effect": thing::effect_name(written.effect),
             "etag": format!("\"{}\"", written.seq),
             "warnings": written.warnings,
         }),

@@ -35,7 +35,9 @@ pub(super) const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnin
 /// What a merge patch comes in.
 pub(super) const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "application/json"];
 /// What a batch comes in.
-pub(super) const LINES: [&str; 3] = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
+/// JSON, a value a line.
+pub(super) const NDJSON: &str = "application/x-ndjson";
+pub(super) const LINES: [&str; 3] = [NDJSON, "application/ndjson", "application/jsonl"];
 
 /// How many bytes are progress.
 const PROGRESS: usize = 512;

@@ -64,6 +64,7 @@ mod query_languages;
 mod rates;
 #[cfg(feature = "rdf")]
 mod rdf;
+mod records;
 #[cfg(feature = "sacp")]
 mod sacp;
 mod schemas;

@@ -24,7 +24,7 @@ use super::{
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
-    protected_resource, queries, query_languages, search, thing, thing_access, things, validate,
+    protected_resource, queries, query_languages, records, search, thing, thing_access, things, validate,
 };
 
 /// A method of a resource and what answers it.
@@ -162,6 +162,7 @@ impl Mount<'_> {
         self.resource(config, "/keys/{id}", "/keys/{id:[^/]+}", vec![on(DELETE, keys::revoke)]);
         self.resource(config, "/metrics", "/metrics", vec![read(exposition::metrics)]);
         self.resource(config, "/backup", "/backup", vec![read(backup::take)]);
+        self.resource(config, "/records", "/records", vec![read(records::list), on(POST, records::write)]);
         #[cfg(feature = "mqtt")]
         self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
         self.resource(
@@ -224,7 +225,10 @@ impl Mount<'_> {
         let origins = &self.context.options.cors_origins;
         // What is sent while it is made isn't compressed: an encoder a stream costs more than it saves.
         let is_live = path.starts_with("/events")
-            || matches!(path, "/backup" | "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events");
+            || matches!(
+                path,
+                "/backup" | "/records" | "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events"
+            );
         let cors = (!origins.is_empty()).then(|| cors::middleware(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }

@@ -69,6 +69,9 @@ pub(super) async fn claim(
     let name = name(&request)?;
     let Membership { members } = json_body(&context, &request, payload, &[]).await?;
     let registry = context.registry(&request);
+    #[cfg(not(feature = "fetch"))]
+    let proof = None;
+    #[cfg(feature = "fetch")]
     let proof = registry.domain_proof(&name, context.options.public_url.as_deref()).await?;
     let (namespace, is_new) = blocking(move || registry.claim_namespace(name, members, proof)).await?;
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };

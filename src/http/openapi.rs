@@ -15,7 +15,7 @@ use super::{
     imports, jsonpath, keys, namespaces, own_description,
     parameters::Parameters,
     problem::Problem,
-    protected_resource, queries, query_languages,
+    protected_resource, queries, query_languages, records,
     schemas::{Constraints, Links},
     search, thing, thing_access, things, validate,
 };
@@ -33,7 +33,7 @@ use crate::Error;
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
         batch::write, convert::document, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, query_languages::not_offered, changes::after, events::all,
-        events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, audit::read, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, home::page, document,
+        events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, records::list, records::write, audit::read, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, home::page, document,
     ),
     components(schemas(super::schemas::SearchMode, super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),
     tags(

@@ -293,7 +293,8 @@ pub(super) fn foreseen(written: &Written) -> serde_json::Value {
     json!({"dryRun": true, "id": written.id, "effect": effect_name(written.effect), "warnings": written.warnings})
 }
 
-fn effect_name(effect: Effect) -> &'static str {
+/// What a write did, as a word.
+pub(super) fn effect_name(effect: Effect) -> &'static str {
     match effect {
         Effect::Created => "created",
         Effect::Updated => "updated",

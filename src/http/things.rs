@@ -33,7 +33,6 @@ pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
 const KNOWN: [&str; 10] =
     ["limit", "offset", "after", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
-const NDJSON: &str = "application/x-ndjson";
 
 /// `POST /things`
 #[utoipa::path(
@@ -105,7 +104,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let selection = Selection::of(&parameters, &context.registry(&request))?;
     let forms = [("array", Form::Array), ("collection", Form::Collection), ("ndjson", Form::Lines)];
-    let by_header = if accepts(&request, NDJSON) { Form::Lines } else { Form::default() };
+    let by_header = if accepts(&request, body::NDJSON) { Form::Lines } else { Form::default() };
     let form = parameters.choice("format", &forms)?.unwrap_or(by_header);
     let view = parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default();
     let path = format!("{}/things", base_path(&request, &context.options, "/things"));
@@ -143,7 +142,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     if let Some(next) = &next {
         response.append_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
-    response.content_type(if matches!(form, Form::Lines) { NDJSON } else { negotiate(&request, &KINDS) });
+    response.content_type(if matches!(form, Form::Lines) { body::NDJSON } else { negotiate(&request, &KINDS) });
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }

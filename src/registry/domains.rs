@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Registry;
+use super::{DomainProof, Registry};
 use crate::{
     Error, Result,
     access::{Namespace, Owner},
@@ -23,15 +23,6 @@ struct Statement {
 struct DomainOwner {
     owner: Owner,
     registry: String,
-}
-
-/// That a domain names an owner, as its site said a moment ago.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DomainProof {
-    pub(super) name: Namespace,
-    pub(super) owner: Owner,
-    /// Where it says so.
-    pub(super) url: String,
 }
 
 impl Registry {

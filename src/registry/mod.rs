@@ -15,6 +15,7 @@ mod compatible;
 mod compose;
 #[cfg(any(feature = "server", feature = "mqtt"))]
 mod denials;
+#[cfg(feature = "fetch")]
 mod domains;
 mod expiry;
 mod export;
@@ -36,6 +37,7 @@ mod parts;
 mod queries;
 #[cfg(feature = "rdf")]
 mod rdf;
+mod records;
 #[cfg(feature = "sacp")]
 mod responses;
 mod saved_queries;
@@ -70,15 +72,15 @@ pub use self::{
     builder::Builder,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
     compose::{ComposeAnswer, ComposeQuery, ComposedChain},
-    domains::DomainProof,
     export::Exported,
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     keys::Keys,
     measures::{Metric, MetricSource},
-    namespaces::{ClaimedNamespace, Namespaces},
+    namespaces::{ClaimedNamespace, DomainProof, Namespaces},
     options::Options,
     queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
+    records::{FullRecord, FullRecords, OriginalDocument},
     searches::Matching,
     status::Status,
     subscription::{Event, Since, Subscription, SubscriptionStream},

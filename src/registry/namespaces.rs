@@ -47,6 +47,15 @@ impl ClaimedNamespace {
     }
 }
 
+/// That a domain names an owner, as its site said a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainProof {
+    pub(super) name: Namespace,
+    pub(super) owner: Owner,
+    /// Where it says so.
+    pub(super) url: String,
+}
+
 /// The namespaces in a store. They are all in memory.
 pub struct Namespaces {
     store: Store,

@@ -53,6 +53,11 @@ impl Thing {
         self.record.expiry
     }
 
+    /// When it was created.
+    pub fn created(&self) -> Timestamp {
+        self.record.created
+    }
+
     /// When its description was last changed.
     pub fn modified(&self) -> Timestamp {
         self.record.modified

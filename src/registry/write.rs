@@ -285,7 +285,14 @@ impl Registry {
         let capabilities = keys.map(str::to_owned).collect();
         let id = thing.id().to_owned();
         let has_own_members = own_members::are_in(thing.value());
-        let operation = Operation::Put { text: thing.into_text(), capabilities, expiry, patch: None, original: None };
+        let operation = Operation::Put {
+            text: thing.into_text(),
+            capabilities,
+            expiry,
+            patch: None,
+            original: None,
+            created: None,
+        };
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
 

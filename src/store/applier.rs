@@ -70,6 +70,8 @@ struct Particulars<'a> {
     id: &'a str,
     expiry: Expiry,
     original: Option<&'a Original>,
+    /// When it was created, if that was elsewhere.
+    created: Option<Timestamp>,
 }
 
 /// What replaces a description.
@@ -174,8 +176,8 @@ impl<'a> Applier<'a> {
             return Err(Error::NotOwner { id });
         }
         match (operation, live) {
-            (Operation::Put { text, capabilities, expiry, patch, original }, live) => {
-                let particulars = Particulars { id: &id, expiry, original: original.as_ref() };
+            (Operation::Put { text, capabilities, expiry, patch, original, created }, live) => {
+                let particulars = Particulars { id: &id, expiry, original: original.as_ref(), created };
                 if let Some(expired) = expired {
                     self.delete(&id, &expired, DeletionReason::Expired, None)?;
                 }
@@ -185,7 +187,7 @@ impl<'a> Applier<'a> {
                 }
             }
             (Operation::Renew { expiry }, Some(live)) => {
-                self.renew(Particulars { id: &id, expiry, original: None }, &live)
+                self.renew(Particulars { id: &id, expiry, original: None, created: None }, &live)
             }
             (Operation::Metadata(metadata), Some(live)) => self.set_metadata(&id, metadata, &live.record),
             (Operation::Access, Some(live)) => self.set_access(&id, &live, actor),
@@ -216,7 +218,7 @@ impl<'a> Applier<'a> {
             has_original: false,
             is_creation: true,
             seq,
-            created: self.moment.at,
+            created: particulars.created.unwrap_or(self.moment.at),
             modified: self.moment.at,
             format: None,
             capabilities: &value::block_of(&capabilities),

@@ -23,6 +23,8 @@ pub enum Operation {
         /// The document it was converted from. A renewal without one keeps the one that is there, one
         /// with another replaces it; a stored form that changes without one loses it.
         original: Option<Original>,
+        /// When a record that isn't there was created elsewhere; none: now.
+        created: Option<Timestamp>,
     },
     /// Moves the expiry and nothing else; no `Change`.
     Renew {

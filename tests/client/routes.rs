@@ -27,6 +27,8 @@ const METHODS: &[(&str, &str)] = &[
     ("get /aos/sessions", "sessions"),
     ("get /aos/sessions/{id}", "session"),
     ("get /backup", "backup"),
+    ("get /records", "records"),
+    ("post /records", "write_records"),
     ("get /changes", "changes"),
     ("post /convert", "convert"),
     ("get /events", "subscribe"),

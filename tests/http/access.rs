@@ -18,6 +18,8 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("GET", "/health/ready", Everybody),
     ("GET", "/metrics", AtLeast(Role::Read)),
     ("GET", "/backup", AtLeast(Role::Admin)),
+    ("GET", "/records", AtLeast(Role::Admin)),
+    ("POST", "/records", AtLeast(Role::Admin)),
     ("GET", "/audit", AtLeast(Role::Admin)),
     ("GET", "/keys", AtLeast(Role::Admin)),
     ("POST", "/keys", AtLeast(Role::Admin)),

@@ -24,6 +24,7 @@ mod node_wot;
 mod problems;
 mod queries;
 mod rdf;
+mod records;
 mod sacp;
 mod search;
 mod server;

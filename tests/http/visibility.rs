@@ -205,7 +205,9 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         // What documents become that the caller sends.
         ("POST", "/validate" | "/convert") => Vec::new(),
         // For admins.
-        ("GET", "/keys" | "/backup" | "/audit") | ("POST", "/keys") | ("DELETE", "/keys/{id}") => Vec::new(),
+        ("GET", "/keys" | "/backup" | "/audit" | "/records")
+        | ("POST", "/keys" | "/records")
+        | ("DELETE", "/keys/{id}") => Vec::new(),
         (_, path) if path.starts_with("/aos") => Vec::new(),
         // What changes something: see the test of owners.
         ("PUT" | "PATCH" | "DELETE", _) | ("POST", "/things" | "/things/batch" | "/things/{id}/refresh") => Vec::new(),

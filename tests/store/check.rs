@@ -11,6 +11,7 @@ fn store() -> TestStore {
             expiry: Expiry { ttl: (id == "urn:c").then_some(600), expires: (id == "urn:c").then_some(Timestamp::MAX) },
             patch: None,
             original: None,
+            created: None,
         };
         let write = Write { id: id.into(), precondition: Precondition::Any, operation, actor: None };
         store.submit(vec![write]).wait().unwrap();

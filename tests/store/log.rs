@@ -34,8 +34,14 @@ fn change_names_the_capabilities_before_and_after_and_the_actor() {
     let mut store = TestStore::open();
     for (text, keys) in [("{}", &["a", "b"][..]), (r#"{"x":1}"#, &["b"])] {
         let capabilities = keys.iter().map(|key| (*key).to_owned()).collect();
-        let operation =
-            Operation::Put { text: text.into(), capabilities, expiry: Expiry::default(), patch: None, original: None };
+        let operation = Operation::Put {
+            text: text.into(),
+            capabilities,
+            expiry: Expiry::default(),
+            patch: None,
+            original: None,
+            created: None,
+        };
         let write = Write { actor: Some("eve".into()), ..write("urn:a", Precondition::Any, operation) };
         store.write(write).expect("it succeeds");
     }

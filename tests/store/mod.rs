@@ -106,7 +106,14 @@ fn put(text: &str) -> Operation {
 }
 
 fn put_expiring(text: &str, expiry: Expiry) -> Operation {
-    Operation::Put { text: text.to_owned(), capabilities: Vec::new(), expiry, patch: None, original: None }
+    Operation::Put {
+        text: text.to_owned(),
+        capabilities: Vec::new(),
+        expiry,
+        patch: None,
+        original: None,
+        created: None,
+    }
 }
 
 /// An expiry that is over.

@@ -208,6 +208,7 @@ fn operation(step: Step) -> Operation {
                 media_type: "text/plain".into(),
                 bytes: vec![value],
             }),
+            created: None,
         },
         Step::Renew(when) => Operation::Renew { expiry: expiry(when) },
         Step::Note(note) => Operation::Metadata(note.map(|note| vec![note])),

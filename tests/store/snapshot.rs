@@ -57,6 +57,7 @@ fn write(id: &str, text: &str, expiry: Expiry) -> Write {
                 media_type: "application/json".into(),
                 bytes: text.as_bytes().to_vec(),
             }),
+            created: None,
         },
         actor: None,
     }

@@ -148,6 +148,7 @@ fn original_is_kept_replaced_and_dropped() {
             expiry: Expiry::default(),
             patch: None,
             original,
+            created: None,
         };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
@@ -178,6 +179,7 @@ fn metadata_goes_when_the_description_changes() {
             expiry: Expiry::default(),
             patch: None,
             original,
+            created: None,
         };
         write("urn:a", Precondition::Any, operation)
     };
@@ -217,8 +219,14 @@ fn format_that_changes_alone_is_a_change() {
     let convert = |store: &TestStore, format: &str| {
         let original = Original { format: format.into(), media_type: "text/plain".into(), bytes: b"same".to_vec() };
         let (capabilities, expiry) = (vec![], Expiry::default());
-        let operation =
-            Operation::Put { text: "{}".into(), capabilities, expiry, patch: None, original: Some(original) };
+        let operation = Operation::Put {
+            text: "{}".into(),
+            capabilities,
+            expiry,
+            patch: None,
+            original: Some(original),
+            created: None,
+        };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
     assert_eq!(convert(&store, "a2a"), Outcome::Updated(Seq(2)));
@@ -261,7 +269,7 @@ fn patch_of_an_older_description_is_made_again() {
     let put_with = |text: &str, since: u64, patch: Option<&str>| {
         let patch = Some(Patch { since: Seq(since), text: patch.map(str::to_owned) });
         let (text, capabilities, expiry) = (text.to_owned(), Vec::new(), Expiry::default());
-        let operation = Operation::Put { text, capabilities, expiry, patch, original: None };
+        let operation = Operation::Put { text, capabilities, expiry, patch, original: None, created: None };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
     store.put("urn:a", r#"{"a":1}"#);

@@ -66,6 +66,45 @@ pub(in crate::http) struct Namespace {
     proof: Option<String>,
 }
 
+/// A Thing with all that is stored of it.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct Record {
+    /// Its description as it is stored.
+    td: super::ThingDescription,
+    /// When it was created (RFC 3339).
+    created: String,
+    /// When it was last changed (RFC 3339); not taken.
+    modified: Option<String>,
+    /// Whose it is; without it nobody's.
+    #[schema(inline, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
+    owner: Option<String>,
+    /// Who sees it.
+    visibility: Option<Visibility>,
+    /// The namespace that it is in.
+    #[schema(max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")]
+    namespace: Option<String>,
+    /// For how many seconds it lasts after each renewal.
+    ttl: Option<u64>,
+    /// When it expires (RFC 3339).
+    expires: Option<String>,
+    original: Option<OriginalDocument>,
+    /// The URL that is polled for it, with what is known of that.
+    source: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// The document that a Thing was converted from, with secrets replaced by references.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct OriginalDocument {
+    /// Its format, such as `agent-spec`.
+    format: String,
+    /// Its media type.
+    #[schema(rename = "mediaType")]
+    media_type: String,
+    text: String,
+}
+
 /// The name of an owner.
 #[derive(ToSchema)]
 #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]

@@ -178,7 +178,7 @@ pub(super) struct BatchResult {
     /// `true` in a dry run.
     #[schema(rename = "dryRun")]
     dry_run: Option<bool>,
-    /// What a dry run would do: `created`, `updated` or `unchanged`.
+    /// What was done, or in a dry run would be: `created`, `updated`, `original-updated` or `unchanged`.
     effect: Option<String>,
     warnings: Option<Vec<Violation>>,
     problem: Option<Problem>,

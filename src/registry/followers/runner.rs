@@ -411,6 +411,7 @@ mod tests {
                     text: "{}".into(),
                     patch: None,
                     original: None,
+                    created: None,
                     capabilities: Vec::new(),
                     expiry: Expiry::default(),
                 },

@@ -116,7 +116,7 @@ impl TrackedSource {
         }
     }
 
-    pub(super) fn from_metadata(metadata: &[u8]) -> Result<TrackedSource> {
+    pub(in crate::registry) fn from_metadata(metadata: &[u8]) -> Result<TrackedSource> {
         let corrupt =
             |error: serde_json::Error| Error::Store { doing: "reading a tracked source", source: error.into() };
         serde_json::from_slice(metadata).map_err(corrupt)

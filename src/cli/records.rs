@@ -1,0 +1,283 @@
+//! `agentdex records`: all agents with all that is stored of each, as lines of JSON, out of one registry and into another.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use futures_util::StreamExt;
+use serde_json::Value;
+
+use super::{
+    document::is_standard_input,
+    output::visible,
+    remote::{self, Remote},
+};
+use crate::client::{BatchResult, RegistryClient};
+
+/// The most lines that are sent together, and the bytes that are enough.
+const GROUP_LINES: usize = 256;
+const GROUP_BYTES: usize = 1024 * 1024;
+/// The longest line: no registry takes one that is longer.
+const MAX_LINE_BYTES: u64 = 256 * 1024 * 1024;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Write all agents to a file: descriptions, what they were converted from, when they were created, whose they are,
+    /// when they expire, the URLs that are polled.
+    Export {
+        /// The file to write, an agent a line; `-` is standard output
+        file: PathBuf,
+        /// Go on with a file that is there, after its last whole line
+        #[arg(long)]
+        resume: bool,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Register all agents of such a file. Those that are there already and the same stay as they are, so that an import
+    /// that broke off is started again.
+    Import {
+        /// The file; `-` is standard input
+        file: PathBuf,
+        /// Check everything and write nothing
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        remote: Remote,
+    },
+}
+
+impl Arguments {
+    pub(super) fn remote(&mut self) -> &mut Remote {
+        match &mut self.action {
+            Action::Export { remote, .. } | Action::Import { remote, .. } => remote,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.action {
+        Action::Export { file, resume, remote } => export(file, *resume, &remote.client()?),
+        Action::Import { file, dry_run, remote } => remote::block_on(import(file, *dry_run, &remote.client()?)),
+    }
+}
+
+fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let shown = path.display();
+    if is_standard_input(path) {
+        let mut out = io::stdout().lock();
+        remote::block_on(receive(client, None, &mut out))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if path.exists() && !resume {
+        bail!("{shown}: this file is there already; --resume goes on with it");
+    }
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    // As the data directory: what was registered is nobody else's business.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).with_context(|| format!("opening {shown}"))?;
+    let written = written_so_far(&file).with_context(|| format!("reading {shown}"))?;
+    file.set_len(written.bytes)
+        .and_then(|()| file.seek(SeekFrom::End(0)))
+        .with_context(|| format!("writing {shown}"))?;
+    let mut out = BufWriter::new(&file);
+    let more = remote::block_on(receive(client, written.last_id.as_deref(), &mut out));
+    let synced = out.flush().and_then(|()| file.sync_all());
+    let more = more.with_context(|| format!("{shown} isn't complete; `--resume` goes on with it"))?;
+    synced.with_context(|| format!("writing {shown}"))?;
+    writeln!(io::stderr(), "{} agents in {shown}", written.lines + more)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what the registry sends, and says how many lines that is.
+async fn receive(client: &RegistryClient, after: Option<&str>, out: &mut impl Write) -> anyhow::Result<usize> {
+    let mut pieces = client.records(after).await.map_err(remote::explain)?;
+    let mut lines = 0;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(remote::explain)?;
+        lines += piece.iter().filter(|byte| **byte == b'\n').count();
+        out.write_all(&piece)?;
+    }
+    out.flush()?;
+    Ok(lines)
+}
+
+/// What a file has already.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct SoFar {
+    /// How many bytes its whole lines are.
+    bytes: u64,
+    lines: usize,
+    last_id: Option<String>,
+}
+
+fn written_so_far(file: &File) -> anyhow::Result<SoFar> {
+    let mut so_far = SoFar::default();
+    let (mut lines, mut last) = (Lines::new(BufReader::new(file)), Vec::new());
+    while let Some(line) = lines.next_line()? {
+        if !line.ends_with(b"\n") {
+            break;
+        }
+        so_far.bytes += line.len() as u64;
+        so_far.lines += 1;
+        last = line;
+    }
+    if so_far.lines > 0 {
+        let record: Value = serde_json::from_slice(&last).context("its last line is not JSON")?;
+        let id = record.pointer("/td/id").and_then(Value::as_str).context("its last line has no agent with an id")?;
+        so_far.last_id = Some(id.to_owned());
+    }
+    Ok(so_far)
+}
+
+async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let shown = path.display();
+    let input: Box<dyn BufRead> = if is_standard_input(path) {
+        Box::new(BufReader::new(io::stdin()))
+    } else {
+        Box::new(BufReader::new(File::open(path).with_context(|| format!("opening {shown}"))?))
+    };
+    let (mut lines, mut tally, mut before) = (Lines::new(input), Tally::default(), 0);
+    loop {
+        let (group, count) = lines.next_group().with_context(|| format!("reading {shown}"))?;
+        if count == 0 {
+            break;
+        }
+        let text = String::from_utf8(group).with_context(|| format!("{shown} is no UTF-8"))?;
+        for result in client.write_records(text, dry_run).await.map_err(remote::explain)? {
+            tally.add(before, &result)?;
+        }
+        before += count;
+    }
+    let Tally { created, changed, unchanged, failed } = tally;
+    let would = if dry_run { "would be " } else { "" };
+    let failed_too = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    writeln!(io::stdout(), "{created} {would}created, {changed} {would}replaced, {unchanged} unchanged{failed_too}")?;
+    Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What became of lines.
+#[derive(Default)]
+struct Tally {
+    created: u64,
+    changed: u64,
+    unchanged: u64,
+    failed: u64,
+}
+
+impl Tally {
+    /// Counts the result of a line, before which there were so many others, and prints why it failed.
+    fn add(&mut self, before: u64, result: &BatchResult) -> io::Result<()> {
+        match (&result.problem, result.effect.as_deref()) {
+            (Some(problem), _) => {
+                self.failed += 1;
+                let detail = problem.detail.as_deref().unwrap_or(&problem.title);
+                writeln!(io::stderr(), "line {}: {}", before + result.line, visible(detail))?;
+                for error in &problem.validation_errors {
+                    writeln!(io::stderr(), "  {}: {}", visible(&error.field), visible(&error.description))?;
+                }
+            }
+            (None, Some("created")) => self.created += 1,
+            (None, Some("unchanged")) => self.unchanged += 1,
+            (None, _) => self.changed += 1,
+        }
+        Ok(())
+    }
+}
+
+/// The lines of an input.
+struct Lines<I> {
+    input: I,
+    /// One that was read and is in no group yet.
+    held: Option<Vec<u8>>,
+}
+
+impl<I: BufRead> Lines<I> {
+    fn new(input: I) -> Lines<I> {
+        Lines { input, held: None }
+    }
+
+    /// The next line with its end, which the last may lack.
+    fn next_line(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
+        if let Some(line) = self.held.take() {
+            return Ok(Some(line));
+        }
+        let mut line = Vec::new();
+        io::Read::take(&mut self.input, MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+        if line.len() as u64 == MAX_LINE_BYTES {
+            bail!("there is a line of more than {MAX_LINE_BYTES} bytes");
+        }
+        Ok((!line.is_empty()).then_some(line))
+    }
+
+    /// The next lines together, and how many these are.
+    fn next_group(&mut self) -> anyhow::Result<(Vec<u8>, u64)> {
+        let (mut group, mut count) = (Vec::new(), 0);
+        while count < GROUP_LINES
+            && let Some(line) = self.next_line()?
+        {
+            if count > 0 && group.len() + line.len() > GROUP_BYTES {
+                self.held = Some(line);
+                break;
+            }
+            group.extend(line);
+            count += 1;
+        }
+        Ok((group, count as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_goes_on_after_its_last_whole_line() {
+        let path = std::env::temp_dir().join(format!("agentdex-records-{}.ndjson", std::process::id()));
+        for (text, expected) in [
+            ("", SoFar::default()),
+            ("{\"td\": {\"id\": \"urn:a\"", SoFar::default()),
+            (
+                "{\"td\": {\"id\": \"urn:a\"}}\n{\"td\": {\"id\": \"urn:b\"}}\n{\"td\"",
+                SoFar { bytes: 48, lines: 2, last_id: Some("urn:b".into()) },
+            ),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(written_so_far(&File::open(&path).unwrap()).unwrap(), expected, "{text}");
+        }
+        for other in ["something else\n", "{\"id\": \"urn:a\"}\n"] {
+            std::fs::write(&path, other).unwrap();
+            assert!(written_so_far(&File::open(&path).unwrap()).is_err(), "{other}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn groups_are_bounded_and_have_every_line() {
+        let long = "x".repeat(GROUP_BYTES - 1);
+        let text = format!("a\n{long}\nb\n{}", "c\n".repeat(GROUP_LINES));
+        let mut lines = Lines::new(text.as_bytes());
+        let mut groups = Vec::new();
+        loop {
+            let (group, count) = lines.next_group().unwrap();
+            if count == 0 {
+                break;
+            }
+            assert_eq!(group.iter().filter(|byte| **byte == b'\n').count() as u64, count);
+            groups.push(count);
+        }
+        assert_eq!(groups, [1, 1, 256, 1]);
+    }
+}

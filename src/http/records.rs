@@ -1,0 +1,106 @@
+//! `/records`: Things with all that is stored of each, one a line, for admins.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{Method, StatusCode, header::CACHE_CONTROL},
+    web::{self, Bytes, Data},
+};
+use futures_util::{Stream, stream};
+
+use super::{
+    batch, blocking::blocking, body::NDJSON, context::Context, formats::explain, listing::Empty,
+    parameters::Parameters, problem::Problem,
+};
+use crate::{
+    Error, Registry, Result,
+    convert::Format,
+    registry::{FullRecord, FullRecords},
+};
+
+/// How much is read before it is sent.
+const CHUNK: usize = 64 * 1024;
+/// How much longer a line may be than a description: it has the document that this was converted from, and escapes it.
+const LINE_FACTOR: usize = 8;
+
+/// `GET /records`
+#[utoipa::path(
+    get,
+    path = "/records",
+    operation_id = "list_records",
+    tag = "about",
+    summary = "List Things with all that is stored of each",
+    description = "One a line, in ascending order of id: the description, when it was created, whose it is and who sees it, when \
+        it expires, the document that it was converted from, and the URL that is polled for it. `POST /records` takes them. \
+        A list that broke off goes on with the id of its last line as `after`. A backup (`GET /backup`) is of one moment \
+        and has the change log, keys and saved queries as well.",
+    params(("after" = Option<String>, Query, description = "The id after which the list begins")),
+    responses(
+        (status = 200, description = "The records", body = super::schemas::Record, content_type = "application/x-ndjson"),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> std::result::Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["after"])?;
+    let (registry, after) = (context.registry(&request), parameters.text("after").map(str::to_owned));
+    let records = blocking(move || registry.full_records(after.as_deref())).await?;
+    let mut response = HttpResponse::Ok();
+    response.content_type(NDJSON).insert_header((CACHE_CONTROL, "no-store"));
+    if request.method() == Method::HEAD {
+        return Ok(response.body(Empty));
+    }
+    Ok(response.streaming(lines(records)))
+}
+
+/// The lines, in chunks. Each is read on a thread that may block, once it is asked for.
+fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
+    stream::try_unfold(records, |mut records| async {
+        let read = blocking(move || {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            let writing =
+                |source: serde_json::Error| Error::Io { doing: "writing a record".to_owned(), source: source.into() };
+            while chunk.len() < CHUNK
+                && let Some(record) = records.next().transpose()?
+            {
+                serde_json::to_writer(&mut chunk, &record).map_err(writing)?;
+                chunk.push(b'\n');
+            }
+            Ok((chunk, records))
+        });
+        let (chunk, records) = read.await?;
+        Ok((!chunk.is_empty()).then(|| (Bytes::from(chunk), records)))
+    })
+}
+
+/// `POST /records`
+#[utoipa::path(
+    post,
+    path = "/records",
+    operation_id = "write_records",
+    tag = "about",
+    summary = "Take Things with all that was stored of each elsewhere",
+    description = "One a line, as `GET /records` sends them. A Thing that isn't there is created as of `created`, one that is \
+        there is replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that \
+        whatever broke off is sent again as a whole.",
+    params(("dry_run" = Option<bool>, Query, description = "Check everything and write nothing")),
+    request_body(content((super::schemas::Record = "application/x-ndjson"))),
+    responses(
+        (status = 200, description = "One line for each line, in its order", body = super::schemas::BatchResult, content_type = "application/x-ndjson"),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn write(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> std::result::Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let limit = context.options.body_limit.saturating_mul(LINE_FACTOR);
+    batch::write_lines(context, &request, payload, limit, dry_run, async move |registry: &Registry, line| {
+        let record: FullRecord = serde_json::from_slice(&line).map_err(|error| {
+            Problem::new(StatusCode::BAD_REQUEST, "invalid-record", format!("this line is no record: {error}"))
+        })?;
+        let written = registry.write_record(record, dry_run).await;
+        written.map_err(|error| explain(error, &line, Format::ThingDescription))
+    })
+}

@@ -1,0 +1,227 @@
+//! Records: Things with all that is stored of each, for other programs and other versions of this one, and taken again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Registry, write::Prepared};
+use crate::{
+    Error, Result,
+    access::{Access, AccessRequest, Namespace, Owner, Visibility},
+    change::{Precondition, Timestamp},
+    registry::Written,
+    store::{self, Expiry, Operation, Original, Record, Records},
+    td::{self, Document, Identity, Report, Violation},
+};
+
+/// A Thing with all that is stored of it: a line of `GET /records`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FullRecord {
+    /// Its description as it is stored.
+    pub td: Box<RawValue>,
+    /// When it was created, which a registry that hasn't got it yet keeps.
+    pub created: Timestamp,
+    /// When it was last changed. A registry that takes it has a change of its own then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<Timestamp>,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+    /// Who sees it.
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// The namespace that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Namespace>,
+    /// For how many seconds it lasts after each renewal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u64>,
+    /// When it expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+    /// The document that it was converted from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<OriginalDocument>,
+    /// The URL that is polled for it, with what is known of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Box<RawValue>>,
+}
+
+/// A document that a Thing was converted from, with secrets replaced by references.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OriginalDocument {
+    /// Its format, such as `agent-spec`.
+    pub format: String,
+    /// Its media type.
+    pub media_type: String,
+    /// The document.
+    pub text: String,
+}
+
+/// The records of a registry, in the order of their ids.
+pub struct FullRecords {
+    registry: Registry,
+    records: Records,
+}
+
+impl Registry {
+    /// The Things with all that is stored of each, in the order of their ids, those after `after`. What is written
+    /// meanwhile may or may not be among them: a [backup](Registry::backup) is of one moment.
+    ///
+    /// ```
+    /// # let home = std::env::temp_dir().join(format!("agentdex-records-{}", std::process::id()));
+    /// use agentdex::{Registry, td::Description};
+    ///
+    /// let (from, to) = (Registry::open(home.join("from"))?, Registry::open(home.join("to"))?);
+    /// from.put(Description::new("Forecast").id("urn:example:forecast"))?;
+    /// for record in from.full_records(None)? {
+    ///     to.write_record_blocking(record?, false)?;
+    /// }
+    /// let of = |registry: &Registry| registry.find("urn:example:forecast").map(|found| found.map(|thing| thing.created()));
+    /// assert_eq!(of(&from)?, of(&to)?);
+    /// # from.close(); to.close(); std::fs::remove_dir_all(home).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`] for callers who don't see everything.
+    pub fn full_records(&self, after: Option<&str>) -> Result<FullRecords> {
+        self.check_sees_all()?;
+        // No id has a zero byte, so that this is where the next one may begin.
+        let start = after.map(|after| format!("{after}\0"));
+        Ok(FullRecords { registry: self.clone(), records: self.0.store.records(start.as_deref()) })
+    }
+
+    /// Writes a record: its Thing is created as of then, or replaced, and is whose it was.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`] for callers who don't see everything, [`Error::Invalid`] also for one that has expired,
+    /// else as [`Registry::write`].
+    pub async fn write_record(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
+        self.check_sees_all()?;
+        let access = Access { owner: record.owner, visibility: record.visibility, namespace: record.namespace };
+        let expiry = Expiry { ttl: record.ttl, expires: record.expires };
+        if expiry.is_due(Timestamp::now()) {
+            return Err(invalid("/expires", "expired", "it has expired".to_owned()));
+        }
+        let document = Document::parse(record.td.get().as_bytes())?;
+        let admission = td::admit(document, Identity::Own, self.options().strictness)?;
+        let Prepared { mut write, warnings, .. } = self.prepare_put(admission, None, Precondition::Any);
+        if let Operation::Put { expiry: granted, original, created, .. } = &mut write.operation {
+            (*granted, *created) = (expiry, Some(record.created.min(Timestamp::now())));
+            *original = record.original.map(Original::from);
+        }
+        let id = write.id.clone();
+        let mut writes = vec![write];
+        if let Some(source) = record.source {
+            let operation = Operation::Metadata(Some(checked_source(&id, &source)?));
+            writes.push(store::Write { id: id.clone(), precondition: Precondition::Present, operation, actor: None });
+        }
+        let asked = AccessRequest {
+            owner: access.owner.clone(),
+            visibility: Some(access.visibility),
+            namespace: Some(access.namespace.clone()),
+        };
+        let mut author = self.author(asked)?;
+        // What was nobody's doesn't become the caller's.
+        author.to_new = access;
+        let is_tracked = writes.len() > 1 || self.is_tracked(&id)?;
+        let effects = self.commit_all(writes, author, dry_run).await?;
+        #[cfg(feature = "fetch")]
+        if is_tracked && !dry_run {
+            self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
+            self.reschedule(&id).await;
+        }
+        #[cfg(not(feature = "fetch"))]
+        let _ = is_tracked;
+        let (effect, seq) = effects.first().copied().ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        Ok(Written { id, effect, seq, warnings })
+    }
+
+    /// [`Registry::write_record`] for threads that may block.
+    ///
+    /// # Errors
+    /// As [`Registry::write_record`].
+    pub fn write_record_blocking(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
+        pollster::block_on(self.write_record(record, dry_run))
+    }
+
+    fn check_sees_all(&self) -> Result<()> {
+        match self.grants() {
+            None => Ok(()),
+            Some(_) => Err(Error::AccessRefused { message: "records are read and written by admins".to_owned() }),
+        }
+    }
+}
+
+impl Iterator for FullRecords {
+    type Item = Result<FullRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.records.next()?;
+        Some(record.and_then(|record| full(&self.registry, record)))
+    }
+}
+
+fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
+    let Record { id, text, created, modified, expiry, format, access, .. } = record;
+    let store = &registry.0.store;
+    let (original, source) = match format {
+        Some(_) => (store.original(&id)?, store.metadata(&id)?),
+        None => (None, None),
+    };
+    let reading = |source: serde_json::Error| Error::Store { doing: "reading a record", source: source.into() };
+    let source = source.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(reading)?;
+    Ok(FullRecord {
+        td: RawValue::from_string(text).map_err(reading)?,
+        created,
+        modified: Some(modified),
+        owner: access.owner,
+        visibility: access.visibility,
+        namespace: access.namespace,
+        ttl: expiry.ttl,
+        expires: expiry.expires,
+        original: original.map(OriginalDocument::from),
+        source,
+    })
+}
+
+/// What is stored of a tracked source, if that is one.
+#[cfg(feature = "fetch")]
+fn checked_source(id: &str, source: &RawValue) -> Result<Vec<u8>> {
+    let bytes = source.get().as_bytes().to_vec();
+    match super::tracked_sources::TrackedSource::from_metadata(&bytes) {
+        Ok(source) if source.id == id => Ok(bytes),
+        Ok(source) => Err(invalid("/source/id", "other-source", format!("it is the source of {:?}", source.id))),
+        Err(error) => Err(invalid("/source", "no-source", error.to_string())),
+    }
+}
+
+#[cfg(not(feature = "fetch"))]
+fn checked_source(_: &str, _: &RawValue) -> Result<Vec<u8>> {
+    Err(invalid("/source", "no-fetching", "this program was built without the feature `fetch`".to_owned()))
+}
+
+fn invalid(pointer: &str, code: &'static str, message: String) -> Error {
+    Error::Invalid(Report {
+        version: None,
+        violations: vec![Violation::new(pointer, code, message)],
+        warnings: Vec::new(),
+    })
+}
+
+impl From<OriginalDocument> for Original {
+    fn from(document: OriginalDocument) -> Original {
+        let OriginalDocument { format, media_type, text } = document;
+        Original { format, media_type, bytes: text.into_bytes() }
+    }
+}
+
+impl From<Original> for OriginalDocument {
+    fn from(original: Original) -> OriginalDocument {
+        let Original { format, media_type, bytes } = original;
+        // What was converted was read as text.
+        OriginalDocument { format, media_type, text: String::from_utf8_lossy(&bytes).into_owned() }
+    }
+}
