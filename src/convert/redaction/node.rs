@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use memchr::memchr2;
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::Value;
 
@@ -146,11 +147,12 @@ impl<'t> Reader<'t> {
         let bytes = self.json.as_bytes();
         let start = self.position;
         let (mut end, mut is_plain) = (start + 1, true);
-        while let Some(byte) = bytes.get(end) {
-            match byte {
-                b'"' => break,
-                b'\\' => (end, is_plain) = (end + 2, false),
-                _ => end += 1,
+        loop {
+            let rest = bytes.get(end..).unwrap_or_default();
+            end += memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            match bytes.get(end) {
+                Some(b'\\') => (end, is_plain) = (end + 2, false),
+                _ => break,
             }
         }
         self.position = (end + 1).min(bytes.len());

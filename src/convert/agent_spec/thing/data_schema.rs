@@ -95,14 +95,17 @@ impl DataSchemas {
 
     fn keywords<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) -> Object {
         let mut data = Object::new();
-        self.same(layers, property, |of| of.is_empty(), &mut data);
         match layers.get("type") {
-            Some(Value::Array(names)) => self.types(names, layers, property, depth, &mut data),
+            Some(Value::Array(names)) => {
+                self.same(layers, property, |of| of.is_empty(), &mut data);
+                self.types(names, layers, property, depth, &mut data);
+            }
             type_ => {
+                self.same(layers, property, |_| true, &mut data);
                 let known = type_.filter(|name| name.as_str().is_some_and(|name| TYPES.contains(&name)));
                 property.is_exact &= type_.is_none() || known.is_some();
                 data.extend(known.map(|name| ("type".to_owned(), name.clone())));
-                self.keywords_of_type("", layers, property, depth, &mut data);
+                self.parts("", layers, property, depth, &mut data);
                 self.alternatives(layers, property, depth, &mut data);
             }
         }
@@ -178,6 +181,18 @@ impl DataSchemas {
     ) {
         let kind = if type_ == "integer" { "number" } else { type_ };
         self.same(layers, property, |of| !of.is_empty() && (kind.is_empty() || of == kind), data);
+        self.parts(type_, layers, property, depth, data);
+    }
+
+    /// The schemas of items and members, for values of one type, or of any where it is empty.
+    fn parts<'s>(
+        &mut self,
+        type_: &str,
+        layers: &Layers<'s>,
+        property: &mut Property<'s>,
+        depth: usize,
+        data: &mut Object,
+    ) {
         if matches!(type_, "" | "array") {
             let items = match layers.get("items") {
                 None | Some(Value::Bool(true)) => None,
