@@ -57,6 +57,14 @@ impl ServerProcess {
         ServerProcess::start_with(command, data, arguments)
     }
 
+    /// The same with a clock that a file sets, such as `-2h`: one of libfaketime, which is at `library`.
+    pub fn start_with_clock(data: &Path, arguments: &[&str], library: &Path, clock: &Path) -> ServerProcess {
+        let mut command = agentdex();
+        command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", clock);
+        command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        ServerProcess::start_with(command, data, arguments)
+    }
+
     fn start_with(mut command: Command, data: &Path, arguments: &[&str]) -> ServerProcess {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");

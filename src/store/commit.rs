@@ -61,7 +61,9 @@ struct Work {
 impl Committer {
     pub fn new(view: Arc<View>, files: DataFiles, state: State) -> Committer {
         let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
-        let work = Mutex::new(Work { files, state, at: Timestamp(0), next_grace });
+        // The clock may have been set back since.
+        let at = view.log.last_moment();
+        let work = Mutex::new(Work { files, state, at, next_grace });
         Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work }
     }
 

@@ -84,6 +84,12 @@ impl Log {
         *self.end.borrow()
     }
 
+    /// When the last change was made, as far as the log has it.
+    pub fn last_moment(&self) -> Timestamp {
+        let last = self.changes(Seq(self.last().0.saturating_sub(1)), 1);
+        last.ok().and_then(|last| Some(last.changes.first()?.at)).unwrap_or(Timestamp(0))
+    }
+
     /// The durable end, as it moves.
     pub fn watch(&self) -> watch::Receiver<Seq> {
         self.end.clone()
