@@ -91,7 +91,14 @@ pub(super) fn create_directory(directory: &Path) -> Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let failed = |source| Error::Io { doing: format!("creating the data directory {}", directory.display()), source };
+    let failed = |source: io::Error| {
+        let what = match source.kind() {
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "using",
+            _ => "creating",
+        };
+        let writable = if what == "using" { ", which has to be writable also where nothing is registered" } else { "" };
+        Error::Io { doing: format!("{what} the data directory {}{writable}", directory.display()), source }
+    };
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
@@ -101,6 +108,9 @@ pub(super) fn create_directory(directory: &Path) -> Result<()> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
             created => created.map_err(failed)?,
         }
+        // What is opened later may be there and not writable.
+        #[cfg(unix)]
+        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).map_err(|errno| failed(errno.into()))?;
     }
     Ok(())
 }
