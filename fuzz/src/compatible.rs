@@ -29,7 +29,8 @@ fuzz_target!(|bytes: &[u8]| {
     let deadline = Instant::now() + Duration::from_secs(2);
     let near_misses = input.get("near_misses") == Some(&Value::Bool(true));
     let (have, want) = (have.as_ref(), want.as_ref());
-    let request = Request { have, want, relevance: &relevance, near_misses, hidden: &hidden, limit: 100, offset: 0, deadline };
+    let request =
+        Request { have, want, relevance: &relevance, near_misses, hidden: &hidden, limit: 100, offset: 0, deadline };
     if have.or(want).is_some() {
         let found = index.find(&request).expect("it isn't that much");
         for hit in &found.hits {

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use agentdex::{
-    search::sparql::{Format, Query, QuadStore, Snapshot},
+    search::sparql::{Format, QuadStore, Query, Snapshot},
     td::json_ld::Expander,
 };
 use libfuzzer_sys::fuzz_target;
