@@ -52,10 +52,17 @@ fn admitted(bytes: &[u8]) -> Option<String> {
     for again in [text.clone(), enrich(&text, &registration, &flags)] {
         let document = Document::parse(again.as_bytes()).expect("what is stored and shown is JSON");
         let thing = admit(document, Identity::Addressed(&id), Strictness::Strict).expect("it needs no fix").thing;
-        // A context may have other escapes once another entry was taken out of it.
-        assert_eq!(diff(&text, thing.text()), None);
+        // A context may have other escapes once another entry was taken out of it, and one in brackets loses these.
+        if !has_one_bracketed_context(&text) {
+            assert_eq!(diff(&text, thing.text()), None);
+        }
     }
     Some(text)
+}
+
+fn has_one_bracketed_context(text: &str) -> bool {
+    let thing: Value = serde_json::from_str(text).expect("what is stored is JSON");
+    matches!(thing["@context"].as_array().map(Vec::as_slice), Some([Value::String(_)]))
 }
 
 fn compare(before: &str, after: &str) {

@@ -202,6 +202,7 @@ impl Draft {
         }
         let fixed = match context {
             None => json!(CONTEXT_1_1),
+            Some(Value::Array(entries)) if entries.is_empty() => json!(CONTEXT_1_1),
             Some(Value::Array(entries)) => std::iter::once(CONTEXT_1_1.into()).chain(entries.iter().cloned()).collect(),
             Some(Value::String(uri)) if uri == CONTEXT_DISCOVERY => json!(CONTEXT_1_1),
             Some(one) => json!([CONTEXT_1_1, one]),

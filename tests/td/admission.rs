@@ -88,6 +88,12 @@ fn an_agent_in_any_form_gets_the_context_it_lacks() {
         assert_eq!(mends, ["td-context-missing", "security-missing"], "{document}");
         let again = Document::parse(admission.thing.text().as_bytes()).unwrap();
         assert!(validate(&again, Layers::All).is_valid(), "{}", admission.thing.text());
+        // What is read and written back is what it was.
+        let moment = Timestamp(0);
+        let registration =
+            Registration { created: moment, modified: moment, expires: None, ttl: None, retrieved: None };
+        let written_back = admitted(&enrich(admission.thing.text(), &registration, &[]));
+        assert_eq!(written_back.thing.text(), admission.thing.text());
         assert!(refused_rules(&document, Strictness::Strict).contains(&"td-context-missing".to_owned()));
     }
     let lamp =

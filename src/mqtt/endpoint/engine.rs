@@ -78,6 +78,8 @@ pub(super) struct Engine {
     framing: Framing,
     /// What has come of a CONNECT that isn't complete.
     connect: Vec<u8>,
+    /// Whether there was a CONNECT: it comes once (3.1.0-2).
+    has_connect: bool,
     output: Vec<u8>,
     acknowledged: Vec<u16>,
     keep_alive: Option<Instant>,
@@ -94,6 +96,7 @@ impl Engine {
             connection,
             framing,
             connect: Vec::new(),
+            has_connect: false,
             output: Vec::new(),
             acknowledged: Vec::new(),
             keep_alive: None,
@@ -104,7 +107,12 @@ impl Engine {
     /// Takes at most one packet from `input`, which shrinks by what was read.
     pub fn receive(&mut self, input: &mut &[u8]) -> Option<Incoming> {
         while !input.is_empty() && !self.ended {
-            let is_connect = !self.connect.is_empty() || (self.framing.is_at_start() && starts_connect(input));
+            let begins_connect = self.framing.is_at_start() && starts_connect(input);
+            if begins_connect && std::mem::replace(&mut self.has_connect, true) {
+                self.disconnect(DisconnectReason::ProtocolError);
+                return None;
+            }
+            let is_connect = begins_connect || !self.connect.is_empty();
             let length = match self.framing.advance(input) {
                 Ok(length) => length,
                 Err(malformed) => {
@@ -408,6 +416,21 @@ mod tests {
             let mut engine = Engine::new();
             let packets: usize = connect.chunks(size).map(|part| feed(&mut engine, part)).sum();
             assert_eq!((packets, engine.has_ended()), (1, false), "in parts of {size}");
+        }
+    }
+
+    #[test]
+    fn second_connect_ends_the_connection_and_is_not_answered() {
+        let connect_3 = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a";
+        // As version 5 too, well-formed and not.
+        let others: [&[u8]; 3] =
+            [connect_3, b"\x10\x0e\x00\x04MQTT\x05\x02\x00\x3c\x00\x00\x01a", b"\x10\x05\x00\x04MQT"];
+        for other in others {
+            let mut engine = Engine::new();
+            assert_eq!(feed(&mut engine, connect_3), 1);
+            engine.output().clear();
+            assert_eq!((feed(&mut engine, other), engine.has_ended()), (0, true), "{other:?}");
+            assert!(engine.output().is_empty(), "{:?}", engine.output());
         }
     }
 
