@@ -98,6 +98,9 @@ pub(super) struct Arguments {
     /// Let no client register, change or remove anything
     #[arg(long)]
     read_only: bool,
+    /// Let clients with the role register talk with agents through the server, which calls them: also on the web page
+    #[arg(long)]
+    conversations: bool,
     /// Listen on an address that isn't loopback without --auth or without TLS
     #[arg(long)]
     insecure: bool,
@@ -253,6 +256,7 @@ impl Arguments {
             auth: self.auth.then_some(true),
             public_read: self.public_read.then_some(true),
             read_only: self.read_only.then_some(true),
+            conversations: self.conversations.then_some(true),
             insecure: self.insecure.then_some(true),
             tls_cert: self.tls_cert,
             tls_key: self.tls_key,
@@ -325,6 +329,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
     let exporting = exporter.map(|exporter| guardian::export(exporter, &registry));
     let options = listeners::http_options(&settings, tls, endpoint.as_deref());
+    let options = http::Options { conversations: fetching::conversations(&settings, &registry)?, ..options };
     let server = http::Server::on_listener(socket, &registry, options)?;
     if settings.examples {
         examples::register(&registry).await?;

@@ -97,6 +97,18 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "compatible Things")
     }
 
+    /// Says something to an agent through the registry, where that offers it (`--conversations`), and returns what it
+    /// answers: `text`, `message`, `state`, and the `conversation`, which goes along with the next message.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn ask_agent(&self, id: &str, message: &str, conversation: Option<&Value>) -> Result<Value> {
+        let turn = serde_json::json!({"message": message, "conversation": conversation});
+        let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(&turn);
+        read(&text(self.send(request).await?).await?, "the answer of an agent")
+    }
+
     /// The instructions that make an agent answer in SACP as one of its actions declares it.
     ///
     /// # Errors

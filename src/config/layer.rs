@@ -122,6 +122,8 @@ layer! {
     log_level: LogLevel = parse,
     /// The URL that clients reach the REST API by, if it isn't the address it listens on.
     public_url: String = parse,
+    /// Whether clients may talk with agents through the server.
+    conversations: bool = switch,
     /// Networks, addresses and hosts that may be fetched from although they aren't public.
     allow_fetch: Vec<String> = list,
     /// The HTTP proxy that everything is fetched through.

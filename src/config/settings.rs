@@ -60,6 +60,8 @@ pub struct Settings {
     pub public_read: bool,
     /// Whether no client may change anything.
     pub read_only: bool,
+    /// Whether clients may talk with agents through the server.
+    pub conversations: bool,
     /// Whether to listen on other addresses than loopback without authentication or TLS.
     pub insecure: bool,
     /// The files that connections are encrypted with; none: they aren't.
@@ -274,6 +276,7 @@ impl Settings {
             auth: layer.auth.unwrap_or(false),
             public_read: layer.public_read.unwrap_or(false),
             read_only: layer.read_only.unwrap_or(false),
+            conversations: layer.conversations.unwrap_or(false),
             insecure: layer.insecure.unwrap_or(false),
             tls,
             tls_client_ca: layer.tls_client_ca,

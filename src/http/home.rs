@@ -49,6 +49,10 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         about["things"] = context.registry(&request).len().into();
     }
     about["access"] = access::shown(&context, &request);
+    #[cfg(feature = "consumer")]
+    if context.options.conversations.is_some() {
+        about["links"]["conversation"] = format!("{base}/things/{{id}}/conversation").into();
+    }
     if cfg!(feature = "guardian") {
         about["links"]["sessions"] = format!("{base}/aos/sessions").into();
         about["links"]["decisions"] = format!("{base}/aos/decisions").into();

@@ -21,6 +21,8 @@ mod compose;
 mod compression;
 mod conditions;
 mod context;
+#[cfg(feature = "consumer")]
+mod conversation;
 mod convert;
 mod cors;
 mod documents;

@@ -9,6 +9,8 @@ use actix_web::{
 
 #[cfg(feature = "guardian")]
 use super::aos;
+#[cfg(feature = "consumer")]
+use super::conversation;
 #[cfg(feature = "mqtt")]
 use super::mqtt;
 #[cfg(feature = "sacp")]
@@ -92,6 +94,8 @@ impl Mount<'_> {
         self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
         self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
         self.of_thing(config, "/things/{id}/access", thing_access::END, web::to(thing_access::any));
+        #[cfg(feature = "consumer")]
+        self.of_thing(config, "/things/{id}/conversation", conversation::END, web::to(conversation::any));
         self.of_thing(config, "/things/{id}/compatible", compatible::END, alone("GET, HEAD", compatible::of_thing));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
         #[cfg(feature = "sacp")]
@@ -268,10 +272,16 @@ fn is_sacp(path: &str) -> bool {
             .is_some_and(|(end, _)| !path.strip_suffix(end).is_some_and(|thing| thing.ends_with("/things")))
 }
 
+#[cfg(feature = "consumer")]
+const CONVERSATION: Option<&str> = Some(conversation::END);
+#[cfg(not(feature = "consumer"))]
+const CONVERSATION: Option<&str> = None;
+
 /// What a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
     [history::END, imports::REFRESH, compatible::END, thing_access::END]
         .into_iter()
+        .chain(CONVERSATION)
         .chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }
 

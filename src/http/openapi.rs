@@ -58,6 +58,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     #[cfg(feature = "sparql")]
     document.merge(Sparql::openapi());
     formats::describe(&mut document);
+    #[cfg(feature = "consumer")]
+    document.merge(super::conversation::Document::openapi());
     #[cfg(feature = "guardian")]
     document.merge(super::aos::Document::openapi());
     #[cfg(feature = "sacp")]

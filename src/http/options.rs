@@ -38,6 +38,10 @@ pub struct Options {
     /// Where clients are brought that speak MQTT over WebSocket at `/mqtt`; none: they aren't.
     #[cfg(feature = "mqtt")]
     pub mqtt: Option<crate::mqtt::EndpointHandle>,
+    /// What calls agents for clients with the role `register`, in conversations; none: they can't have any here. It calls
+    /// with the settings and credentials that it has, whoever asks.
+    #[cfg(feature = "consumer")]
+    pub conversations: Option<crate::consumer::Consumer>,
 }
 
 impl Default for Options {
@@ -56,6 +60,8 @@ impl Default for Options {
             stop: Stop::new(),
             #[cfg(feature = "mqtt")]
             mqtt: None,
+            #[cfg(feature = "consumer")]
+            conversations: None,
         }
     }
 }

@@ -69,6 +69,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /things/{id}/agent-spec", "export"),
     ("get /things/{id}/aos", "export"),
     ("get /things/{id}/compatible", "neighbors"),
+    ("post /things/{id}/conversation", "ask_agent"),
     ("get /things/{id}/history", "history"),
     ("get /things/{id}/lmos-capabilities", "export"),
     ("get /things/{id}/mcp-server", "export"),
@@ -129,6 +130,8 @@ fn methods_return_what_the_registry_answers() {
             (2, 400, Some(400))
         );
         assert!(client.neighbors("urn:example:a", &[("limit", "1")]).await.unwrap().is_object());
+        let not_offered = client.ask_agent("urn:example:a", "Hello", None).await.unwrap_err();
+        assert!(not_offered.to_string().contains("--conversations"), "{not_offered}");
 
         let mut answering: Value = serde_json::from_str(&description).unwrap();
         answering["id"] = "urn:example:s".into();

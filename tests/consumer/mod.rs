@@ -1,7 +1,7 @@
 //! Agents are found and called: real ones where their SDKs are installed, and servers that say what a test wants.
 
 mod a2a;
-mod agents;
+pub mod agents;
 mod chains;
 mod commands;
 mod credentials;

@@ -38,6 +38,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("PUT", "/namespaces/{name}", AtLeast(Role::Register)),
     ("DELETE", "/namespaces/{name}", AtLeast(Role::Register)),
     ("GET", "/things/{id}/compatible", AtLeast(Role::Read)),
+    ("POST", "/things/{id}/conversation", AtLeast(Role::Register)),
     ("POST", "/things/{id}/refresh", AtLeast(Role::Register)),
     ("GET", "/things/{id}/actions/{name}/sacp", AtLeast(Role::Read)),
     ("POST", "/things/{id}/actions/{name}/sacp", AtLeast(Role::Read)),

@@ -9,6 +9,7 @@ mod changes;
 mod compatible;
 mod compose;
 mod composed_corpus;
+mod conversation;
 mod convert;
 mod corpus;
 mod events;

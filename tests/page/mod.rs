@@ -14,6 +14,7 @@ use agentdex::{
 };
 use serde_json::json;
 
+use crate::consumer::agents::TestAgent;
 use crate::support::{Reply, Site, TestRegistry, agent, await_index, run_browser};
 
 pub const SHARED: &str = include_str!("browser.mjs");
@@ -95,6 +96,17 @@ fn texts_of_agents_stay_texts() {
 #[test]
 fn every_view_is_accessible_in_both_themes_and_narrow() {
     in_browser(include_str!("views.mjs"), &examples(), "");
+}
+
+#[test]
+fn people_talk_with_an_agent() {
+    let Some(weather) = TestAgent::python_1_0() else { return };
+    let registry = TestRegistry::with_conversations(true, http::Options::default());
+    let description = weather.described("JSONRPC");
+    let id = description["id"].as_str().unwrap();
+    registry.put(&format!("/things/{id}"), description.to_string()).expect(201);
+    let input = json!({"url": registry.url(""), "talker": id});
+    run_browser(&format!("{SHARED}\n{}", include_str!("talk.mjs")), &input.to_string());
 }
 
 #[test]

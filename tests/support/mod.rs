@@ -12,6 +12,7 @@ use std::{fs, net::SocketAddr, path::Path, sync::Once, thread::JoinHandle, time:
 use agentdex::{
     Registry,
     access::Rules,
+    consumer::Consumer,
     fetch::{self, AllowList, Fetcher},
     http,
     registry::{self, FollowerStatus, IssuerOptions, tracked_sources::Tracking},
@@ -78,6 +79,16 @@ impl TestRegistry {
         let registry = Registry::builder(directory.path()).issuer(issuer).open().unwrap();
         let access = Rules { authentication: true, ..http_options.access };
         TestRegistry::serve(registry, directory, http::Options { access, ..http_options })
+    }
+
+    /// Starts an empty one that calls agents on loopback, or on the public internet alone.
+    pub fn with_conversations(on_loopback: bool, http_options: http::Options) -> TestRegistry {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        let allowed = if on_loopback { AllowList::parse(["127.0.0.0/8"]).unwrap() } else { AllowList::default() };
+        let options = fetch::Options { allowed, ..fetch::Options::default() };
+        let consumer = Consumer::with_options(registry.clone(), options).unwrap();
+        TestRegistry::serve(registry, directory, http::Options { conversations: Some(consumer), ..http_options })
     }
 
     /// Starts one on what a directory has already.

@@ -5,24 +5,43 @@ use std::{path::Path, time::Duration};
 use anyhow::Context;
 
 use crate::{
+    Registry,
     config::{OidcSettings, Settings},
+    consumer::{self, Consumer, ReadSacp},
     fetch::{self, AllowList, Fetcher},
     registry::{IssuerOptions, tracked_sources::Tracking},
     signature::TrustedKeys,
 };
 
+/// How long an agent may take for its part of a conversation.
+const LONGEST_ANSWER: Duration = Duration::from_secs(120);
+
 /// What fetches.
 pub(super) fn fetcher(settings: &Settings) -> anyhow::Result<Fetcher> {
+    Ok(Fetcher::new(options(settings)?)?)
+}
+
+fn options(settings: &Settings) -> anyhow::Result<fetch::Options> {
     let timeout = Duration::from_secs(settings.fetch_timeout);
     let defaults = fetch::Options::default();
-    Ok(Fetcher::new(fetch::Options {
+    Ok(fetch::Options {
         allowed: AllowList::parse(&settings.allow_fetch)?,
         proxy: settings.fetch_proxy.clone(),
         ca: settings.fetch_ca.clone(),
         timeout,
         phase_timeout: defaults.phase_timeout.min(timeout),
         ..defaults
-    })?)
+    })
+}
+
+/// What calls agents for clients, if that is offered: without credentials, where documents may be fetched from as well.
+pub(super) fn conversations(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Consumer>> {
+    if !settings.conversations {
+        return Ok(None);
+    }
+    let consumer = Consumer::with_options(registry.clone(), options(settings)?)?;
+    let settings = consumer::Settings::new().timeout(LONGEST_ANSWER);
+    Ok(Some(consumer.with_settings(settings).with_middleware(ReadSacp)))
 }
 
 /// Whose tokens are taken.

@@ -59,12 +59,21 @@ class AgentView extends HTMLElement {
 			abilities(td),
 			security(td),
 			links(td),
+			this.talk(td, id),
 			fold("Documents", () => documents(id), open === "documents"),
 			fold("History", () => history(id), open === "history"),
 			fold("Related agents", () => related(id), open === "related"),
 			fold("Raw JSON", () => copyable(json(td), "the description"), open === "json"),
 			this.operations(td, id),
 		];
+	}
+
+	/** A conversation with it, where the registry offers that and it can do something. */
+	talk(td, id) {
+		const place = e("div");
+		Promise.all([self(), may("register")]).then(([{ links }, may]) => may && links.conversation && td.actions && refill(place,
+			fold("Talk with it", async () => (await import("./chat.js")).chat(id))), () => {});
+		return place;
 	}
 
 	/** Whose it is and who sees it, where the registry authenticates; its owner changes that. */

@@ -37,13 +37,22 @@ struct File {
     text: &'static str,
 }
 
+impl File {
+    /// The text as it is served: without what only its readers need.
+    fn served(&self) -> String {
+        let text = without_comments(self.text);
+        // Between the name of a property and its value, and before a block, spaces mean nothing.
+        if self.name.ends_with(".css") { text.replace(": ", ":").replace(" {", "{") } else { text }
+    }
+}
+
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 18] = [
+const FILES: [File; 19] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
     module("access.js", include_str!("access.js")),
@@ -53,6 +62,7 @@ const FILES: [File; 18] = [
     module("app.js", include_str!("app.js")),
     module("call.js", include_str!("call.js")),
     module("chains.js", include_str!("chains.js")),
+    module("chat.js", include_str!("chat.js")),
     module("difference.js", include_str!("difference.js")),
     module("dom.js", include_str!("dom.js")),
     module("find.js", include_str!("find.js")),
@@ -89,7 +99,7 @@ static PAGE: LazyLock<Page> = LazyLock::new(|| {
     }
     let version = format!("{:016x}", hasher.finish());
     let html = Bytes::from(DOCUMENT.replace(VERSION, &version));
-    let files = FILES.iter().map(|file| Bytes::from(without_comments(file.text))).collect();
+    let files = FILES.iter().map(|file| Bytes::from(file.served())).collect();
     Page { version, html, files }
 });
 

@@ -66,6 +66,34 @@ pub(in crate::http) struct Namespace {
     proof: Option<String>,
 }
 
+/// A message to an agent.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[cfg(feature = "consumer")]
+pub(in crate::http) struct Turn {
+    /// The text.
+    #[schema(example = "Will it rain in Bonn?")]
+    message: String,
+    /// The action that gets it, if the agent has several.
+    action: Option<String>,
+    /// What was said before: that of the last answer, as it is.
+    conversation: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// What an agent answers.
+#[derive(ToSchema)]
+#[cfg(feature = "consumer")]
+pub(in crate::http) struct Answered {
+    /// The text of the message.
+    text: String,
+    /// The message: its parts, each of a `kind` (`text`, `data`, `image`, …).
+    message: serde_json::Map<String, serde_json::Value>,
+    /// `completed`, `input-required` where the agent asks something back, `working`, ….
+    state: String,
+    /// What was said so far, to be sent along with the next message.
+    conversation: serde_json::Map<String, serde_json::Value>,
+}
+
 /// A Thing with all that is stored of it.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,121 @@
+//! `/things/{id}/conversation`: a conversation with an agent through the registry, where its operator offers that.
+//!
+//! Nothing of it is stored here: an answer has the whole conversation, which the client sends along with its next message.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::StatusCode,
+    web::{self, Data},
+};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use utoipa::OpenApi;
+
+use super::{address::thing_id_before, blocking::blocking, compatible::json_body, context::Context, problem::Problem};
+use crate::{
+    Error,
+    consumer::{self, Conversation, Settings},
+};
+
+/// What the path ends with.
+pub(super) const END: &str = "/conversation";
+
+/// The operations of this module.
+#[derive(OpenApi)]
+#[openapi(paths(ask))]
+pub(super) struct Document;
+
+/// A message to an agent.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Turn {
+    message: String,
+    #[serde(default)]
+    action: Option<String>,
+    #[serde(default)]
+    conversation: Option<Box<RawValue>>,
+}
+
+/// Answers all methods of `/things/{id}/conversation`.
+pub(super) async fn any(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    match request.method().as_str() {
+        "POST" => ask(context, request, payload).await,
+        other => Err(Problem::method_not_allowed(other, "POST")),
+    }
+}
+
+/// `POST /things/{id}/conversation`
+#[utoipa::path(
+    post,
+    path = "/things/{id}/conversation",
+    operation_id = "ask_agent",
+    tag = "things",
+    summary = "Say something to an agent, through the registry",
+    description = "The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the \
+        answer has the whole conversation, which goes along with the next message. Offered where the server was started with \
+        `--conversations`.",
+    params(("id" = String, Path, description = "The id, percent-encoded")),
+    request_body(content((super::schemas::Turn = "application/json"))),
+    responses(
+        (status = 200, description = "What the agent answers", body = super::schemas::Answered),
+        super::schemas::Refusals,
+        super::schemas::BodyRefusals,
+        (status = 404, description = "There is no such agent", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The description says of no way to call the agent that could be used here", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 501, description = "This registry doesn't offer it", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 502, description = "The agent can't be reached, or answered with an error", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 504, description = "The agent didn't answer in time", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn ask(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let id = thing_id_before(&request, &context.options, END)?;
+    let Turn { message, action, conversation } = json_body(&context, &request, payload, &[]).await?;
+    let Some(consumer) = context.options.conversations.clone() else {
+        let detail = "this registry calls no agents; it does where it is started with --conversations";
+        return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "conversations-not-offered", detail.to_owned()));
+    };
+    let registry = context.registry(&request);
+    let found = blocking(move || registry.find(&id)?.ok_or(Error::NotFound { id })).await?;
+    let _place = context.streams.take_for_stream(&request)?;
+    let mut agent = consumer.agent_of(found.text()).map_err(problem)?;
+    if let Some(action) = action {
+        agent = agent.update(Settings::new().action(action));
+    }
+    let turn = match &conversation {
+        Some(stored) => agent.restore_conversation(stored.get()).map_err(problem)?.process(message).await,
+        None => agent.process(message).await,
+    };
+    Ok(HttpResponse::Ok().json(answered(&turn.map_err(problem)?)?))
+}
+
+fn answered(turn: &Conversation) -> Result<Value, Problem> {
+    let stored = RawValue::from_string(turn.to_json()).map_err(|source| {
+        Problem::from(Error::Io { doing: "writing a conversation".to_owned(), source: source.into() })
+    })?;
+    Ok(json!({
+        "text": turn.message().text(),
+        "message": turn.message(),
+        "state": turn.state(),
+        "conversation": stored,
+    }))
+}
+
+fn problem(error: consumer::Error) -> Problem {
+    use consumer::Error as E;
+    let (status, code) = match &error {
+        E::InvalidInput { .. } => (StatusCode::BAD_REQUEST, "invalid-input"),
+        E::InvalidHistory { .. } => (StatusCode::BAD_REQUEST, "invalid-conversation"),
+        E::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "agent-timed-out"),
+        error if error.is_before_sending() => (StatusCode::UNPROCESSABLE_ENTITY, "agent-not-callable"),
+        _ => (StatusCode::BAD_GATEWAY, "agent-failed"),
+    };
+    Problem::new(status, code, error.to_string())
+}
