@@ -103,9 +103,9 @@ impl Names {
 
     /// Whether there are flags with a Thing that there aren't without it.
     fn is_of_consequence(&self, entry: &Entry) -> bool {
-        let mut alike = self.looks.get(&self.hasher.hash_one(&entry.skeleton)).into_iter().flatten();
-        let is_otherwise = |id: &Box<str>| self.entries.get(&**id).is_some_and(|other| other.title != entry.title);
-        !entry.flags.is_empty() || !self.halves.is_empty() || alike.any(is_otherwise)
+        let alike = self.looks.get(&self.hasher.hash_one(&entry.skeleton)).into_iter().flatten();
+        let mut alike = alike.filter_map(|id| self.entries.get(id));
+        !entry.flags.is_empty() || !self.halves.is_empty() || alike.any(|other| other.title != entry.title)
     }
 
     /// Forgets a Thing.
