@@ -11,6 +11,7 @@ mod crash;
 mod disk_full;
 mod fetch;
 mod followers;
+mod formats;
 mod http;
 mod import;
 mod layers;
