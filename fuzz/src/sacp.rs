@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use agentdex::sacp::{Chain, Condition, Found, MAX_TEXT_BYTES, Outputs, Response, Step, Template, read};
+use agentdex::sacp::{Chain, Condition, Found, MAX_TEXT_BYTES, Outputs, Response, Task, Template, read};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -33,15 +33,20 @@ fuzz_target!(|bytes: &[u8]| {
     let outputs = Outputs::from([("a".to_owned(), response.clone())]);
     let _ = Template::new(json.clone()).fill(&outputs, Some(&json));
     let Ok(chain) = Chain::new(json) else { return };
-    let (mut state, mut step) = chain.start(Value::Null);
+    let mut state = chain.start(Value::Null);
     for _ in 0..STEPS {
-        step = match step {
-            Step::Call { node, .. } => {
-                assert!(chain.node(&node).is_some());
-                chain.next(&mut state, response.clone())
-            }
-            Step::NeedsInput { .. } => chain.answer(&mut state, Value::from("yes")),
-            Step::End(_) => break,
+        if state.outcome().is_some() {
+            break;
+        }
+        let (place, asks) = {
+            let due = chain.due(&state);
+            let first = due.first().expect("a run that has not ended waits for something");
+            (first.place.clone(), matches!(first.task, Task::Ask { .. }))
         };
+        let is_taken = match asks {
+            true => chain.answer(&mut state, &place, Value::from("yes")),
+            false => chain.take(&mut state, &place, response.clone()),
+        };
+        assert!(is_taken);
     }
 });
