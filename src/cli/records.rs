@@ -178,7 +178,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts the result of a line, before which there were so many others, and prints why it failed.
+    /// Counts the result of a line and prints why it failed; `before` is the number of lines of earlier requests.
     fn add(&mut self, before: u64, result: &BatchResult) -> io::Result<()> {
         match (&result.problem, result.effect.as_deref()) {
             (Some(problem), _) => {
