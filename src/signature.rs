@@ -21,6 +21,8 @@ mod verification;
 
 use std::borrow::Cow;
 
+use data_encoding::HEXLOWER;
+
 pub(crate) use self::checking::Checking;
 pub use self::{
     algorithm::Algorithm,
@@ -30,6 +32,7 @@ pub use self::{
     token::{Claims, TokenError, TokenRules},
     verification::{Status, Verification},
 };
+
 use crate::{Timestamp, td::Document};
 
 /// Checks the signatures of a card. One that is valid is enough; without one, one that is invalid
@@ -49,6 +52,5 @@ pub fn verify(card: &Document, keys: &TrustedKeys, now: Timestamp) -> Verificati
 /// SHA-256 of a document, as `sha256:` and hexadecimal digits.
 pub fn digest(document: &[u8]) -> String {
     let hash = ring::digest::digest(&ring::digest::SHA256, document);
-    let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", HEXLOWER.encode(hash.as_ref()))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -104,14 +105,14 @@ impl<'a> Token<'a> {
 
     /// Writes a key from 38 random bytes: what its holder gets.
     pub fn from_random(random: &[u8; (ID_DIGITS + SECRET_DIGITS) / 2]) -> String {
-        let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = HEXLOWER.encode(random);
         let (id, secret) = digits.split_at(ID_DIGITS);
         format!("{PREFIX}{id}_{secret}")
     }
 
     /// What is stored of it.
     pub fn secret(&self) -> Secret {
-        Secret(Sha256::digest(self.secret).iter().map(|byte| format!("{byte:02x}")).collect())
+        Secret(HEXLOWER.encode(&Sha256::digest(self.secret)))
     }
 }
 

@@ -23,53 +23,71 @@ use crate::{
     access::{Caller, Need, Refusal, Role, Token, Unauthenticated},
 };
 
-/// What each route needs that a read or a write of its resource doesn't tell: path, method (none: all), need.
-const EXCEPTIONS: [(&str, Option<&str>, Need); 24] = [
-    ("/", None, Need::Nothing),
-    ("/page/{file}", None, Need::Nothing),
-    ("/docs", None, Need::Nothing),
-    ("/docs/{file}", None, Need::Nothing),
-    ("/openapi.json", None, Need::Nothing),
-    ("/.well-known/wot", None, Need::Nothing),
-    (protected_resource::PATH, None, Need::Nothing),
-    ("/health/live", None, Need::Nothing),
-    ("/health/ready", None, Need::Nothing),
+/// The methods that an exception is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    All,
+    Post,
+}
+
+/// What each route needs that a read or a write of its resource doesn't tell: path, methods, need.
+const EXCEPTIONS: [(&str, Of, Need); 24] = [
+    ("/", Of::All, Need::Nothing),
+    ("/page/{file}", Of::All, Need::Nothing),
+    ("/docs", Of::All, Need::Nothing),
+    ("/docs/{file}", Of::All, Need::Nothing),
+    ("/openapi.json", Of::All, Need::Nothing),
+    ("/.well-known/wot", Of::All, Need::Nothing),
+    (protected_resource::PATH, Of::All, Need::Nothing),
+    ("/health/live", Of::All, Need::Nothing),
+    ("/health/ready", Of::All, Need::Nothing),
     // CONNECT has the credentials.
-    ("/mqtt", None, Need::Nothing),
+    ("/mqtt", Of::All, Need::Nothing),
     // It has everything, the hashes of keys too.
-    ("/backup", None, Need::Role(Role::Admin)),
-    ("/records", None, Need::Role(Role::Admin)),
-    ("/audit", None, Need::Role(Role::Admin)),
-    ("/keys", None, Need::Role(Role::Admin)),
-    ("/keys/{id}", None, Need::Role(Role::Admin)),
-    ("/aos", None, Need::Role(Role::Register)),
-    ("/validate", Some("POST"), Need::Role(Role::Read)),
-    ("/convert", Some("POST"), Need::Role(Role::Read)),
-    ("/search/compatible", Some("POST"), Need::Role(Role::Read)),
-    ("/search/compose", Some("POST"), Need::Role(Role::Read)),
-    ("/search/sparql", Some("POST"), Need::Role(Role::Read)),
-    ("/search/{language}", Some("POST"), Need::Role(Role::Read)),
-    ("/things/{id}/actions/{name}/sacp", Some("POST"), Need::Role(Role::Read)),
+    ("/backup", Of::All, Need::Role(Role::Admin)),
+    ("/records", Of::All, Need::Role(Role::Admin)),
+    ("/audit", Of::All, Need::Role(Role::Admin)),
+    ("/keys", Of::All, Need::Role(Role::Admin)),
+    ("/keys/{id}", Of::All, Need::Role(Role::Admin)),
+    ("/aos", Of::All, Need::Role(Role::Register)),
+    ("/validate", Of::Post, Need::Role(Role::Read)),
+    ("/convert", Of::Post, Need::Role(Role::Read)),
+    ("/search/compatible", Of::Post, Need::Role(Role::Read)),
+    ("/search/compose", Of::Post, Need::Role(Role::Read)),
+    ("/search/sparql", Of::Post, Need::Role(Role::Read)),
+    ("/search/{language}", Of::Post, Need::Role(Role::Read)),
+    ("/things/{id}/actions/{name}/sacp", Of::Post, Need::Role(Role::Read)),
     // A path that isn't served: 404 says nothing that the documentation doesn't.
-    ("other", None, Need::Nothing),
+    ("other", Of::All, Need::Nothing),
 ];
 
-/// What a request needs: reads the role `read`, everything else `register`, what the guardian knows `admin`, but for the
-/// exceptions.
-pub(super) fn need(path: &str, method: &Method) -> Need {
-    let of_method = |wanted: Option<&str>| wanted.is_none_or(|wanted| wanted == method.as_str());
-    if method == Method::OPTIONS {
-        // Browsers ask without credentials what they may ask.
-        return Need::Nothing;
+/// What the requests of one resource need: reads the role `read`, everything else `register`, what the guardian knows
+/// `admin`, but for the exceptions.
+#[derive(Clone, Copy)]
+pub(super) struct Needs {
+    read: Need,
+    post: Need,
+    other: Need,
+}
+
+impl Needs {
+    pub(super) fn of(path: &str) -> Needs {
+        let read = if path.starts_with("/aos/") { Role::Admin } else { Role::Read };
+        let exception = |of: Of| {
+            EXCEPTIONS.iter().find(|(known, methods, _)| *known == path && (*methods == Of::All || *methods == of))
+        };
+        let need = |of: Of, role: Role| exception(of).map_or(Need::Role(role), |(.., need)| *need);
+        Needs { read: need(Of::All, read), post: need(Of::Post, Role::Register), other: need(Of::All, Role::Register) }
     }
-    if let Some((.., need)) = EXCEPTIONS.iter().find(|(known, wanted, _)| *known == path && of_method(*wanted)) {
-        return *need;
-    }
-    let is_read = matches!(*method, Method::GET | Method::HEAD);
-    match is_read {
-        true if path.starts_with("/aos/") => Need::Role(Role::Admin),
-        true => Need::Role(Role::Read),
-        false => Need::Role(Role::Register),
+
+    fn of_method(self, method: &Method) -> Need {
+        match *method {
+            // Browsers ask without credentials what they may ask.
+            Method::OPTIONS => Need::Nothing,
+            Method::GET | Method::HEAD => self.read,
+            Method::POST => self.post,
+            _ => self.other,
+        }
     }
 }
 
@@ -77,10 +95,11 @@ pub(super) fn need(path: &str, method: &Method) -> Need {
 pub(super) async fn check(
     context: &Context,
     path: &str,
+    needs: Needs,
     request: &HttpRequest,
 ) -> (Option<Caller>, Result<(), Problem>) {
     let rules = &context.options.access;
-    let need = need(path, request.method());
+    let need = needs.of_method(request.method());
     if !rules.authentication {
         let decided = rules.decide(&Caller::Trusted, need);
         return (None, decided.map_err(|refusal| refused(refusal, &Caller::Trusted, "")));

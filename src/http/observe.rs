@@ -51,6 +51,7 @@ pub(super) struct Observe {
     context: Data<Context>,
     /// The name of the resource in the table of what is needed.
     path: &'static str,
+    needs: access::Needs,
     route: Arc<RouteMetrics>,
     /// Whether responses are compressed for clients that accept it.
     is_compressed: bool,
@@ -58,7 +59,13 @@ pub(super) struct Observe {
 
 impl Observe {
     pub(super) fn new(context: &Data<Context>, path: &'static str, is_compressed: bool) -> Observe {
-        Observe { context: context.clone(), path, route: context.metrics.route(path), is_compressed }
+        Observe {
+            context: context.clone(),
+            path,
+            needs: access::Needs::of(path),
+            route: context.metrics.route(path),
+            is_compressed,
+        }
     }
 }
 
@@ -75,7 +82,8 @@ where
 
     fn new_transform(&self, service: S) -> Self::Future {
         let (context, route, is_compressed) = (self.context.clone(), self.route.clone(), self.is_compressed);
-        ready(Ok(Observed { service: Rc::new(service), context, path: self.path, route, is_compressed }))
+        let (path, needs) = (self.path, self.needs);
+        ready(Ok(Observed { service: Rc::new(service), context, path, needs, route, is_compressed }))
     }
 }
 
@@ -84,6 +92,7 @@ pub(super) struct Observed<S> {
     service: Rc<S>,
     context: Data<Context>,
     path: &'static str,
+    needs: access::Needs,
     route: Arc<RouteMetrics>,
     is_compressed: bool,
 }
@@ -102,11 +111,11 @@ where
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let started = Instant::now();
         let request_id = request_id(request.headers());
-        let (service, context, route, path) =
-            (self.service.clone(), self.context.clone(), self.route.clone(), self.path);
+        let (service, context, route, path, needs) =
+            (self.service.clone(), self.context.clone(), self.route.clone(), self.path, self.needs);
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         Box::pin(async move {
-            let response = match admit(&context, path, &request).await {
+            let response = match admit(&context, path, needs, &request).await {
                 Ok(()) => service.call(request).await?.map_into_boxed_body(),
                 Err(problem) => refuse(&context, request, &problem),
             };
@@ -129,9 +138,9 @@ where
 }
 
 /// Whether a request is let through. It has its caller with it then.
-async fn admit(context: &Context, path: &str, request: &ServiceRequest) -> Result<(), Problem> {
+async fn admit(context: &Context, path: &str, needs: access::Needs, request: &ServiceRequest) -> Result<(), Problem> {
     context.hosts.check(request.head(), &context.options)?;
-    let (caller, allowed) = access::check(context, path, request.request()).await;
+    let (caller, allowed) = access::check(context, path, needs, request.request()).await;
     let client = match &caller {
         Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),
         _ => Client::at(request.peer_addr().map(|peer| peer.ip())),

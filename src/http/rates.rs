@@ -41,8 +41,15 @@ pub(super) struct Rates {
     /// How far a client may be ahead of its rate: a burst of twice what it may send in a second.
     tolerance: Duration,
     began: Instant,
+    clients: Mutex<Clients>,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
     /// When each client would have sent what it has sent at its rate.
-    clients: Mutex<HashMap<Client, Duration>>,
+    due: HashMap<Client, Duration>,
+    /// When those that are idle were last removed.
+    swept: Duration,
 }
 
 impl Rates {
@@ -69,21 +76,32 @@ impl Rates {
     fn take_at(&self, client: Client, cost: u32, now: Duration) -> Result<(), Duration> {
         let Some(interval) = self.interval else { return Ok(()) };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if clients.len() >= MAX_CLIENTS && !clients.contains_key(&client) {
-            // What is in the past says nothing.
-            clients.retain(|_, due| *due > now);
-        }
-        let client =
-            if clients.len() >= MAX_CLIENTS && !clients.contains_key(&client) { Client::Other } else { client };
-        let due = clients.get(&client).copied().unwrap_or_default().max(now);
+        let client = clients.told_apart(client, now);
+        let due = clients.due.get(&client).copied().unwrap_or_default().max(now);
         let next = due + interval * cost;
         match next.checked_sub(now + self.tolerance) {
             Some(wait) if !wait.is_zero() && due > now => Err(wait),
             _ => {
-                clients.insert(client, next);
+                clients.due.insert(client, next);
                 Ok(())
             }
         }
+    }
+}
+
+impl Clients {
+    /// The client, or the one that it shares a number with where too many have their own.
+    fn told_apart(&mut self, client: Client, now: Duration) -> Client {
+        if self.due.len() < MAX_CLIENTS || self.due.contains_key(&client) {
+            return client;
+        }
+        // What is in the past says nothing. It is looked for once a second: a request from yet another address is to cost
+        // no more than others.
+        if now.saturating_sub(self.swept) >= Duration::from_secs(1) {
+            self.swept = now;
+            self.due.retain(|_, due| *due > now);
+        }
+        if self.due.len() < MAX_CLIENTS { client } else { Client::Other }
     }
 }
 
@@ -128,17 +146,17 @@ mod tests {
         for number in 0..MAX_CLIENTS as u32 + 1000 {
             let _ = rates.take_at(client(number), 1, at(0));
         }
-        assert!(rates.clients.lock().unwrap().len() <= MAX_CLIENTS + 1);
+        assert!(rates.clients.lock().unwrap().due.len() <= MAX_CLIENTS + 1);
         // The others share a number, until those before are idle.
         assert!(rates.take_at(client(u32::MAX), 1, at(0)).is_err());
         assert!(rates.take_at(client(u32::MAX), 1, at(1_000_000)).is_ok());
-        assert_eq!(rates.clients.lock().unwrap().len(), 1);
+        assert_eq!(rates.clients.lock().unwrap().due.len(), 1);
     }
 
     #[test]
     fn without_a_limit_all_is_taken() {
         let rates = Rates::new(None);
         assert!((0..1000).all(|_| rates.take(Client::Other, true).is_ok()));
-        assert!(rates.clients.lock().unwrap().is_empty());
+        assert!(rates.clients.lock().unwrap().due.is_empty());
     }
 }

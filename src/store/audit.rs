@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sled::{Batch, IVec};
@@ -137,5 +138,5 @@ impl AuditEntry {
 
 /// The SHA-256 of a text in hexadecimal digits.
 pub(super) fn hash_of(text: &[u8]) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(text))
 }
