@@ -2,7 +2,8 @@
 //! TLS, for as long as one likes.
 //!
 //! `cargo bench --bench soak` runs for ten minutes, `-- --seconds 60` for one; `--writes 8` sets how many writes a second
-//! there are beside ten reads and a search for each. It prints latencies, and fails where anything did: a request, an
+//! there are beside ten reads and a search for each, `--before 0` how many there are before anything is measured: as many
+//! as fill the caches, unless one says otherwise. It prints latencies, and fails where anything did: a request, an
 //! event that was lost or out of order for one of the subscribers, also for those that read nothing, were cut off and
 //! resumed, or memory that still grew in the second half.
 
@@ -58,7 +59,7 @@ fn main() -> Outcome {
         let given = env::args().skip_while(|argument| argument != name).nth(1);
         given.map_or(Ok(default), |given| given.parse())
     };
-    let (seconds, writes) = (number("--seconds", 600)?, number("--writes", 32)?);
+    let (seconds, writes, before) = (number("--seconds", 600)?, number("--writes", 32)?, number("--before", 60_000)?);
     let directory = tempfile::tempdir_in(env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
     let server = Server::start(directory.path())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -74,7 +75,7 @@ fn main() -> Outcome {
         figures: Mutex::default(),
         failures: Mutex::default(),
     });
-    let memory = runtime.block_on(soak.clone().run(&server, Duration::from_secs(seconds), writes as f64))?;
+    let memory = runtime.block_on(soak.clone().run(&server, Duration::from_secs(seconds), (before, writes as f64)))?;
     soak.report(&memory, seconds)
 }
 
@@ -176,8 +177,8 @@ struct Soak {
 
 impl Soak {
     /// Runs everything, and returns the memory of the server second by second.
-    async fn run(self: Arc<Self>, server: &Server, time: Duration, writes: f64) -> Outcome<Vec<u64>> {
-        self.fill().await?;
+    async fn run(self: Arc<Self>, server: &Server, time: Duration, (before, writes): (u64, f64)) -> Outcome<Vec<u64>> {
+        self.clone().fill(before).await?;
         let mut subscribers = JoinSet::new();
         for number in 0..SSE_SUBSCRIBERS {
             let soak = self.clone();
@@ -227,11 +228,25 @@ impl Soak {
         Ok(memory)
     }
 
-    /// Registers what is then read and replaced.
-    async fn fill(&self) -> Outcome {
-        for number in 0..WRITERS * THINGS {
-            self.put(number, 0).await?;
+    /// Registers what is then read and replaced, again and again until there were so many changes.
+    async fn fill(self: Arc<Self>, changes: u64) -> Outcome {
+        let (began, rounds) = (Instant::now(), (changes / (WRITERS * THINGS) as u64).max(1));
+        let mut writers = JoinSet::new();
+        for writer in 0..WRITERS {
+            let soak = self.clone();
+            writers.spawn(async move {
+                for version in 0..rounds {
+                    for number in writer * THINGS..(writer + 1) * THINGS {
+                        soak.put(number, version).await?;
+                    }
+                }
+                Outcome::Ok(())
+            });
         }
+        while let Some(written) = writers.join_next().await {
+            written??;
+        }
+        println!("{} changes in {:.1} s", rounds * (WRITERS * THINGS) as u64, began.elapsed().as_secs_f64());
         Ok(())
     }
 
