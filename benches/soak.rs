@@ -392,6 +392,8 @@ impl Soak {
         let quarter = memory.len() / 4;
         let (third, fourth) = (mean(&memory[2 * quarter..3 * quarter]), mean(&memory[3 * quarter..]));
         println!("| memory | {} s | {third:.0} MB in the third quarter | {fourth:.0} MB in the last | |", memory.len());
+        let minutes: Vec<String> = memory.chunks(60).map(|minute| format!("{:.0}", mean(minute))).collect();
+        println!("\nmemory, minute by minute, in MB: {}", minutes.join(" "));
         let growth = fourth - third;
         if growth > MOST_GROWTH.1 && growth > third * MOST_GROWTH.0 / 100.0 {
             self.fail(format!("memory still grew by {growth:.0} MB in the second half"));

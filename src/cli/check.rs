@@ -4,12 +4,14 @@ use std::{
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
+    thread,
+    time::Duration,
 };
 
 use anyhow::bail;
 use clap::Args;
 
-use crate::{Registry, config};
+use crate::{Error, Registry, config};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -25,7 +27,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         bail!("{}: there is no registry in this directory; name its directory with --data", data.display());
     }
     let registry = Registry::open(&data)?;
-    let checked = registry.check();
+    let checked = loop {
+        match registry.check() {
+            // That of a restored directory has yet to be made.
+            Err(Error::IndexRebuilding { .. }) => thread::sleep(Duration::from_millis(50)),
+            checked => break checked,
+        }
+    };
     registry.close();
     let checked = checked?;
     let mut out = io::stdout().lock();

@@ -130,14 +130,15 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", output::indented(&serde_json::to_string(&keys)?))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let widest = keys.iter().map(|key| key.owner.as_str().chars().count()).max().unwrap_or_default();
     for key in &keys {
-        print(&mut out, key)?;
+        print(&mut out, key, widest)?;
     }
     writeln!(out, "{} {}", keys.len(), if keys.len() == 1 { "key" } else { "keys" })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut impl Write, key: &ApiKey) -> io::Result<()> {
+fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<()> {
     let used = key.last_used.map_or_else(|| "never used".to_owned(), |used| format!("used {}", moments::shown(used)));
     let expires = match key.expires {
         Some(expires) if expires <= crate::Timestamp::now() => format!("expired {}", moments::shown(expires)),
@@ -146,7 +147,7 @@ fn print(out: &mut impl Write, key: &ApiKey) -> io::Result<()> {
     };
     let created = moments::shown(key.created);
     let owner = output::visible(key.owner.as_str());
-    writeln!(out, "{}  {:8}  {owner}  created {created}, {expires}, {used}", key.id, key.role.as_str())
+    writeln!(out, "{}  {:8}  {owner:widest_owner$}  created {created}, {expires}, {used}", key.id, key.role.as_str())
 }
 
 fn revoke(ids: &[String], place: &Place) -> anyhow::Result<ExitCode> {

@@ -16,14 +16,15 @@ pub(super) fn shown_as_time(moment: Timestamp) -> String {
     format!("{} ", of_day.unwrap_or(&text))
 }
 
-/// How far a moment is away, in the largest unit of which it is at least two.
+/// How far a moment is away, rounded to the largest unit of which it is at least two.
 pub(super) fn distance(now: Timestamp, moment: Timestamp) -> String {
     let seconds = (moment.0 - now.0) / 1000;
+    let rounded = |seconds: u64, unit: u64| (seconds + unit / 2) / unit;
     let amount = match seconds.unsigned_abs() {
         amount @ 0..120 => format!("{amount} s"),
-        amount @ 120..7200 => format!("{} min", amount / 60),
-        amount @ 7200..172_800 => format!("{} h", amount / 3600),
-        amount => format!("{} d", amount / 86_400),
+        amount @ 120..7170 => format!("{} min", rounded(amount, 60)),
+        amount @ 7170..171_000 => format!("{} h", rounded(amount, 3600)),
+        amount => format!("{} d", rounded(amount, 86_400)),
     };
     match seconds {
         0 => "now".to_owned(),
@@ -39,7 +40,9 @@ mod tests {
     #[test]
     fn moments_are_shown_by_their_distance() {
         let at = |seconds: i64| distance(Timestamp(1_795_000_000_000), Timestamp(1_795_000_000_000 + seconds * 1000));
-        let texts = [0, -1, 119, 120, -7199, 7200, 172_799, -172_800].map(at);
-        assert_eq!(texts, ["now", "1 s ago", "in 119 s", "in 2 min", "119 min ago", "in 2 h", "in 47 h", "2 d ago"]);
+        let texts = [0, -1, 119, 120, -7169, 7170, 170_999, -171_000, 90 * 86_400 - 2].map(at);
+        let expected =
+            ["now", "1 s ago", "in 119 s", "in 2 min", "119 min ago", "in 2 h", "in 47 h", "2 d ago", "in 90 d"];
+        assert_eq!(texts, expected);
     }
 }

@@ -97,6 +97,7 @@ fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<String> {
 
 fn ask_server(data: &Path) -> anyhow::Result<String> {
     let request = data.join(REQUEST);
+    writeln!(io::stderr(), "asking the server that has {} open", data.display())?;
     fs::write(&request, "").with_context(|| format!("asking the server by {}", request.display()))?;
     let asked = Instant::now();
     while request.exists() {

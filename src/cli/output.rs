@@ -77,9 +77,14 @@ pub(super) fn warn(document: &str, warnings: &[Violation]) -> io::Result<()> {
     let kind = yellow_on_stderr("warning:");
     for warning in warnings {
         let (document, rule) = (visible(document), visible(&warning.rule));
-        writeln!(io::stderr(), "{kind} {document}: {} [{rule}]", visible(&warning.to_string()))?;
+        complain(&format!("{kind} {document}: {} [{rule}]", visible(&warning.to_string())))?;
     }
     Ok(())
+}
+
+/// A line on standard error, in one piece: standard output may go to the same terminal by another program.
+pub(super) fn complain(line: &str) -> io::Result<()> {
+    io::stderr().write_all(format!("{line}\n").as_bytes())
 }
 
 /// See <https://no-color.org>.

@@ -25,7 +25,7 @@ use self::{answer::Answer, lines::Content, tally::Tally};
 use super::{
     document::{self, FileDocument},
     mapping::{Mapping, help_of_format},
-    output::{causes, red_on_stderr, visible, warn},
+    output::{causes, complain, red_on_stderr, visible, warn},
     remote::{self, Remote},
     together,
 };
@@ -333,7 +333,12 @@ fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registe
             }
             warn(&name, answer.warnings())
         }
-        Err(error) => writeln!(io::stderr(), "{} {}: {}", red_on_stderr("error:"), visible(&name), causes(error)),
+        Err(error) => {
+            let (name, causes) = (visible(&name), causes(error));
+            // What can't be fetched is named by the registry.
+            let said = if causes.starts_with(&*name) { causes } else { format!("{name}: {causes}") };
+            complain(&format!("{} {said}", red_on_stderr("error:")))
+        }
     }
 }
 

@@ -5,12 +5,12 @@ mod sparql;
 
 use std::{
     collections::HashMap,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     process::ExitCode,
 };
 
 use clap::Args;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
 use super::{
@@ -49,8 +49,8 @@ pub(super) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
     /// Search by the structure of descriptions (RFC 9535) instead, such as '$[?@.title=="Weather"].actions';
-    /// prints what is found as JSON, one result a line
-    #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "json"])]
+    /// prints what is found as JSON, one result a line, and on a terminal so that it is easier to read
+    #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit"])]
     jsonpath: Option<String>,
     /// Search by SPARQL instead, where the registry offers it, such as "SELECT ?s ?o { ?s a ?o }"; statements are printed
     /// as Turtle
@@ -135,7 +135,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.jsonpath {
         let found = remote::block_on(async { client.search_by_path(path).await.map_err(remote::explain) })?;
         let mut out = io::stdout().lock();
-        found.iter().try_for_each(|result| writeln!(out, "{}", result.get()))?;
+        let is_read_by_people = !arguments.json && io::stdout().is_terminal();
+        if is_read_by_people && found.is_empty() {
+            writeln!(out, "Nothing matches.")?;
+        }
+        found.iter().try_for_each(|node| match is_read_by_people {
+            true => print_node(&mut out, node.get()),
+            false => writeln!(out, "{}", node.get()),
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(query) = &arguments.sparql {
@@ -184,6 +191,24 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         print(&mut out, &answer, arguments.offset, !query.is_empty())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a path leads to: a description by its title and id, as in a list; anything else as it is.
+fn print_node(out: &mut impl Write, json: &str) -> io::Result<()> {
+    #[derive(Deserialize)]
+    struct Described {
+        id: String,
+        title: String,
+        #[serde(rename = "securityDefinitions")]
+        _security: IgnoredAny,
+    }
+    match serde_json::from_str(json) {
+        Ok(Described { id, title, .. }) => {
+            let style = Style::stdout();
+            writeln!(out, "{}\n{INDENT}{}", style.bold(&title), style.dim(&id))
+        }
+        Err(_) => writeln!(out, "{}", output::indented(json)),
+    }
 }
 
 /// The capabilities that agents have and that are spelled like one of these.

@@ -417,7 +417,7 @@ async fn show_rebuilding(registry: Registry) {
     let mut bar: Option<ProgressBar> = None;
     let rebuilding = || {
         registry.status().followers.into_iter().find_map(|follower| match follower.state {
-            FollowerState::Rebuilding { done, total } => Some((done, total)),
+            FollowerState::Rebuilding { done, total } if follower.name == "search" => Some((done, total)),
             _ => None,
         })
     };

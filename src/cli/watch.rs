@@ -131,13 +131,18 @@ impl Titles {
         };
         let time = event.at.map(moments::shown_as_time).unwrap_or_default();
         let reason = event.reason.as_deref().map(|reason| format!(" ({})", visible(reason))).unwrap_or_default();
-        // Ids stay whole, so that they can be copied: it is the title that makes room, with three spaces and perhaps `…`.
+        // Ids stay whole, so that they can be copied: in a line that is too long, that of the event goes first, then the title
+        // gets shorter, with three spaces and perhaps `…`.
         let word = event.kind.trim_start_matches("thing_");
-        let others: usize = [&time, word, &reason, id, &event.id].iter().map(|text| text.chars().count()).sum();
-        let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(others + 4));
-        let called = output::shorten(&visible(title.as_deref().unwrap_or_default()), room);
+        let others: usize = [&time, word, &reason, id].iter().map(|text| text.chars().count()).sum();
+        let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(others + 3));
+        let title_shown = visible(title.as_deref().unwrap_or_default());
+        let mut line = format!("{}{kind}{reason} {} {}", style.dim(&time), style.bold(id), output::shorten(&title_shown, room));
+        if title_shown.chars().count() + event.id.chars().count() < room {
+            line = format!("{line} {}", style.dim(&event.id));
+        }
         let mut out = io::stdout().lock();
-        writeln!(out, "{}{kind}{reason} {} {called} {}", style.dim(&time), style.bold(id), style.dim(&event.id))?;
+        writeln!(out, "{line}")?;
         out.flush()?;
         if self.0.len() < MAX_TITLES
             && let Some(title) = title

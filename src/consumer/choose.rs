@@ -61,7 +61,7 @@ fn no_form(
         })
         .collect();
     let reason = match (description.find(affordance), seen.as_slice()) {
-        (None, _) => format!("it has no {affordance}"),
+        (None, _) => format!("it has no {affordance}; it has {}", listed(description.alike(affordance))),
         (Some(_), []) => format!("{affordance} has no form with a target"),
         (Some(_), seen) => format!(
             "no binding{} can {} {affordance}; its forms are: {}",
@@ -102,7 +102,7 @@ pub(super) fn message_action(
             Some(_) => Ok((action(name), format!("the settings name the action {name:?}"))),
             None => Err(Error::Setting {
                 setting: "action".into(),
-                reason: format!("{} has no action {name:?}; it has {}", description.id(), listed(description)),
+                reason: format!("{} has no action {name:?}; it has {}", description.id(), listed(description.actions())),
             }),
         };
     }
@@ -128,14 +128,15 @@ pub(super) fn message_action(
     let reason = match names.is_empty() {
         true => "it has no actions".to_owned(),
         false => {
-            format!("it has several actions, and none is for messages by its name; name one of {}", listed(description))
+            let names = listed(description.actions());
+            format!("it has several actions, and none is for messages by its name; name one of {names}")
         }
     };
     Err(Error::NoForm { id: description.id().to_owned(), reason })
 }
 
-fn listed(description: &Description) -> String {
-    let names: Vec<&str> = description.actions().take(20).collect();
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.take(20).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 

@@ -122,6 +122,16 @@ impl Description {
         self.names("properties")
     }
 
+    /// The names of its affordances of the same kind.
+    pub(super) fn alike(&self, affordance: &Affordance) -> impl Iterator<Item = &str> {
+        self.names(match affordance {
+            Affordance::Property(_) => "properties",
+            Affordance::Action(_) => "actions",
+            Affordance::Event(_) => "events",
+            Affordance::Thing => "forms",
+        })
+    }
+
     fn names<'d>(&'d self, list: &str) -> impl Iterator<Item = &'d str> {
         self.value.get(list).and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str())
     }

@@ -238,12 +238,14 @@ impl Runner {
         let position = Position { epoch: self.store.epoch(), seq: *self.store.durable().borrow() };
         let (name, total) = (self.follower.name(), self.store.len());
         self.shared.set_state(FollowerState::Rebuilding { done: 0, total });
-        if total > 0 {
+        // What is held in memory is made at every start: nobody has to know where that is done at once.
+        let is_long = total >= RECORDS_IN_A_REPORT;
+        if is_long {
             tracing::info!(follower = name, total, "rebuilding from the records");
         }
         let mut records = Counted { records: self.store.records_unpurged(None), shared: &self.shared, done: 0, total };
         self.follower.rebuild(&mut records, position)?;
-        if total > 0 {
+        if is_long {
             tracing::info!(follower = name, done = records.done, "rebuilt");
         }
         self.shared.lock().rebuilds += 1;
