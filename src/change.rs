@@ -17,6 +17,13 @@ use crate::access::Access;
 pub use crate::timestamp::Timestamp;
 
 /// The position of a change in the log: 1 for the first, without gaps.
+///
+/// ```
+/// use agentdex::Seq;
+///
+/// assert_eq!(Seq::ZERO.next(), Seq(1));
+/// assert!(Seq(41) < Seq(42));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
@@ -74,6 +81,15 @@ impl<'de> Deserialize<'de> for Epoch {
 }
 
 /// How far a follower has come: `<epoch>-<seq>`, which is also the id of an event.
+///
+/// ```
+/// use agentdex::{Position, Seq};
+///
+/// let position: Position = "00000000000000ab-17".parse()?;
+/// assert_eq!(position.seq, Seq(17));
+/// assert!("17".parse::<Position>().is_err(), "of which store?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
     /// The life of the store that `seq` counts in.
@@ -107,6 +123,13 @@ impl FromStr for Position {
 pub struct ParsePositionError(pub String);
 
 /// What happened to a Thing. The names are those of the WoT Discovery events API.
+///
+/// ```
+/// use agentdex::ChangeKind;
+///
+/// assert_eq!(ChangeKind::from_name("thing_updated"), Some(ChangeKind::Updated));
+/// assert_eq!(ChangeKind::Deleted.to_string(), "thing_deleted");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChangeKind {
     /// The Thing is new.
@@ -175,6 +198,21 @@ impl fmt::Display for DeletionReason {
 }
 
 /// One entry of the log.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// use agentdex::{DeletionReason, Seq};
+///
+/// registry.remove("urn:example:weather")?;
+/// let changes = registry.changes(Seq::ZERO, 10)?.changes;
+/// assert_eq!(changes[0].capabilities_after, ["forecast"]);
+/// assert_eq!(changes[1].reason, Some(DeletionReason::Removed));
+/// assert!(changes[0].position().to_string().ends_with("-1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
@@ -267,6 +305,19 @@ impl Change {
 }
 
 /// What must hold of a record for a write to be applied; checked by the committer in log order.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// use agentdex::{Error, Precondition, registry::Write};
+///
+/// // Only if it isn't there yet.
+/// let write = Write::put(Description::new("Rain agent").id("urn:example:weather")).when(Precondition::Absent);
+/// assert!(matches!(registry.write_blocking(write), Err(Error::PreconditionFailed { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// Nothing.

@@ -179,6 +179,16 @@ impl RegistryClient {
 
     /// Creates or replaces the Thing `id` by a document that has that id.
     ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex::td::Description;
+    ///
+    /// let tides = Description::new("Tide agent").id("urn:example:tides").capability("tide-table");
+    /// let written = client.put("urn:example:tides", tides).await?;
+    /// println!("{:?}", written.warnings);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn put(&self, id: &str, document: impl Into<Json>) -> Result<Written> {
@@ -188,6 +198,13 @@ impl RegistryClient {
     }
 
     /// Creates a Thing, and refuses one whose id is taken (412). A document without an id gets one.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// let written = client.register(agentdex::td::Description::new("Tide agent")).await?;
+    /// println!("its id is {}", written.id);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -209,6 +226,14 @@ impl RegistryClient {
 
     /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
     ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// client.patch("urn:example:tides", r#"{"description": "Knows the tides of every harbour."}"#).await?;
+    /// // Renews what expires.
+    /// client.patch("urn:example:tides", "{}").await?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
@@ -219,6 +244,15 @@ impl RegistryClient {
     }
 
     /// The description of a Thing with its `registration`; none if there is no such Thing.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// if let Some(text) = client.find("urn:example:tides").await? {
+    ///     let thing: serde_json::Value = serde_json::from_str(&text)?;
+    ///     println!("{}", thing["title"]);
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -249,6 +283,14 @@ impl RegistryClient {
     /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:
     /// `limit`, `offset` and the search filters. Where the registry serves a large `limit` in pages, all of
     /// them are read.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// for agent in client.summaries(&[("capability", "tide-table"), ("limit", "20")]).await? {
+    ///     println!("{} {}", agent.id, agent.title.unwrap_or_default());
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -361,6 +403,14 @@ impl RegistryClient {
     }
 
     /// The changes of one Thing after a position that the log still has, oldest first, up to `limit`.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// for change in client.history("urn:example:tides", agentdex::Seq::ZERO, 100).await? {
+    ///     println!("{} {}", change.at, change.kind);
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

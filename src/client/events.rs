@@ -66,6 +66,19 @@ struct Connection {
 impl RegistryClient {
     /// The events from now on, or since the event with this id. It reconnects and misses none. [`Events::stream`] makes
     /// it a stream.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex::client::EventFilter;
+    ///
+    /// let filter = EventFilter { capability: Some("tide-table".into()), ..EventFilter::default() };
+    /// let mut events = client.subscribe(filter, None);
+    /// while let Ok(event) = events.next().await {
+    ///     // `event.id` is where another subscription goes on.
+    ///     println!("{} {}", event.kind, event.data);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn subscribe(&self, filter: EventFilter, since: Option<String>) -> Events {
         let path = match (&filter.saved_query, filter.kind) {
             (Some(name), _) => format!("{}/events", query_path(name)),

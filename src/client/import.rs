@@ -85,6 +85,16 @@ impl RegistryClient {
     /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
     /// description; none if there is no such Thing.
     ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex::convert::Format;
+    ///
+    /// if let Some(card) = client.export("urn:example:tides", Format::A2a, Some("1.0")).await? {
+    ///     std::fs::write("agent-card.json", &card.bytes)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
     pub async fn export(&self, id: &str, format: Format, version: Option<&str>) -> Result<Option<Source>> {

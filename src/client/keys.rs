@@ -10,6 +10,16 @@ use crate::access::{ApiKey, NewKey};
 impl RegistryClient {
     /// Has the registry make an API key; returns it with the text that its holder sends, which can't be had again.
     ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex::access::{NewKey, Role};
+    ///
+    /// let new = NewKey { role: Role::Register, owner: "weather-team".parse()?, ttl: Some(90 * 86_400) };
+    /// let (key, secret) = client.create_key(&new).await?;
+    /// println!("{} is shown once; to revoke it, name {}", secret, key.id);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).

@@ -86,6 +86,15 @@ pub struct MatchingCapability {
 impl RegistryClient {
     /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters, `facets`.
     ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// let answer = client.search(&[("q", "tides"), ("facets", "protocol"), ("consistent", "true")]).await?;
+    /// for hit in &answer.hits {
+    ///     println!("{:.2} {}", hit.score, hit.id);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
@@ -108,6 +117,14 @@ impl RegistryClient {
     }
 
     /// What a JSONPath finds in the list of all descriptions; see [`crate::search::jsonpath`].
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// for title in client.search_by_path("$[?@.security=='nosec_sc'].title").await? {
+    ///     println!("anybody may call {title}");
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -138,6 +155,16 @@ impl RegistryClient {
     }
 
     /// Saves a query under a name, in place of the one that had it.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex::client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex::{client::EventFilter, registry::QueryParameters};
+    ///
+    /// let query = QueryParameters { q: Some("tides".into()), ..QueryParameters::default() };
+    /// client.save_query("tides", &query).await?;
+    /// println!("{:?}", client.saved_query("tides").await?);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),

@@ -102,7 +102,11 @@ pub(super) fn message_action(
             Some(_) => Ok((action(name), format!("the settings name the action {name:?}"))),
             None => Err(Error::Setting {
                 setting: "action".into(),
-                reason: format!("{} has no action {name:?}; it has {}", description.id(), listed(description.actions())),
+                reason: format!(
+                    "{} has no action {name:?}; it has {}",
+                    description.id(),
+                    listed(description.actions())
+                ),
             }),
         };
     }

@@ -26,6 +26,14 @@ const MAX_PREFIX_BYTES: usize = 1024;
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
 /// Names the topics under a prefix.
+///
+/// ```
+/// use agentdex::mqtt::topics::Topics;
+///
+/// let topics = Topics::new("agentdex")?;
+/// assert_eq!(topics.thing("https://agents.example/a"), "agentdex/things/https:%2F%2Fagents.example%2Fa");
+/// # Ok::<(), agentdex::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Topics {
     prefix: String,

@@ -118,6 +118,21 @@ impl Registry {
 /// Makes the data directory of a registry from a backup. The directory must not exist, or be empty. The registry has a new
 /// epoch then: subscribers that resume get a `resync`. A directory in which this failed is of no use.
 ///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// let mut file = Vec::new();
+/// std::io::copy(&mut registry.backup()?, &mut file)?;
+///
+/// let elsewhere = tempfile::tempdir()?;
+/// let restored = elsewhere.path().join("restored");
+/// agentdex::registry::restore(file.as_slice(), &restored)?;
+/// assert_eq!(Registry::open(&restored)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::InvalidBackup`], [`Error::UnsupportedStoreFormat`] for that of another version, [`Error::Io`] where there is
 /// something in the directory, [`Error::Store`].

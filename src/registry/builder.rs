@@ -55,12 +55,35 @@ impl Builder {
     }
 
     /// Replaces all options; [`Builder::strict`] stays, whichever of the two is called first.
+    ///
+    /// ```
+    /// use agentdex::{Registry, registry::Options};
+    /// use std::time::Duration;
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// // Searches find what was written half a second ago.
+    /// let options = Options { refresh_interval: Duration::from_millis(500), ..Options::default() };
+    /// let registry = Registry::builder(directory.path()).options(options).open()?;
+    /// assert_eq!(registry.options().refresh_interval, Duration::from_millis(500));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn options(mut self, options: Options) -> Builder {
         self.options = options;
         self
     }
 
     /// Refuses documents that need a fix.
+    ///
+    /// ```
+    /// use agentdex::{Error, Registry};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// let registry = Registry::builder(directory.path()).strict().open()?;
+    /// // Without `security`, which isn't fixed here.
+    /// let agent = r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:tides", "title": "Tides"}"#;
+    /// assert!(matches!(registry.register(agent), Err(Error::Invalid { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn strict(mut self) -> Builder {
         self.strict = true;
         self

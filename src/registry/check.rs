@@ -16,6 +16,17 @@ impl Registry {
     /// Reads all that is stored, compares the log, the records and the search index with each other, and says what
     /// doesn't fit together. Waits for the index; what is written meanwhile may be listed as a difference. Blocks.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let checked = registry.check()?;
+    /// assert_eq!((checked.records, checked.changes), (1, 1));
+    /// assert!(checked.faults.is_empty(), "{:?}", checked.faults);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Registry::search`] and [`Registry::backup`].
     pub fn check(&self) -> Result<Checked> {

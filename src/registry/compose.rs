@@ -87,6 +87,24 @@ impl Registry {
     /// step needs is there from the beginning or given by a step before it. Each chain is also an Agent Spec Flow,
     /// which can be imported again. Every acknowledged write is found. Blocks.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::{registry::ComposeQuery, td::{Description, description::Capability}};
+    /// use serde_json::json;
+    ///
+    /// let record = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    /// let step = |from, to| Capability::new(format!("{from}-to-{to}")).input(record(from)).output(record(to));
+    /// registry.put(Description::new("Maps").id("urn:example:maps").capability(step("address", "coordinates")))?;
+    /// registry.put(Description::new("Weather").id("urn:example:weather").capability(step("coordinates", "forecast")))?;
+    ///
+    /// let query = ComposeQuery { have: record("address"), want: record("forecast"), query: None, max_steps: 3, limit: 10 };
+    /// let chains = registry.compose(&query)?.chains;
+    /// let steps: Vec<&str> = chains[0].chain.steps.iter().map(|step| step.id.as_str()).collect();
+    /// assert_eq!(steps, ["urn:example:maps", "urn:example:weather"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidQuery`] where `have` or `want` isn't a schema; [`Error::LimitExceeded`],
     /// [`Error::IndexRebuilding`].

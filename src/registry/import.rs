@@ -28,6 +28,30 @@ pub enum IfExists {
 }
 
 /// The Things of one converted document, to be registered.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = agentdex::Registry::open(directory.path())?;
+/// use agentdex::{
+///     Error,
+///     convert::{Syntax, agent_spec::{Configuration, Options}},
+///     registry::{IfExists, Import},
+/// };
+///
+/// let text = br#"{
+///     "component_type": "RemoteTool", "agentspec_version": "25.4.1", "id": "clock", "name": "clock",
+///     "url": "https://tools.example/time", "http_method": "GET",
+///     "data": {}, "query_params": {}, "headers": {}, "inputs": [], "outputs": []
+/// }"#;
+/// let conversion = Configuration::parse(text, Syntax::Json, &[])?.to_things(&Options::default())?;
+/// let import = Import::new(conversion).if_exists(IfExists::Refuse);
+/// let tried = registry.import_blocking(import.clone().dry_run(true))?;
+/// assert_eq!((tried.things.len(), registry.len()), (1, 0));
+///
+/// registry.import_blocking(import.clone())?;
+/// assert!(matches!(registry.import_blocking(import), Err(Error::AlreadyExists { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "an import does nothing until Registry::import takes it"]
 pub struct Import {

@@ -190,6 +190,18 @@ impl Registry {
     }
 
     /// The life of the store behind it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let (before, id) = (registry.epoch(), registry.registry_id());
+    /// registry.close();
+    ///
+    /// // Opened again, it is the same; a restored backup would have another epoch.
+    /// let registry = agentdex::Registry::open(directory.path())?;
+    /// assert_eq!((registry.epoch(), registry.registry_id()), (before, id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn epoch(&self) -> Epoch {
         self.0.store.epoch()
     }
@@ -200,6 +212,20 @@ impl Registry {
     }
 
     /// The API keys, for servers that authenticate their clients.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::access::{NewKey, Role};
+    ///
+    /// let new = NewKey { role: Role::Read, owner: "weather-team".parse()?, ttl: Some(86_400) };
+    /// let (key, secret) = registry.keys().create(new)?;
+    /// assert!(registry.keys().authenticate(&secret).is_some());
+    ///
+    /// registry.keys().revoke(&key.id)?;
+    /// assert!(registry.keys().authenticate(&secret).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keys(&self) -> &Keys {
         &self.0.keys
     }
@@ -210,6 +236,17 @@ impl Registry {
     }
 
     /// The durable end of the log.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let before = registry.last_seq();
+    /// registry.patch("urn:example:weather", r#"{"description": "Forecasts for every city"}"#)?;
+    /// assert_eq!(registry.last_seq(), before.next());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn last_seq(&self) -> Seq {
         *self.0.store.durable().borrow()
     }
@@ -228,6 +265,17 @@ impl Registry {
 
     /// The Thing of that id, unless it has expired. The id may be one that [`td::normalize_id`] fixes.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let thing = registry.find("urn:example:weather")?.expect("it was registered");
+    /// assert!(thing.text().contains("forecast"));
+    /// assert!(registry.find("urn:example:nobody")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn find(&self, id: &str) -> Result<Option<Thing>> {
@@ -243,16 +291,48 @@ impl Registry {
     }
 
     /// All Things in ascending order of id, read lazily.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// registry.register(Description::new("Tide agent").id("urn:example:tides"))?;
+    /// let ids: Vec<String> = registry.list().map(|thing| Ok(thing?.id().to_owned())).collect::<agentdex::Result<_>>()?;
+    /// assert_eq!(ids, ["urn:example:tides", "urn:example:weather"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn list(&self) -> Things {
         self.list_from(None)
     }
 
     /// The Things whose id is `start` or greater, in ascending order.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// // A page after the one that ended with this id: nothing is between an id and itself with a zero byte.
+    /// let last = "urn:example:weather";
+    /// assert_eq!(registry.list_from(Some(&format!("{last}\0"))).count(), 0);
+    /// assert_eq!(registry.list_from(Some(last)).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn list_from(&self, start: Option<&str>) -> Things {
         Things::new(self.0.store.records(start), self.sight(), self.0.flags.clone())
     }
 
     /// How many Things there are.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// assert_eq!((registry.len(), registry.is_empty()), (1, false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> u64 {
         let unseen = self.sight().map_or(0, |grants| self.0.store.unseen(&grants));
         self.0.store.len().saturating_sub(unseen)
@@ -264,6 +344,21 @@ impl Registry {
     }
 
     /// At most `limit` changes after `since`.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::Seq;
+    ///
+    /// let read = registry.changes(Seq::ZERO, 100)?;
+    /// assert_eq!(read.changes[0].kind.as_str(), "thing_created");
+    /// // That was all: the next ones are after this one.
+    /// assert_eq!(read.changes[0].seq, read.last);
+    /// assert!(registry.changes(read.last, 100)?.changes.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -292,6 +387,22 @@ impl Registry {
 
     /// The retained changes of one Thing after `since`, oldest first; also those of a Thing that is gone.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::Seq;
+    ///
+    /// registry.patch("urn:example:weather", r#"{"description": "Forecasts for every city"}"#)?;
+    /// registry.remove("urn:example:weather")?;
+    /// let history = registry.history("urn:example:weather", Seq::ZERO, 100)?;
+    /// let kinds: Vec<&str> = history.iter().map(|change| change.kind.as_str()).collect();
+    /// assert_eq!(kinds, ["thing_created", "thing_updated", "thing_deleted"]);
+    /// assert!(history[1].patch.as_ref().is_some_and(|patch| patch.get().contains("every city")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
@@ -307,6 +418,16 @@ impl Registry {
     /// The document that a Thing was converted from, as long as the description is what the conversion
     /// made of it: a description that was changed by hand has none.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// // It was written by hand: there is no document in another format.
+    /// assert!(registry.original("urn:example:weather")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
@@ -316,6 +437,16 @@ impl Registry {
 
     /// What registering a document would say, without storing anything: violations if it would be
     /// refused, warnings of what would be fixed.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let report = registry.validate(r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": 7}"#)?;
+    /// assert!(!report.is_valid());
+    /// assert!(report.violations.iter().any(|violation| violation.pointer == "/title"));
+    /// assert!(registry.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::MalformedJson`], [`Error::LimitExceeded`].
@@ -406,6 +537,14 @@ impl Registry {
     }
 
     /// The numbers of the registry, and of what was added, those of one name added up.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let metrics = registry.metrics();
+    /// assert!(metrics.iter().any(|metric| metric.name == "agentdex_damaged_records" && metric.value == 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn metrics(&self) -> Vec<Metric> {
         let mut metrics = vec![Metric {
             name: "agentdex_expired_things_total",

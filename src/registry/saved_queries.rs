@@ -25,6 +25,22 @@ impl Registry {
     /// Saves a query under a name, in place of the one that had it, and says whether it is new. Blocks until all Things
     /// that match are known and the query is durable.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::registry::QueryParameters;
+    ///
+    /// let query = QueryParameters { q: Some("forecast".into()), ..QueryParameters::default() };
+    /// assert!(registry.save_query("weather", query)?, "it is new");
+    /// let saved = registry.saved_query("weather").expect("it was saved");
+    /// assert_eq!(saved.query.q.as_deref(), Some("forecast"));
+    /// assert_eq!(registry.saved_queries().len(), 1);
+    /// assert!(registry.remove_query("weather")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidQuery`] where the name or the query can't be used, [`Error::LimitExceeded`] beyond 10,000
     /// queries, or where all of them together match more than 20,000,000 Things; [`Error::WritesClosed`]; as

@@ -67,6 +67,20 @@ impl Registry {
 
     /// Searches what is indexed, without waiting for what isn't. Blocks while it reads.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::search::Search;
+    ///
+    /// // What was just written may be missing.
+    /// assert!(registry.search_as_indexed(&Search::words("forecast"))?.total <= 1);
+    /// registry.refresh()?;
+    /// assert_eq!(registry.search_as_indexed(&Search::words("forecast"))?.total, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Registry::search`].
     pub fn search_as_indexed(&self, search: &Search) -> Result<Answer> {
@@ -81,6 +95,19 @@ impl Registry {
 
     /// The ids of all Things that pass the filters and match the query, ascending. Blocks as
     /// [`Registry::search`] does.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::search::{FilterField, Filters};
+    ///
+    /// let mut filters = Filters::default();
+    /// filters.capability.push("forecast".into());
+    /// assert_eq!(registry.ids_matching(None, &filters, true)?.ids, ["urn:example:weather"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Registry::search`].
@@ -202,6 +229,17 @@ impl Registry {
     }
 
     /// As [`Registry::refreshed`], for threads that may block.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let seq = registry.refresh()?;
+    /// assert_eq!(seq, registry.last_seq());
+    /// assert_eq!(registry.search("forecast")?.hits[0].id, "urn:example:weather");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Registry::refreshed`].

@@ -51,6 +51,24 @@ impl Registry {
     /// The results of a SPARQL query over the statements of all Things, written in a format for its kind. Blocks, for
     /// about 5 s at most; see [`Registry::ready_for_sparql`].
     ///
+    /// ```
+    /// use agentdex::{Registry, registry::Options, search::sparql::{Format, Query}, td::Description};
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let directory = tempfile::tempdir()?;
+    /// let options = Options { sparql: true, ..Options::default() };
+    /// let registry = Registry::builder(directory.path()).options(options).open()?;
+    /// registry.register(Description::new("Weather agent").id("urn:example:weather"))?;
+    /// registry.ready_for_sparql(true).await?;
+    ///
+    /// let query = Query::parse("SELECT ?agent { ?agent <https://www.w3.org/2019/wot/td#title> ?title }")?;
+    /// let results = String::from_utf8(registry.query_sparql(&query, Format::Csv)?)?;
+    /// assert_eq!(results, "agent\r\nurn:example:weather\r\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] where it exceeds a bound; [`Error::Overloaded`] where four others
     /// are evaluated; [`Error::IndexRebuilding`] while the statements are read at the start; [`Error::Unsupported`] where

@@ -6,6 +6,18 @@ use super::followers::{FollowerStatus, OPTIONAL};
 use crate::change::Seq;
 
 /// How the registry is.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// registry.refresh()?;
+/// let status = registry.status();
+/// assert_eq!((status.things, status.not_ready()), (1, None));
+/// assert_eq!(status.searchable(), Some(registry.last_seq()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
     /// The durable end of the log.

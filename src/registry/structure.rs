@@ -57,6 +57,16 @@ impl Registry {
     /// has it: JSON texts, in the order of ids. Whole descriptions are as they were registered. Blocks; every
     /// acknowledged write is found.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let query = agentdex::search::jsonpath::Query::parse("$[?@.title=='Weather agent'].id")?;
+    /// assert_eq!(registry.search_by_path(&query)?, [r#""urn:example:weather""#]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::QueryTooCostly`] after 5 s, or where more than 16 MiB are found, [`Error::Store`].
     pub fn search_by_path(&self, query: &Query) -> Result<Vec<String>> {

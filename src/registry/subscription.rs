@@ -132,6 +132,21 @@ impl Registry {
 
 impl Subscription {
     /// The position after what was yielded last: a subscription since there goes on where this one is.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::registry::Since;
+    ///
+    /// let position = registry.subscribe(Since::Now).resume_position();
+    /// // To be kept in a file: it is read as it is written.
+    /// assert_eq!(position.to_string().parse(), Ok(position));
+    /// registry.remove("urn:example:weather")?;
+    /// assert!(registry.subscribe(position).next().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn resume_position(&self) -> Position {
         Position { epoch: self.log.epoch(), seq: self.position }
     }
@@ -145,6 +160,28 @@ impl Subscription {
     }
 
     /// The same as a [`Stream`].
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::registry::{Event, Since};
+    /// use futures_util::StreamExt;
+    ///
+    /// # let _ =
+    /// async {
+    ///     let mut changes = registry.subscribe(Since::Oldest).into_stream();
+    ///     while let Some(event) = changes.next().await {
+    ///         match event? {
+    ///             Event::Change(change) => println!("{} {}", change.kind, change.id),
+    ///             Event::Resync(position) => println!("read all agents again; {position} follows"),
+    ///         }
+    ///     }
+    ///     agentdex::Result::Ok(())
+    /// };
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_stream(self) -> SubscriptionStream {
         SubscriptionStream(self)
     }

@@ -81,6 +81,17 @@ impl Thing {
     }
 
     /// The enriched TD (WoT Discovery, section 7.3.1): the stored form with `registration`, read now.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let thing = registry.find("urn:example:weather")?.expect("it was registered");
+    /// assert!(!thing.text().contains("registration"));
+    /// assert!(thing.enriched().contains("\"registration\":{\"created\":"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn enriched(&self) -> String {
         td::enrich(&self.record.text, &self.registration(Timestamp::now()), &self.flags)
     }

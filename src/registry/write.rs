@@ -15,6 +15,24 @@ use crate::{
 const PATCH_ATTEMPTS: u32 = 5;
 
 /// Something to write, with what must hold for it.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// use agentdex::{Error, Precondition, registry::{Effect, Write}};
+///
+/// // Only if nobody changed it since it was read.
+/// let seen = registry.find("urn:example:weather")?.expect("it was registered").seq();
+/// let patch = || Write::patch("urn:example:weather", r#"{"title": "Rain agent"}"#).when(Precondition::Seq(seen));
+/// let tried = registry.write_blocking(patch().dry_run(true))?;
+/// assert_eq!((tried.effect, registry.last_seq()), (Effect::Updated, seen));
+///
+/// registry.write_blocking(patch())?;
+/// assert!(matches!(registry.write_blocking(patch()), Err(Error::PreconditionFailed { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "a write does nothing until Registry::write takes it"]
 pub struct Write {
@@ -153,6 +171,22 @@ pub(super) struct Prepared {
 impl Registry {
     /// Writes, and is done when that is durable.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::registry::Write;
+    ///
+    /// # let _ =
+    /// async {
+    ///     let written = registry.write(Write::patch("urn:example:weather", r#"{"version": {"instance": "2.0.0"}}"#)).await?;
+    ///     println!("{} is durable since {}", written.id, written.seq);
+    ///     agentdex::Result::Ok(())
+    /// };
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// What is wrong with the document: [`Error::MalformedJson`], [`Error::LimitExceeded`],
     /// [`Error::Invalid`], [`Error::InvalidPatch`], [`Error::InvalidId`], [`Error::MissingId`],
@@ -216,6 +250,18 @@ impl Registry {
     /// [`Registry::write`] for threads that may block: such a thread commits itself, which saves the hand-off
     /// to another one and back.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::registry::{Effect, Write};
+    ///
+    /// let renewed = registry.write_blocking(Write::patch("urn:example:weather", "{}"))?;
+    /// assert_eq!(renewed.effect, Effect::Unchanged);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Registry::write`].
     pub fn write_blocking(&self, write: Write) -> Result<Written> {
@@ -223,6 +269,24 @@ impl Registry {
     }
 
     /// [`Write::register`], waiting until it is durable. Blocks: in asynchronous code use [`Registry::write`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::Error;
+    /// use serde_json::json;
+    ///
+    /// // What can be fixed is, and told; an LMOS agent without security gets the scheme `auto`.
+    /// let agent = json!({
+    ///     "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+    ///     "@type": "lmos:Agent", "id": "urn:example:tides", "title": "Tide agent",
+    ///     "lmos:capabilities": [{"id": "tide-table"}]
+    /// });
+    /// let written = registry.register(&agent)?;
+    /// assert!(written.warnings.iter().any(|warning| warning.pointer.contains("security")), "{:?}", written.warnings);
+    /// assert!(matches!(registry.register(&agent), Err(Error::AlreadyExists { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Registry::write`].
@@ -232,6 +296,21 @@ impl Registry {
 
     /// [`Write::put`], waiting until it is durable. Blocks.
     ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::{registry::Effect, td::Description};
+    ///
+    /// let tides = Description::new("Tide agent").id("urn:example:tides");
+    /// let effects = [
+    ///     registry.put(tides.clone())?.effect,
+    ///     registry.put(tides.clone())?.effect,
+    ///     registry.put(tides.version("2.0.0"))?.effect,
+    /// ];
+    /// assert_eq!(effects, [Effect::Created, Effect::Unchanged, Effect::Updated]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Registry::write`].
     pub fn put(&self, document: impl Into<Json>) -> Result<Written> {
@@ -239,6 +318,16 @@ impl Registry {
     }
 
     /// Replaces a Thing that is there, waiting until that is durable. Blocks.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::{Error, td::Description};
+    ///
+    /// let tides = Description::new("Tide agent").id("urn:example:tides");
+    /// assert!(matches!(registry.replace(tides), Err(Error::NotFound { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`], else as [`Registry::write`].
@@ -251,6 +340,18 @@ impl Registry {
 
     /// [`Write::patch`], waiting until it is durable. Blocks.
     ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// // A merge patch: `null` removes a member.
+    /// registry.patch("urn:example:weather", r#"{"description": "Forecasts", "lmos:capabilities": null}"#)?;
+    /// let text = registry.find("urn:example:weather")?.expect("it is there").text().to_owned();
+    /// assert!(text.contains("Forecasts") && !text.contains("forecast\""));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Registry::write`].
     pub fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
@@ -258,6 +359,18 @@ impl Registry {
     }
 
     /// [`Write::remove`], waiting until it is durable. Blocks.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// registry.remove("urn:example:weather")?;
+    /// assert!(registry.find("urn:example:weather")?.is_none());
+    /// // What happened stays in the log.
+    /// assert_eq!(registry.history("urn:example:weather", agentdex::Seq::ZERO, 10)?.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Registry::write`].

@@ -157,6 +157,19 @@ impl FacetField {
 }
 
 /// What was found.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// use agentdex::search::{FacetField, Search};
+///
+/// let answer = registry.search(Search::words("forecasts").facet(FacetField::Type).consistent())?;
+/// assert_eq!((answer.total, answer.hits[0].title.as_deref()), (1, Some("Weather agent")));
+/// assert_eq!(answer.hits[0].capabilities[0].name, "forecast");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Answer {
     /// How many Things match.

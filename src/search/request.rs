@@ -133,6 +133,19 @@ impl From<&Search> for Search {
 }
 
 /// What counts in a search for words.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// use agentdex::search::{Mode, Search};
+///
+/// // By its words alone, a search for `umbrella` finds nothing.
+/// let search = Search::words("umbrella").mode(Mode::Lexical).consistent();
+/// assert_eq!(registry.search(search)?.total, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

@@ -58,6 +58,15 @@ impl Description {
     }
 
     /// A tool (`lmos:Tool`) with a title.
+    ///
+    /// ```
+    /// use agentdex::td::{Description, description::{Action, Form, Security}};
+    ///
+    /// let search = Description::tool("Web search")
+    ///     .action(Action::new("search", Form::get("https://search.example/?q={words}")))
+    ///     .security(Security::api_key("X-Api-Key"));
+    /// assert_eq!(search.to_value()["@type"], "lmos:Tool");
+    /// ```
     pub fn tool(title: impl Into<String>) -> Description {
         Description::of_type("lmos:Tool", title)
     }
@@ -138,6 +147,14 @@ impl Description {
     }
 
     /// Another member of the Thing Description, in place of the one of that name.
+    ///
+    /// ```
+    /// use agentdex::td::Description;
+    ///
+    /// let agent = Description::new("Weather agent").prefix("geo", "https://geo.example/#").member("geo:covers", "Europe");
+    /// let text = agent.to_json();
+    /// assert!(text.contains("\"geo\":\"https://geo.example/#\"") && text.contains("\"geo:covers\":\"Europe\""));
+    /// ```
     pub fn member(mut self, name: impl Into<String>, value: impl Into<Value>) -> Description {
         self.members.insert(name.into(), value.into());
         self
@@ -338,6 +355,15 @@ impl Action {
 }
 
 /// A property: state that callers read.
+///
+/// ```
+/// use agentdex::td::{Description, description::{Form, Property}};
+/// use serde_json::json;
+///
+/// let coverage = Property::new("coverage", json!({"type": "string"}), Form::get("https://weather.example/coverage"));
+/// let agent = Description::new("Weather agent").property(coverage).to_value();
+/// assert_eq!(agent["properties"]["coverage"]["type"], "string");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a property does nothing until a description has it"]
 pub struct Property(Affordance);
@@ -364,6 +390,15 @@ impl Property {
 }
 
 /// An event: notifications that callers subscribe to.
+///
+/// ```
+/// use agentdex::td::{Description, description::{Event, Form}};
+/// use serde_json::json;
+///
+/// let form = Form::get("https://weather.example/warnings").subprotocol("sse");
+/// let agent = Description::new("Weather agent").event(Event::new("warning", json!({"type": "string"}), form)).to_value();
+/// assert_eq!(agent["events"]["warning"]["forms"][0]["subprotocol"], "sse");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "an event does nothing until a description has it"]
 pub struct Event(Affordance);
@@ -434,6 +469,14 @@ impl Form {
 }
 
 /// What callers need: a security scheme with its name.
+///
+/// ```
+/// use agentdex::td::{Description, description::Security};
+///
+/// // Both are needed.
+/// let agent = Description::new("Weather agent").security(Security::api_key("X-Api-Key")).security(Security::bearer());
+/// assert_eq!(agent.to_value()["security"].as_array().map(Vec::len), Some(2));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Security {
     name: &'static str,
