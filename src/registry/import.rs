@@ -3,8 +3,11 @@
 use std::{collections::HashSet, sync::atomic::Ordering};
 
 use super::{
-    Registry, own_members, parts,
-    write::{Effect, Prepared, Written, tracking_stopped},
+    Registry,
+    commit::tracking_stopped,
+    own_members, parts,
+    prepare::Prepared,
+    write::{Effect, Written},
 };
 #[cfg(feature = "signature")]
 use crate::signature::Verification;

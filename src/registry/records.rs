@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Registry, write::Prepared};
+use super::{Registry, prepare::Prepared};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Namespace, Owner, Visibility},

@@ -1,14 +1,20 @@
-//! Taking descriptions in: admission, expiry, preconditions, and the merge-patch loop.
+//! What is asked of a registry that changes it, with what must hold for it; patches are computed again when other
+//! writers are faster.
 
 use uuid::Uuid;
 
-use super::{Registry, expiry::forgets_expiry, own_members, parts};
+use super::{
+    Registry,
+    commit::{Commit, check, tracking_stopped},
+    parts,
+    prepare::Prepared,
+};
 use crate::{
     Error, Result,
     access::AccessRequest,
     change::{DeletionReason, Precondition, Seq},
-    store::{self, Author, Expiry, Operation, Outcome, Record},
-    td::{self, Admission, Document, Identity, Json, RegistrationRequest, Violation},
+    store::{self, Operation},
+    td::{self, Document, Identity, Json, Violation},
 };
 
 /// How often a merge patch is computed again when other writers are faster.
@@ -158,14 +164,6 @@ pub struct Written {
     pub seq: Seq,
     /// What was fixed or is odd.
     pub warnings: Vec<Violation>,
-}
-
-/// A write as the store takes it.
-pub(super) struct Prepared {
-    pub write: store::Write,
-    pub warnings: Vec<Violation>,
-    /// Whether the description has what only the registry says.
-    has_own_members: bool,
 }
 
 impl Registry {
@@ -378,71 +376,6 @@ impl Registry {
         self.write_blocking(Write::remove(id))
     }
 
-    fn prepare(&self, document: Document, identity: Identity<'_>, precondition: Precondition) -> Result<Prepared> {
-        let admission = td::admit(document, identity, self.options().strictness)?;
-        Ok(self.prepare_put(admission, None, precondition))
-    }
-
-    pub(super) fn prepare_put(
-        &self,
-        admission: Admission,
-        before: Option<Expiry>,
-        precondition: Precondition,
-    ) -> Prepared {
-        let Admission { thing, registration, mut warnings } = admission;
-        let (expiry, warning) = self.expiry(registration, before);
-        warnings.extend(warning);
-        let capabilities = td::capabilities(thing.value());
-        // Every change of the Thing repeats its keys; one that is longer than an id may be is none.
-        let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);
-        let capabilities = keys.map(str::to_owned).collect();
-        let id = thing.id().to_owned();
-        let has_own_members = own_members::are_in(thing.value());
-        let operation = Operation::Put {
-            text: thing.into_text(),
-            capabilities,
-            expiry,
-            patch: None,
-            original: None,
-            created: None,
-        };
-        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
-    }
-
-    /// Removes the members that only the registry sets. Where the rest equals what is stored, the stored description
-    /// stays, as long as it exists.
-    fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
-        let Prepared { write, warnings, has_own_members } = &mut prepared;
-        let Operation::Put { text, patch, .. } = &mut write.operation else { return Ok(prepared) };
-        let stored = match write.precondition {
-            Precondition::Absent => None,
-            _ => self.0.store.find(&write.id)?,
-        };
-        // Only what was imported can have such members.
-        let may_have_them =
-            |stored: &Record| stored.format.is_some() && (*has_own_members || own_members::may_be_in(&stored.text));
-        let may_have_them = stored.as_ref().is_some_and(may_have_them);
-        let mut difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
-        if *has_own_members && (difference.is_some() || !may_have_them) {
-            let (left, warning) = own_members::leave_out(text)?;
-            *text = left;
-            warnings.push(warning);
-            difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
-        }
-        let Some(stored) = stored else { return Ok(prepared) };
-        if may_have_them {
-            if difference.is_some() && td::merge_patch::diff(&own_members::leave_out(&stored.text)?.0, text).is_none() {
-                difference = None;
-                *text = stored.text;
-            }
-            if difference.is_none() {
-                write.precondition = Precondition::Seq(stored.seq);
-            }
-        }
-        *patch = Some(store::Patch { since: stored.seq, text: difference });
-        Ok(prepared)
-    }
-
     async fn patch_thing(
         &self,
         id: &str,
@@ -553,114 +486,8 @@ impl Registry {
         let (effect, seq) = self.commit(vec![write], commit).await?;
         Ok(Written { id, effect, seq, warnings: Vec::new() })
     }
-
-    pub(super) fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
-        let unchanged = Precondition::Seq(record.seq);
-        if patch.value().as_object().is_some_and(serde_json::Map::is_empty) {
-            let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
-            let operation = Operation::Renew { expiry };
-            let write = store::Write { id: record.id.clone(), precondition: unchanged, operation, actor: None };
-            return Ok(Prepared { write, warnings: warning.into_iter().collect(), has_own_members: false });
-        }
-        let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
-        let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
-        let before = if forgets_expiry(patch) { None } else { Some(record.expiry) };
-        Ok(self.prepare_put(admission, before, unchanged))
-    }
-
-    /// Writes all of it or nothing; what became of the first.
-    async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<(Effect, Seq)> {
-        let id = writes.first().map_or_else(String::new, |first| first.id.clone());
-        let effects = if commit.dry_run {
-            writes.iter().map(|write| self.foresee(write, &commit.author)).collect::<Result<_>>()?
-        } else {
-            let ticket = self.0.store.submit_as(commit.author.clone(), writes);
-            effects(&if commit.may_block { ticket.wait()? } else { ticket.await? })
-        };
-        effects.first().copied().ok_or(Error::NotFound { id })
-    }
-
-    /// Writes all of it or nothing; one effect a write, in their order.
-    pub(super) async fn commit_all(
-        &self,
-        writes: Vec<store::Write>,
-        author: Author,
-        dry_run: bool,
-    ) -> Result<Vec<(Effect, Seq)>> {
-        if dry_run {
-            return writes.iter().map(|write| self.foresee(write, &author)).collect();
-        }
-        Ok(effects(&self.0.store.submit_as(author, writes).await?))
-    }
-
-    /// What a write would do now.
-    fn foresee(&self, write: &store::Write, author: &Author) -> Result<(Effect, Seq)> {
-        let record = self.0.store.find(&write.id)?;
-        let seq = record.as_ref().map(|record| record.seq);
-        check(&write.id, write.precondition, seq)?;
-        if record.as_ref().is_some_and(|record| !record.access.lets_change(&author.caller)) {
-            return Err(Error::NotOwner { id: write.id.clone() });
-        }
-        let has_other_access =
-            record.as_ref().is_some_and(|record| author.access.applied_to(&record.access) != record.access);
-        let effect = match (&write.operation, &record) {
-            (Operation::Put { .. }, None) => Effect::Created,
-            (Operation::Put { text, original, .. }, Some(record)) => {
-                let has_other_format = original.as_ref().is_some_and(|new| record.format.as_ref() != Some(&new.format));
-                match (td::merge_patch::diff(&record.text, text), original) {
-                    (Some(_), _) => Effect::Updated,
-                    _ if has_other_format || has_other_access => Effect::Updated,
-                    (None, Some(new)) if self.0.store.original(&write.id)?.as_ref() != Some(new) => {
-                        Effect::OriginalUpdated
-                    }
-                    (None, _) => Effect::Unchanged,
-                }
-            }
-            (Operation::Access, _) if has_other_access => Effect::Updated,
-            (Operation::Renew { .. } | Operation::Metadata(_) | Operation::Access, _) => Effect::Unchanged,
-            (Operation::Remove(_) | Operation::Purge, _) => Effect::Removed,
-        };
-        Ok((effect, seq.unwrap_or(Seq::ZERO)))
-    }
-}
-
-/// How a write is committed.
-#[derive(Debug)]
-struct Commit {
-    dry_run: bool,
-    may_block: bool,
-    author: Author,
-}
-
-fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
-    let effect = |outcome: &Outcome| match outcome {
-        Outcome::Created(seq) => Some((Effect::Created, *seq)),
-        Outcome::Updated(seq) => Some((Effect::Updated, *seq)),
-        Outcome::Renewed(seq) => Some((Effect::Unchanged, *seq)),
-        Outcome::OriginalUpdated(seq) => Some((Effect::OriginalUpdated, *seq)),
-        Outcome::Removed(seq) => Some((Effect::Removed, *seq)),
-        Outcome::NotDue => None,
-    };
-    outcomes.iter().filter_map(effect).collect()
-}
-
-/// The warning where a description that was imported by URL is no longer what its source says.
-pub(super) fn tracking_stopped(was_tracked: bool, effect: Effect) -> Option<Violation> {
-    let message = "the description was changed by hand: the URL that it was imported from is no longer tracked";
-    (was_tracked && effect == Effect::Updated).then(|| Violation::new("", "tracking-stopped", message))
 }
 
 fn new_id() -> String {
     format!("urn:uuid:{}", Uuid::new_v4())
-}
-
-/// Whether a precondition holds of a record whose last change is `found`.
-fn check(id: &str, expected: Precondition, found: Option<Seq>) -> Result<()> {
-    let holds = match expected {
-        Precondition::Any => true,
-        Precondition::Absent => found.is_none(),
-        Precondition::Present => found.is_some(),
-        Precondition::Seq(seq) => found == Some(seq),
-    };
-    if holds { Ok(()) } else { Err(Error::PreconditionFailed { id: id.into(), expected, found }) }
 }

@@ -15,7 +15,7 @@ use crate::{
         Effect, IfExists, Registry,
         import::{leave_out_own_members, refuse_repeated_ids},
         own_members::{self, STATUS},
-        write::Prepared,
+        prepare::Prepared,
     },
     store::{Author, Operation, Original, Record, Write},
     td::Document,

@@ -1,0 +1,103 @@
+//! What a document is written as: admitted, with its expiry, without the members that only the registry sets.
+
+use super::{Registry, expiry::forgets_expiry, own_members};
+use crate::{
+    Result,
+    change::Precondition,
+    store::{self, Expiry, Operation, Record},
+    td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
+};
+
+/// A write as the store takes it.
+pub(super) struct Prepared {
+    pub write: store::Write,
+    pub warnings: Vec<Violation>,
+    /// Whether the description has what only the registry says.
+    has_own_members: bool,
+}
+
+impl Registry {
+    pub(super) fn prepare(
+        &self,
+        document: Document,
+        identity: Identity<'_>,
+        precondition: Precondition,
+    ) -> Result<Prepared> {
+        let admission = td::admit(document, identity, self.options().strictness)?;
+        Ok(self.prepare_put(admission, None, precondition))
+    }
+
+    pub(super) fn prepare_put(
+        &self,
+        admission: Admission,
+        before: Option<Expiry>,
+        precondition: Precondition,
+    ) -> Prepared {
+        let Admission { thing, registration, mut warnings } = admission;
+        let (expiry, warning) = self.expiry(registration, before);
+        warnings.extend(warning);
+        let capabilities = td::capabilities(thing.value());
+        // Every change of the Thing repeats its keys; one that is longer than an id may be is none.
+        let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);
+        let capabilities = keys.map(str::to_owned).collect();
+        let id = thing.id().to_owned();
+        let has_own_members = own_members::are_in(thing.value());
+        let operation = Operation::Put {
+            text: thing.into_text(),
+            capabilities,
+            expiry,
+            patch: None,
+            original: None,
+            created: None,
+        };
+        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
+    }
+
+    /// Removes the members that only the registry sets. Where the rest equals what is stored, the stored description
+    /// stays, as long as it exists.
+    pub(super) fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
+        let Prepared { write, warnings, has_own_members } = &mut prepared;
+        let Operation::Put { text, patch, .. } = &mut write.operation else { return Ok(prepared) };
+        let stored = match write.precondition {
+            Precondition::Absent => None,
+            _ => self.0.store.find(&write.id)?,
+        };
+        // Only what was imported can have such members.
+        let may_have_them =
+            |stored: &Record| stored.format.is_some() && (*has_own_members || own_members::may_be_in(&stored.text));
+        let may_have_them = stored.as_ref().is_some_and(may_have_them);
+        let mut difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
+        if *has_own_members && (difference.is_some() || !may_have_them) {
+            let (left, warning) = own_members::leave_out(text)?;
+            *text = left;
+            warnings.push(warning);
+            difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
+        }
+        let Some(stored) = stored else { return Ok(prepared) };
+        if may_have_them {
+            if difference.is_some() && td::merge_patch::diff(&own_members::leave_out(&stored.text)?.0, text).is_none() {
+                difference = None;
+                *text = stored.text;
+            }
+            if difference.is_none() {
+                write.precondition = Precondition::Seq(stored.seq);
+            }
+        }
+        *patch = Some(store::Patch { since: stored.seq, text: difference });
+        Ok(prepared)
+    }
+
+    pub(super) fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
+        let unchanged = Precondition::Seq(record.seq);
+        if patch.value().as_object().is_some_and(serde_json::Map::is_empty) {
+            let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
+            let operation = Operation::Renew { expiry };
+            let write = store::Write { id: record.id.clone(), precondition: unchanged, operation, actor: None };
+            return Ok(Prepared { write, warnings: warning.into_iter().collect(), has_own_members: false });
+        }
+        let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
+        let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
+        let before = if forgets_expiry(patch) { None } else { Some(record.expiry) };
+        Ok(self.prepare_put(admission, before, unchanged))
+    }
+}
