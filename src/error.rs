@@ -11,6 +11,18 @@ use crate::{
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Everything that can go wrong in agentdex.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = agentdex::Registry::open(directory.path())?;
+/// use agentdex::Error;
+///
+/// match registry.register(r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": 7}"#) {
+///     Err(Error::Invalid(report)) => assert!(report.violations.iter().any(|one| one.pointer == "/title")),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -50,6 +50,11 @@ pub fn verify(card: &Document, keys: &TrustedKeys, now: Timestamp) -> Verificati
 }
 
 /// SHA-256 of a document, as `sha256:` and hexadecimal digits.
+///
+/// ```
+/// let digest = agentdex::signature::digest(b"{}");
+/// assert_eq!(digest, "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
+/// ```
 pub fn digest(document: &[u8]) -> String {
     let hash = ring::digest::digest(&ring::digest::SHA256, document);
     format!("sha256:{}", HEXLOWER.encode(hash.as_ref()))

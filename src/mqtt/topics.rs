@@ -66,6 +66,15 @@ impl Topics {
     }
 
     /// Where the event of a change is published.
+    ///
+    /// ```
+    /// use agentdex::{ChangeKind, mqtt::topics::Topics};
+    ///
+    /// let topics = Topics::new("agentdex")?;
+    /// let topic = topics.event(ChangeKind::Created, "urn:example:weather");
+    /// assert_eq!(topic, "agentdex/events/thing_created/urn:example:weather");
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
     pub fn event(&self, kind: ChangeKind, id: &str) -> String {
         format!("{}/events/{kind}/{}", self.prefix, encode(id))
     }
@@ -108,6 +117,16 @@ impl Topics {
     }
 
     /// The Thing whose description is retained at `topic`.
+    ///
+    /// ```
+    /// use agentdex::mqtt::topics::Topics;
+    ///
+    /// let topics = Topics::new("agentdex")?;
+    /// let id = "https://agents.example/a";
+    /// assert_eq!(topics.thing_at(&topics.thing(id)).as_deref(), Some(id));
+    /// assert_eq!(topics.thing_at("somewhere/else"), None);
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
     pub fn thing_at(&self, topic: &str) -> Option<String> {
         let level = topic.strip_prefix(self.prefix.as_str())?.strip_prefix("/things/")?;
         if level.contains('/') { None } else { decode(level) }

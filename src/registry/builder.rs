@@ -81,7 +81,7 @@ impl Builder {
     /// let registry = Registry::builder(directory.path()).strict().open()?;
     /// // Without `security`, which isn't fixed here.
     /// let agent = r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:tides", "title": "Tides"}"#;
-    /// assert!(matches!(registry.register(agent), Err(Error::Invalid { .. })));
+    /// assert!(matches!(registry.register(agent), Err(Error::Invalid(_))));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn strict(mut self) -> Builder {

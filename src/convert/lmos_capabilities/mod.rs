@@ -229,6 +229,15 @@ fn warn_of_versions(file: &Object, findings: &mut Findings) {
 /// Makes a capability file of a Thing: its capabilities and actions, each with its version or that of
 /// the Thing.
 ///
+/// ```
+/// use agentdex::{convert::lmos_capabilities::from_thing, td::Description};
+///
+/// let agent = Description::new("Billing").id("urn:example:billing").version("1.2.0").capability("view-bill");
+/// let file: serde_json::Value = serde_json::from_str(&from_thing(&agent.to_value())?)?;
+/// assert_eq!(file["capabilities"][0]["version"], "1.2.0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NotExpressible`] where there are none, or no version is known of one.
 pub fn from_thing(thing: &Value) -> Result<String> {

@@ -26,6 +26,17 @@ const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 
 /// Makes `server.json` or a Server Card of a Thing Description.
 ///
+/// ```
+/// use agentdex::{convert::mcp_server::{DocumentKind, from_thing}, td::{Description, description::{Action, Form}}};
+///
+/// let form = Form::new("https://weather.example/mcp").subprotocol("mcp");
+/// let agent = Description::new("Weather").id("urn:example:weather").version("1.0.0").description("Forecasts");
+/// let thing = agent.action(Action::new("forecast", form)).to_value();
+/// let server: serde_json::Value = serde_json::from_slice(&from_thing(&thing, DocumentKind::ServerJson)?.bytes)?;
+/// assert_eq!(server["remotes"][0]["url"], "https://weather.example/mcp");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages.
 pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {

@@ -78,6 +78,17 @@ impl Expander {
 
     /// What a document says. Blocks.
     ///
+    /// ```
+    /// use agentdex::{search::rdf::Syntax, td::{Description, json_ld::Expander}};
+    ///
+    /// let agent = Description::new("Weather agent").id("urn:example:weather");
+    /// let statements = Expander::new().read(&agent.to_json())?;
+    /// let text = String::from_utf8(Syntax::NQuads.write(&statements)?)?;
+    /// let title = "<urn:example:weather> <https://www.w3.org/2019/wot/td#title> \"Weather agent\"";
+    /// assert!(text.lines().any(|line| line.starts_with(title)), "{text}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] for JSON that is nested too deeply; [`Error::NotExpressible`] for
     /// what is not JSON-LD; [`Error::Overloaded`] where too many documents wait.
