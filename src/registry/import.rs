@@ -4,10 +4,10 @@ use std::{collections::HashSet, sync::atomic::Ordering};
 
 use super::{
     Registry,
-    commit::tracking_stopped,
+    commit::{Effect, tracking_stopped},
     own_members, parts,
     prepare::Prepared,
-    write::{Effect, Written},
+    write::Written,
 };
 #[cfg(feature = "signature")]
 use crate::signature::Verification;

@@ -73,6 +73,7 @@ pub use self::backup::restore;
 pub use self::issuer::{IssuerOptions, SignIn};
 pub use self::{
     builder::Builder,
+    commit::Effect,
     compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
     compose::{ComposeAnswer, ComposeQuery, ComposedChain},
     export::Exported,
@@ -88,7 +89,7 @@ pub use self::{
     status::Status,
     subscription::{Event, Since, Subscription, SubscriptionStream},
     thing::{Thing, Things},
-    write::{Effect, Write, Written},
+    write::{Write, Written},
 };
 use self::{
     clock::Clock,

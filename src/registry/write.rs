@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     Registry,
-    commit::{Commit, check, tracking_stopped},
+    commit::{Commit, Effect, check, tracking_stopped},
     parts,
     prepare::Prepared,
 };
@@ -135,22 +135,6 @@ impl From<Verb> for Write {
             may_block: false,
         }
     }
-}
-
-/// What a write did, or in a dry run would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// The Thing is new.
-    Created,
-    /// Its description changed, or the format that it was converted from.
-    Updated,
-    /// Its description is what it was, but the document that it was imported from was replaced: exports in that
-    /// format are now the new one. There is no event, and the Thing keeps its entity tag.
-    OriginalUpdated,
-    /// Its description and its original are what they were; at most the expiry moved.
-    Unchanged,
-    /// It is gone.
-    Removed,
 }
 
 /// What became of a write.

@@ -2,9 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-#[cfg(doc)]
-use super::Description;
-
 /// What actions, properties and events have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Affordance {
@@ -155,7 +152,8 @@ impl Event {
 pub struct Form(Map<String, Value>);
 
 impl Form {
-    /// A form with a URL: absolute, or relative to [`Description::base`]. JSON is sent and received.
+    /// A form with a URL: absolute, or relative to [`Description::base`](super::Description::base). JSON is sent and
+    /// received.
     pub fn new(href: impl Into<String>) -> Form {
         Form(Map::from_iter([
             ("href".to_owned(), href.into().into()),
