@@ -137,8 +137,10 @@ impl Titles {
         let others: usize = [&time, word, &reason, id].iter().map(|text| text.chars().count()).sum();
         let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(others + 3));
         let title_shown = visible(title.as_deref().unwrap_or_default());
-        let mut line =
-            format!("{}{kind}{reason} {} {}", style.dim(&time), style.bold(id), output::shorten(&title_shown, room));
+        let mut line = format!("{}{kind}{reason} {}", style.dim(&time), style.bold(id));
+        if !title_shown.is_empty() {
+            line = format!("{line} {}", output::shorten(&title_shown, room));
+        }
         if title_shown.chars().count() + event.id.chars().count() < room {
             line = format!("{line} {}", style.dim(&event.id));
         }
