@@ -113,7 +113,7 @@ impl Facts {
 }
 
 /// How many values there are in a value, itself included; one more than `most` where there are more.
-pub(crate) fn values_of(value: &Value, most: usize) -> usize {
+fn values_of(value: &Value, most: usize) -> usize {
     let mut count = 0;
     let mut open = vec![value];
     while let Some(value) = open.pop() {

@@ -30,7 +30,7 @@ const EXCEPTIONS: [(&str, &str); 3] = [("http", "mqtt"), ("http", "consumer"), (
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Crates (or the start of their names) and the modules that may name them.
-const CRATES: [(&str, &[&str]); 42] = [
+const CRATES: [(&str, &[&str]); 41] = [
     ("actix", &["http"]),
     ("utoipa", &["http"]),
     ("metrics", &["http"]),
@@ -64,7 +64,6 @@ const CRATES: [(&str, &[&str]); 42] = [
     ("unicode_security", &["registry"]),
     ("jsonschema", &["td", "sacp", "consumer"]),
     ("cel::", &["expression"]),
-    ("regorus", &["policy"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),
     ("toml", &["config"]),

@@ -226,12 +226,9 @@ impl Judge {
         let facts = OwnFacts::new(step, description, session, EXPRESSION_BUDGET);
         for compiled in rules {
             let rule = &compiled.rule;
-            let before = self.findings.len();
-            let found = compiled.find(&facts).into_iter().take(MOST_FINDINGS);
-            let finding = |message| Finding { rule: rule.name.clone().into(), mode: rule.mode, message };
-            self.findings.extend(found.map(finding));
-            let is_enforced = rule.mode == Mode::Enforce && self.findings.len() > before;
-            if is_enforced && rule.then == Consequence::FailResponse {
+            let Some(message) = compiled.find(&facts) else { continue };
+            self.findings.push(Finding { rule: rule.name.clone().into(), mode: rule.mode, message });
+            if rule.mode == Mode::Enforce && rule.then == Consequence::FailResponse {
                 self.failing.push(rule.name.clone());
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Deserialize;
 
 use super::{
-    own::{CompiledRule, OwnRule, Test},
+    own::{CompiledRule, OwnRule},
     rule::{Mode, Modes, Rule},
     who::Who,
 };
@@ -33,10 +33,6 @@ pub const MAX_EXPRESSIONS: usize = 100;
 /// name = "promise"
 /// denies = 'step.response.message.contains("guarantee")'
 /// then = "fail-response"
-///
-/// [[expression]]
-/// name = "office-hours"
-/// rego_file = "office-hours.rego"
 /// ```
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,16 +102,15 @@ impl Policy {
         let mut names = HashSet::new();
         let mut own_rules = Vec::with_capacity(file.expressions.len());
         for (index, rule) in file.expressions.into_iter().enumerate() {
-            let refuse =
-                |reason: String| PolicyError { place: format!("expression {} ({})", index + 1, rule.name), reason };
+            let place = format!("expression {} ({})", index + 1, rule.name);
+            let refuse = |reason: String| PolicyError { place, reason };
             if rule.name.is_empty() || Rule::ALL.iter().any(|known| known.name() == rule.name) {
                 return Err(refuse("`name` is empty, or that of a built-in rule; choose another".into()));
             }
             if !names.insert(rule.name.clone()) {
                 return Err(refuse("there is another of that name; choose another".into()));
             }
-            let test = Test::compile(&rule).map_err(refuse)?;
-            own_rules.push(CompiledRule { rule, test });
+            own_rules.push(CompiledRule::compile(rule).map_err(refuse)?);
         }
         Ok(Policy { modes, exceptions: file.exceptions, own_rules })
     }

@@ -13,8 +13,7 @@
 //! | `a2a-message`, `mcp-message` | messages that aren't well formed | enforced |
 //! | `mask-secrets`, `mask-personal-data` | what must not be shown; enforced, the step is modified | warns, off |
 //!
-//! Own rules are [`Expression`](crate::expression::Expression)s in CEL, or with the feature `rego` modules in Rego, over
-//! `step`, `agent` and `session`. All of a policy's share one [`EXPRESSION_BUDGET`]; what can't be decided, because the time
+//! Own rules are [`Expression`](crate::expression::Expression)s in CEL over `step`, `agent` and `session`. All of a policy's share one [`EXPRESSION_BUDGET`]; what can't be decided, because the time
 //! is over or a value isn't what a rule takes it for, is not allowed. `step.response` is the response in SACP that a step
 //! carries; a rule with `then = "fail-response"` makes it a failure instead of denying the step (SACP, section 9.1).
 
@@ -23,8 +22,6 @@ mod decide;
 mod description;
 mod file;
 mod own;
-#[cfg(feature = "rego")]
-mod rego;
 mod rule;
 mod session;
 mod step;

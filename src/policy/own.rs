@@ -2,15 +2,12 @@
 
 use std::{
     cell::OnceCell,
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-#[cfg(feature = "rego")]
-use super::rego::{Input, Module};
 use super::{description::Description, rule::Mode, session::Session, step::Step, who::Who};
 use crate::expression::{Expression, Facts, Scope};
 
@@ -33,19 +30,14 @@ pub enum Consequence {
     FailResponse,
 }
 
-/// A rule of the policy's author: an expression in CEL, or a module in Rego.
+/// A rule of the policy's author: an expression in CEL.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnRule {
     /// Its name, which is its reason code.
     pub name: String,
-    /// What holds of the steps that it denies, in CEL.
-    pub denies: Option<String>,
-    /// A module in Rego whose `deny` has a message for each fault of a step, or is true where there is one. Its `input`
-    /// has `step`, `agent` and `session`. Needs the feature `rego`.
-    pub rego: Option<String>,
-    /// A file with such a module. Whoever reads the policy puts its text into `rego`.
-    pub rego_file: Option<PathBuf>,
+    /// The expression in CEL that holds for the steps that it denies.
+    pub denies: String,
     /// How strict it is.
     #[serde(default = "enforce")]
     pub mode: Mode,
@@ -73,36 +65,15 @@ fn enforce() -> Mode {
 #[derive(Debug)]
 pub(super) struct CompiledRule {
     pub(super) rule: OwnRule,
-    pub(super) test: Test,
-}
-
-/// What says which steps a rule denies.
-#[derive(Debug)]
-pub(super) enum Test {
-    Expression(Expression),
-    #[cfg(feature = "rego")]
-    Rego(Box<Module>),
-}
-
-impl Test {
-    pub(super) fn compile(rule: &OwnRule) -> Result<Test, String> {
-        match (&rule.denies, &rule.rego, &rule.rego_file) {
-            (Some(denies), None, None) => Expression::compile(denies, SCOPE).map(Test::Expression),
-            #[cfg(feature = "rego")]
-            (None, Some(text), None) => Module::compile(&rule.name, text).map(|module| Test::Rego(Box::new(module))),
-            #[cfg(not(feature = "rego"))]
-            (None, Some(_), None) => {
-                Err("this program was built without Rego; build it with the feature `rego`, or write `denies`".into())
-            }
-            (None, None, Some(file)) => {
-                Err(format!("nothing has read {}; put the text of the module into `rego`", file.display()))
-            }
-            _ => Err("it has to say what it denies in one way: `denies` (CEL), `rego` or `rego_file`".into()),
-        }
-    }
+    pub(super) expression: Expression,
 }
 
 impl CompiledRule {
+    pub(super) fn compile(rule: OwnRule) -> Result<CompiledRule, String> {
+        let expression = Expression::compile(&rule.denies, SCOPE)?;
+        Ok(CompiledRule { rule, expression })
+    }
+
     /// Whether it is about steps of this method.
     pub(super) fn is_about(&self, method: &str) -> bool {
         let is_of_method = self.rule.methods.is_empty() || self.rule.methods.iter().any(|known| known == method);
@@ -117,54 +88,31 @@ impl CompiledRule {
 
     /// Whether it may read the response that a step carries.
     pub(super) fn may_read_response(&self) -> bool {
-        [&self.rule.denies, &self.rule.rego].into_iter().flatten().any(|text| text.contains("response"))
+        self.rule.denies.contains("response")
     }
 
-    /// What is wrong with a step.
-    pub(super) fn find(&self, facts: &OwnFacts) -> Vec<String> {
-        let found = match facts.remaining() {
-            None => Err("the own rules of the policy took too long".to_owned()),
-            Some(remaining) => self.faults(facts, remaining),
-        };
-        // What can't be decided is not allowed.
-        found.unwrap_or_else(|reason| vec![reason])
+    /// The fault that it finds with a step. A rule that can't be evaluated finds one: what can't be decided is not allowed.
+    pub(super) fn find(&self, facts: &OwnFacts) -> Option<String> {
+        self.fault(facts).unwrap_or_else(Some)
     }
 
-    fn faults(&self, facts: &OwnFacts, remaining: Duration) -> Result<Vec<String>, String> {
-        #[cfg(not(feature = "rego"))]
-        let _ = remaining;
-        match &self.test {
-            Test::Expression(expression) => {
-                let holds = expression.holds(facts.of_expressions()?);
-                match holds.map_err(|reason| format!("`{expression}` can't be decided: {reason}"))? {
-                    false => Ok(Vec::new()),
-                    true => Ok(vec![self.rule.message.clone().unwrap_or_else(|| format!("`{expression}` holds"))]),
-                }
-            }
-            #[cfg(feature = "rego")]
-            Test::Rego(module) => {
-                let found = module.denied(facts.of_rego()?, remaining);
-                let messages = found.map_err(|reason| format!("`{}` can't be decided: {reason}", self.rule.name))?;
-                let message = |own: Option<String>| {
-                    own.or_else(|| self.rule.message.clone())
-                        .unwrap_or_else(|| format!("`{}` denies it", self.rule.name))
-                };
-                Ok(messages.into_iter().map(message).collect())
-            }
-        }
+    fn fault(&self, facts: &OwnFacts) -> Result<Option<String>, String> {
+        let expression = &self.expression;
+        let holds = expression.holds(facts.in_time()?);
+        let holds = holds.map_err(|reason| format!("`{expression}` can't be decided: {reason}"))?;
+        let message = || self.rule.message.clone().unwrap_or_else(|| format!("`{expression}` holds"));
+        Ok(holds.then(message))
     }
 }
 
-/// What own rules know: `step`, `agent` and `session`, in the form that each language reads, made once.
+/// The facts that own rules read: `step`, `agent` and `session`, converted for CEL once.
 pub(super) struct OwnFacts {
     started: Instant,
     budget: Duration,
     step: Value,
     agent: Value,
     session: Value,
-    expressions: OnceCell<Result<Facts, String>>,
-    #[cfg(feature = "rego")]
-    rego: OnceCell<Result<Input, String>>,
+    facts: OnceCell<Result<Facts, String>>,
 }
 
 impl OwnFacts {
@@ -192,30 +140,19 @@ impl OwnFacts {
             step: step.facts(),
             agent,
             session: session.cloned().unwrap_or_default().facts(id),
-            expressions: OnceCell::new(),
-            #[cfg(feature = "rego")]
-            rego: OnceCell::new(),
+            facts: OnceCell::new(),
         }
     }
 
-    /// What is left of the time; none where it is over.
-    fn remaining(&self) -> Option<Duration> {
-        self.budget.checked_sub(self.started.elapsed())
-    }
-
-    fn of_expressions(&self) -> Result<&Facts, String> {
-        let facts = self.expressions.get_or_init(|| {
+    /// The facts, unless the time for all own rules is over.
+    fn in_time(&self) -> Result<&Facts, String> {
+        if self.started.elapsed() > self.budget {
+            return Err("the own rules of the policy took too long".to_owned());
+        }
+        let facts = self.facts.get_or_init(|| {
             let facts = Facts::within(self.budget).with("step", &self.step)?;
             facts.with("agent", &self.agent)?.with("session", &self.session)
         });
         facts.as_ref().map_err(Clone::clone)
-    }
-
-    #[cfg(feature = "rego")]
-    fn of_rego(&self) -> Result<&Input, String> {
-        let input = self
-            .rego
-            .get_or_init(|| Input::new([("step", &self.step), ("agent", &self.agent), ("session", &self.session)]));
-        input.as_ref().map_err(Clone::clone)
     }
 }

@@ -1,13 +1,13 @@
 //! What settings say of the guardian.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
-use crate::{
+use crate::config::{Settings, read_toml};
+use agentdex::{
     Registry,
-    config::{Settings, read_toml},
     otlp::Exporter,
     policy::{Policy, PolicyFile},
     registry::guardian::{Options, Retention},
@@ -19,8 +19,7 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
         Some(path) => {
             let shown = path.display();
             let text = fs::read_to_string(path).with_context(|| format!("--policy {shown}"))?;
-            let mut file: PolicyFile = read_toml(&text, &shown.to_string())?;
-            read_modules(&mut file, path.parent().unwrap_or(Path::new("")))?;
+            let file: PolicyFile = read_toml(&text, &shown.to_string())?;
             Policy::compile(file).with_context(|| format!("--policy {shown}"))?
         }
         None => Policy::default(),
@@ -37,17 +36,6 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
         ocsf: settings.ocsf_file.clone(),
         ..Options::default()
     })
-}
-
-/// Reads the files that a policy names, relative to the one that it is in.
-fn read_modules(policy: &mut PolicyFile, directory: &Path) -> anyhow::Result<()> {
-    for rule in policy.expressions.iter_mut().filter(|rule| rule.rego.is_none()) {
-        let Some(file) = rule.rego_file.take() else { continue };
-        let file = directory.join(file);
-        let text = fs::read_to_string(&file);
-        rule.rego = Some(text.with_context(|| format!("rego_file of {:?}: {}", rule.name, file.display()))?);
-    }
-    Ok(())
 }
 
 /// How long the last spans may take.
