@@ -14,7 +14,7 @@ pub use self::{
     layer::{Layer, read_toml},
     settings::{OidcSettings, Settings},
 };
-use crate::td::Strictness;
+use agentdex::td::Strictness;
 
 /// The file that is read where no other is named, if it is there.
 pub const DEFAULT_FILE: &str = "agentdex.toml";

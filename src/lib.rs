@@ -9,8 +9,6 @@
 
 pub mod access;
 pub mod change;
-#[cfg(feature = "cli")]
-mod config;
 pub mod error;
 #[cfg(feature = "expression")]
 pub mod expression;
@@ -50,10 +48,6 @@ pub mod mqtt;
 
 #[cfg(all(feature = "guardian", feature = "client"))]
 pub mod otlp;
-
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
 
 pub use change::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 pub use error::Error;

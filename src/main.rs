@@ -1,4 +1,10 @@
-//! The `agentdex` binary.
+//! The program `agentdex`: a registry with its listeners, and commands for registries that run elsewhere.
+
+#![deny(unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::expect_used)]
+
+mod cli;
+mod config;
 
 use std::process::ExitCode;
 
@@ -8,5 +14,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    agentdex::cli::run()
+    cli::run()
 }

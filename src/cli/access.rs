@@ -11,7 +11,7 @@ use super::{
     output::{indented, visible},
     remote::{self, Remote},
 };
-use crate::access::{AccessRequest, Namespace, Owner, Visibility};
+use agentdex::access::{AccessRequest, Namespace, Owner, Visibility};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

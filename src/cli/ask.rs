@@ -13,7 +13,7 @@ use super::{
     output::Style,
     remote::block_on,
 };
-use crate::consumer::{Agent, Conversation, Event};
+use agentdex::consumer::{Agent, Conversation, Event};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
         };
         let agent = match &arguments.action {
-            Some(action) => agent.update(crate::consumer::Settings::new().action(action)),
+            Some(action) => agent.update(agentdex::consumer::Settings::new().action(action)),
             None => agent,
         };
         if arguments.explain {

@@ -11,7 +11,7 @@ use super::{
     output::visible,
     remote::{self, Remote},
 };
-use crate::{access::Owner, registry::AuditEntry};
+use agentdex::{access::Owner, registry::AuditEntry};
 
 /// How many entries are asked for at once.
 const AT_ONCE: usize = 1000;

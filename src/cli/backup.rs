@@ -14,7 +14,8 @@ use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::remote::{self, Remote};
-use crate::{Registry, config, registry};
+use crate::config;
+use agentdex::{Registry, registry};
 
 #[derive(Debug, Args)]
 pub(super) struct Take {

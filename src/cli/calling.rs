@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::{output::visible, remote::Remote};
-use crate::{
+use agentdex::{
     consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings},
     fetch::{self, AllowList},
 };
@@ -116,7 +116,8 @@ pub(super) fn print_event(event: &Event) -> io::Result<bool> {
             )?;
         }
         Event::Notification(notification) => writeln!(out, "{}", notification.data)?,
-        Event::Thinking(_) | Event::ToolCall(_) | Event::ToolResult(_) | Event::InputRequired(_) | Event::Done(_) => {}
+        // Endings are printed by the caller; thoughts and tool calls are not shown.
+        _ => {}
     }
     Ok(false)
 }

@@ -15,7 +15,7 @@ use super::{
     output::{Style, red_on_stderr, visible},
     remote::block_on,
 };
-use crate::consumer::{Agent, Dialogue, Event, Media, Message, Part};
+use agentdex::consumer::{Agent, Dialogue, Event, Media, Message, Part};
 
 const HELP: &str = "\
 /attach FILE  sends a file with the next message
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     block_on(async {
         let mut agent = consumer.agent(&arguments.id).await?;
         if let Some(action) = &arguments.action {
-            agent = agent.update(crate::consumer::Settings::new().action(action));
+            agent = agent.update(agentdex::consumer::Settings::new().action(action));
         }
         let dialogue = match &arguments.restore {
             Some(file) => agent.restore_conversation(&std::fs::read_to_string(file)?)?.stream(),

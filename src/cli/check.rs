@@ -11,7 +11,8 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use crate::{Error, Registry, config};
+use crate::config;
+use agentdex::{Error, Registry};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde::de::IgnoredAny;
 
-use crate::{
+use agentdex::{
     Error,
     convert::{self, Format, Input, JsonText, MAX_SOURCE_BYTES, Source, Syntax},
     td,

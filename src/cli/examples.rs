@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use crate::{Registry, registry::Write};
+use agentdex::{Registry, registry::Write};
 
 /// By the names of their files.
 const AGENTS: [(&str, &str); 8] = [

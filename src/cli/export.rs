@@ -14,7 +14,7 @@ use super::{
     output::{self, visible},
     remote::{self, Remote},
 };
-use crate::convert::{Format, Supply};
+use agentdex::convert::{Format, Supply};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -85,7 +85,7 @@ fn print_supply(supply: &Supply) -> io::Result<()> {
 }
 
 fn help_of_version() -> String {
-    let of_format = |(format, export): (Format, &'static crate::convert::Export)| {
+    let of_format = |(format, export): (Format, &'static agentdex::convert::Export)| {
         (!export.versions.is_empty()).then(|| format!("{} for {format}", export.versions.join(" or ")))
     };
     let known: Vec<String> = Format::exports().filter_map(of_format).collect();

@@ -12,7 +12,7 @@ use super::{
     output::indented,
     remote::{self, Remote},
 };
-use crate::client::RegistryClient;
+use agentdex::client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -13,7 +13,7 @@ use super::{
     output::{INDENT, Style, fit, visible},
     remote::{self, Remote},
 };
-use crate::{Change, ChangeKind, Seq};
+use agentdex::{Change, ChangeKind, Seq};
 
 /// How many changes are asked for at once.
 const PAGE: usize = 100;

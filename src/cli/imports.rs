@@ -12,7 +12,7 @@ use super::{
     output::{self, INDENT, Style, fit, visible},
     remote::{self, Remote},
 };
-use crate::client::TrackedSource;
+use agentdex::client::TrackedSource;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

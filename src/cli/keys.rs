@@ -12,7 +12,7 @@ use super::{
     moments, output,
     remote::{self, Remote},
 };
-use crate::{
+use agentdex::{
     access::{ApiKey, NewKey, Owner, Role},
     registry::Keys,
     store::Store,
@@ -89,8 +89,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Does something with the keys in the directory of a registry that is stopped.
-fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> crate::Result<T>) -> anyhow::Result<T> {
-    let store = Store::open(directory, crate::store::Options::default())?;
+fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> agentdex::Result<T>) -> anyhow::Result<T> {
+    let store = Store::open(directory, agentdex::store::Options::default())?;
     let done = act(&Keys::open(&store)?);
     store.close();
     Ok(done?)
@@ -141,7 +141,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
 fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<()> {
     let used = key.last_used.map_or_else(|| "never used".to_owned(), |used| format!("used {}", moments::shown(used)));
     let expires = match key.expires {
-        Some(expires) if expires <= crate::Timestamp::now() => format!("expired {}", moments::shown(expires)),
+        Some(expires) if expires <= agentdex::Timestamp::now() => format!("expired {}", moments::shown(expires)),
         Some(expires) => format!("expires {}", moments::shown(expires)),
         None => "does not expire".to_owned(),
     };
@@ -158,7 +158,7 @@ fn revoke(ids: &[String], place: &Place) -> anyhow::Result<ExitCode> {
             Ok(format!("revoked: {id}"))
         });
     };
-    let revoke = |keys: &Keys| ids.iter().map(|id| Ok((id, keys.revoke(id)?))).collect::<crate::Result<Vec<_>>>();
+    let revoke = |keys: &Keys| ids.iter().map(|id| Ok((id, keys.revoke(id)?))).collect::<agentdex::Result<Vec<_>>>();
     let mut outcome = ExitCode::SUCCESS;
     for (id, is_revoked) in in_directory(directory, revoke)? {
         if is_revoked {
@@ -178,7 +178,7 @@ fn revoke(ids: &[String], place: &Place) -> anyhow::Result<ExitCode> {
 
 /// The id in a key, or the text itself.
 fn id_of(text: &str) -> &str {
-    crate::access::Token::parse(text).map_or(text, |token| token.id)
+    agentdex::access::Token::parse(text).map_or(text, |token| token.id)
 }
 
 /// Reads a duration such as `90d` as seconds.

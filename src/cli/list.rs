@@ -13,7 +13,7 @@ use super::{
     remote::{self, Remote},
     search::Filters,
 };
-use crate::client::Summary;
+use agentdex::client::Summary;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 
 use super::document::FileDocument;
-use crate::convert::{Format, ImportOptions, Parameter, ParameterKind};
+use agentdex::convert::{Format, ImportOptions, Parameter, ParameterKind};
 
 const HEADING: &str = "Documents in other formats";
 const COMPONENTS: &str = "component";

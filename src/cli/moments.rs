@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::Timestamp;
+use agentdex::Timestamp;
 
 /// A moment for standard output: on a terminal how far it is away, elsewhere RFC 3339.
 pub(super) fn shown(moment: Timestamp) -> String {

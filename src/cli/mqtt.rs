@@ -15,9 +15,9 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::{
+use crate::config::{Layer, Settings};
+use agentdex::{
     Error, Registry,
-    config::{Layer, Settings},
     mqtt::{self, Publisher, PublisherOptions, Resynced},
 };
 

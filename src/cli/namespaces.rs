@@ -11,7 +11,7 @@ use super::{
     output::{indented, visible},
     remote::{self, Remote},
 };
-use crate::{access::Owner, registry::ClaimedNamespace};
+use agentdex::{access::Owner, registry::ClaimedNamespace};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

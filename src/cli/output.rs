@@ -8,7 +8,7 @@ use std::{
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
-use crate::td::Violation;
+use agentdex::td::Violation;
 
 /// Colours and bold type, or the bare text where nobody would see them.
 #[derive(Debug, Clone, Copy)]
@@ -245,7 +245,7 @@ mod tests {
     fn cause_is_told_once() {
         let missing = || io::Error::from_raw_os_error(2);
         let once = missing().to_string();
-        let error = crate::Error::Io { doing: "opening a".into(), source: missing() };
+        let error = agentdex::Error::Io { doing: "opening a".into(), source: missing() };
         assert_eq!(causes(&anyhow::Error::new(error).context("starting")), format!("starting: opening a: {once}"));
         assert_eq!(causes(&anyhow::Error::new(missing()).context("opening a")), format!("opening a: {once}"));
     }

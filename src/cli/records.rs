@@ -17,7 +17,7 @@ use super::{
     output::visible,
     remote::{self, Remote},
 };
-use crate::client::{BatchResult, RegistryClient};
+use agentdex::client::{BatchResult, RegistryClient};
 
 /// The most lines that are sent together, and the bytes that are enough.
 const GROUP_LINES: usize = 256;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::remote::Remote;
-use crate::client::RefreshResult;
+use agentdex::client::RefreshResult;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -22,6 +22,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             RefreshResult::Updated => format!("updated {id}"),
             RefreshResult::Unchanged => format!("unchanged {id}"),
             RefreshResult::Stopped => format!("no longer tracked: {id}"),
+            _ => format!("refreshed {id}"),
         })
     })
 }

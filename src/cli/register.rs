@@ -29,7 +29,7 @@ use super::{
     remote::{self, Remote},
     together,
 };
-use crate::{
+use agentdex::{
     client::{self, Imported, RegistryClient},
     convert::{Format, Source},
     td,

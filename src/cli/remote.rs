@@ -12,7 +12,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::red_on_stderr;
-use crate::client::{self, RegistryClient};
+use agentdex::client::{self, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Remote {

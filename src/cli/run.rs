@@ -18,7 +18,7 @@ use super::{
     output::{Style, fit, red_on_stderr, visible},
     remote::{block_on, explain},
 };
-use crate::{
+use agentdex::{
     client::RegistryClient,
     consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent},
     convert::{
@@ -305,6 +305,7 @@ impl Printer {
                 let said = lines_visible(&format!("{at}{reason}"));
                 writeln!(err, "{} {said}", red_on_stderr("error:"))?;
             }
+            _ => {}
         }
         out.flush()
     }

@@ -15,7 +15,7 @@ use super::{
     output::red_on_stderr,
     remote::{self, Remote},
 };
-use crate::sacp::{self, DataContract, Found};
+use agentdex::sacp::{self, DataContract, Found};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -17,7 +17,7 @@ use super::{
     output::{self, INDENT, Style},
     remote::{self, Remote},
 };
-use crate::client::{MatchingCapability, RegistryClient, SearchAnswer};
+use agentdex::client::{MatchingCapability, RegistryClient, SearchAnswer};
 
 /// The most capabilities of a hit that are shown.
 const SHOWN_CAPABILITIES: usize = 3;
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     filters: Filters,
     /// How many hits
-    #[arg(long, default_value_t = crate::search::DEFAULT_LIMIT, value_name = "COUNT")]
+    #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT")]
     limit: usize,
     /// Number of hits to skip
     #[arg(long, default_value_t = 0, value_name = "COUNT")]

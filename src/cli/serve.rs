@@ -25,10 +25,9 @@ use super::{
     mqtt::{publisher_options, resync_on_request},
     stop,
 };
-use crate::{
-    Error, Registry,
-    config::{EmbeddingModel, Layer, LogFormat, LogLevel, Settings, Validation},
-    http, mqtt,
+use crate::config::{EmbeddingModel, Layer, LogFormat, LogLevel, Settings, Validation};
+use agentdex::{
+    Error, Registry, http, mqtt,
     registry::{self, FollowerState},
     search::semantic::Model,
 };

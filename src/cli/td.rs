@@ -21,7 +21,7 @@ use super::{
     output::{causes, indented, red_on_stderr, visible, warn},
     together,
 };
-use crate::{
+use agentdex::{
     Error,
     convert::{Conversion, ConvertedThing, Format},
 };
@@ -156,7 +156,7 @@ fn file_name(source: &Path, thing: &ConvertedThing, is_root: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{convert::Source, td::Document};
+    use agentdex::{convert::Source, td::Document};
 
     #[test]
     fn names_of_files_stay_short_and_different() {

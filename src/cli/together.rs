@@ -12,7 +12,7 @@ use super::{
     document::{self, FileDocument},
     mapping::Mapping,
 };
-use crate::{convert::Format, td};
+use agentdex::{convert::Format, td};
 
 /// Refuses files that describe one agent twice, of which the last would silently stay, and agents that would have one
 /// address. What is wrong with a file by itself is reported when it is its turn.

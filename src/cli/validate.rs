@@ -19,7 +19,7 @@ use super::{
     mapping::{Reading, help_of_format},
     output::{Style, visible},
 };
-use crate::{
+use agentdex::{
     Error,
     convert::Format,
     td::{self, Layers, Report, Strictness, Version, Violation},

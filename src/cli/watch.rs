@@ -14,7 +14,7 @@ use super::{
     output::{self, Style, red_on_stderr, visible},
     remote::{self, Remote},
 };
-use crate::{
+use agentdex::{
     client::{Event, EventFilter, RegistryClient},
     registry::MatchKind,
 };

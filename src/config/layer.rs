@@ -5,7 +5,7 @@ use std::{fmt::Display, path::PathBuf, str::FromStr};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{EmbeddingModel, LogFormat, LogLevel, Validation};
-use crate::{Error, Result};
+use agentdex::{Error, Result};
 
 /// Declares the settings: a key, what it holds, and how a variable is read as that.
 macro_rules! layer {

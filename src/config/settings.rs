@@ -12,7 +12,7 @@ use super::{
     DEFAULT_MQTT_PREFIX, DEFAULT_MQTT_SESSION_EXPIRY, DEFAULT_REFRESH_INTERVAL, DEFAULT_STALE_AFTER,
     DEFAULT_WRITE_TIMEOUT, EmbeddingModel, Layer, LogFormat, LogLevel, MqttListener, Validation,
 };
-use crate::{Error, Result, access::RoleMapping};
+use agentdex::{Error, Result, access::RoleMapping};
 
 /// The longest fetch in seconds.
 const MAX_FETCH_TIMEOUT: u64 = 10 * 60;

@@ -12,7 +12,7 @@ use crate::{Error, td::MAX_NESTING};
 
 /// JSON text that is being written.
 #[derive(Debug)]
-pub(crate) struct JsonText {
+pub struct JsonText {
     text: String,
     maximum: usize,
     /// Set before the reading ends early.
@@ -27,7 +27,7 @@ enum Limit {
 
 impl JsonText {
     /// An empty text that may become `maximum` bytes long.
-    pub(crate) fn up_to(maximum: usize) -> JsonText {
+    pub fn up_to(maximum: usize) -> JsonText {
         JsonText { text: String::new(), maximum, exceeded: None }
     }
 
@@ -36,12 +36,12 @@ impl JsonText {
     /// # Errors
     /// Those of the source, also for a number or a name that JSON can't have; and one that means
     /// nothing where [`JsonText::exceeded`] knows better.
-    pub(crate) fn read<'de, D: Deserializer<'de>>(&mut self, source: D) -> Result<(), D::Error> {
+    pub fn read<'de, D: Deserializer<'de>>(&mut self, source: D) -> Result<(), D::Error> {
         Value { json: self, depth: 0 }.deserialize(source)
     }
 
     /// The limit that ended the reading, as an error; `length` says what the length is one of.
-    pub(crate) fn exceeded(&self, length: &'static str) -> Option<Error> {
+    pub fn exceeded(&self, length: &'static str) -> Option<Error> {
         let (what, maximum) = match self.exceeded? {
             Limit::Nesting => ("JSON nesting depth", MAX_NESTING),
             Limit::Length => (length, self.maximum),
@@ -50,7 +50,7 @@ impl JsonText {
     }
 
     /// What was written.
-    pub(crate) fn into_text(self) -> String {
+    pub fn into_text(self) -> String {
         self.text
     }
 

@@ -10,7 +10,7 @@ mod descriptor;
 mod detect;
 mod format;
 mod import_options;
-#[cfg(any(feature = "yaml", feature = "cli"))]
+#[cfg(feature = "yaml")]
 mod json_text;
 mod keywords;
 pub mod lmos_capabilities;
@@ -28,9 +28,9 @@ mod thing_description;
 #[cfg_attr(not(feature = "yaml"), path = "no_yaml.rs")]
 mod yaml;
 
-#[cfg(feature = "cli")]
-#[cfg(any(feature = "yaml", feature = "cli"))]
-pub(crate) use self::json_text::JsonText;
+#[cfg(feature = "yaml")]
+#[doc(hidden)]
+pub use self::json_text::JsonText;
 pub use self::{
     descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},
     detect::detect,

@@ -112,11 +112,11 @@ fn is_nested_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Bytes as text, without a byte order mark.
+/// Returns bytes as text, without a byte order mark.
 ///
 /// # Errors
 /// [`Error::MalformedJson`] where they aren't UTF-8.
-pub(crate) fn text_of(bytes: &[u8]) -> Result<&str> {
+pub fn text_of(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|error| malformed_utf8(bytes, error.valid_up_to()))?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
@@ -142,7 +142,8 @@ fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
     })
 }
 
-pub(crate) fn malformed_json(error: &serde_json::Error) -> Error {
+/// Converts a parser's error, with the place it has found.
+pub fn malformed_json(error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     Error::MalformedJson {

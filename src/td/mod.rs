@@ -39,7 +39,9 @@ pub(crate) use capability::{listed_capabilities, semantic_version};
 pub use check::{Layers, Strictness, validate};
 pub use description::Description;
 pub use document::Document;
-pub(crate) use document::{malformed_json, parse_json, text_of};
+pub(crate) use document::parse_json;
+#[doc(hidden)]
+pub use document::{malformed_json, text_of};
 pub use enrich::enrich;
 pub use flag::{Flag, FlagKind, flags};
 pub use identity::{Identity, NORMALIZED_ID_PREFIX, normalize_id};

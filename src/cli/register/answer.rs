@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
+use agentdex::{
     client::{Imported, Written},
     td::Violation,
 };

@@ -9,10 +9,8 @@ use anyhow::bail;
 use serde_json::Value;
 
 use super::{Registered, Registration};
-use crate::{
-    cli::{output::red_on_stderr, remote, stop},
-    client::{self, RegistryClient},
-};
+use crate::cli::{output::red_on_stderr, remote, stop};
+use agentdex::client::{self, RegistryClient};
 
 /// How long to wait before a renewal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);

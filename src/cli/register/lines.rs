@@ -6,10 +6,8 @@ use std::{
     path::Path,
 };
 
-use crate::{
-    cli::document::{self, FileDocument},
-    convert::MAX_SOURCE_BYTES,
-};
+use crate::cli::document::{self, FileDocument};
+use agentdex::convert::MAX_SOURCE_BYTES;
 
 /// The lines of a file or of standard input, one at a time.
 pub(super) struct Lines {

@@ -10,11 +10,11 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
-use crate::{
-    cli::{
-        output::{self, INDENT, Style},
-        remote,
-    },
+use crate::cli::{
+    output::{self, INDENT, Style},
+    remote,
+};
+use agentdex::{
     client::RegistryClient,
     registry::{CompatibleQuery, ComposeQuery},
     search::compatible::MAX_STEPS,

@@ -8,10 +8,8 @@ use std::{
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::{
-    cli::{output, remote},
-    client::RegistryClient,
-};
+use crate::cli::{output, remote};
+use agentdex::client::RegistryClient;
 
 const RESULTS: &str = "application/sparql-results+json";
 

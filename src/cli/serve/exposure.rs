@@ -4,10 +4,10 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::bail;
 
-use crate::{
+use crate::config::{MqttListener, Settings};
+use agentdex::{
     Registry,
     access::{Role, Rules},
-    config::{MqttListener, Settings},
 };
 
 /// What holds for all clients.

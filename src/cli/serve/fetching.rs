@@ -4,9 +4,9 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context;
 
-use crate::{
+use crate::config::{OidcSettings, Settings};
+use agentdex::{
     Registry,
-    config::{OidcSettings, Settings},
     consumer::{self, Consumer, ReadSacp},
     fetch::{self, AllowList, Fetcher},
     registry::{IssuerOptions, tracked_sources::Tracking},

@@ -8,10 +8,9 @@ use super::{
     descriptors,
     exposure::{check_exposure, rules},
 };
-use crate::{
-    Error, Registry,
-    config::{DEFAULT_MQTT_LISTEN, MqttListener, Settings},
-    http, mqtt,
+use crate::config::{DEFAULT_MQTT_LISTEN, MqttListener, Settings};
+use agentdex::{
+    Error, Registry, http, mqtt,
     tls::{self, ServerTls},
 };
 
