@@ -42,7 +42,7 @@ use tokio::time::Instant;
 use super::{
     Authorization, Continuation, Description, Error, Event, Form, Message, Network, Part, Reply, Result, Trace,
 };
-pub use crate::td::model::Operation;
+pub use crate::td::Operation;
 
 /// What is to come, or why it doesn't.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

@@ -4,7 +4,7 @@ use fluent_uri::{Uri, UriRef};
 use serde_json::{Map, Value};
 
 use super::{Error, Result};
-use crate::td::model::Operation;
+use crate::td::Operation;
 
 type Object = Map<String, Value>;
 

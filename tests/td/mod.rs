@@ -5,7 +5,6 @@ mod corpus;
 mod flags;
 mod json_ld;
 mod merge_patch;
-mod model;
 mod mutations;
 mod reading;
 mod schemas;

@@ -1,0 +1,68 @@
+//! Operations of forms (TD 1.1, section 5.3.4.2).
+
+/// The purpose of a form: a value of its `op`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Read a property.
+    ReadProperty,
+    /// Write a property.
+    WriteProperty,
+    /// Subscribe to a property's changes.
+    ObserveProperty,
+    /// Unsubscribe from them.
+    UnobserveProperty,
+    /// Invoke an action.
+    InvokeAction,
+    /// Ask how an action goes.
+    QueryAction,
+    /// Cancel an action.
+    CancelAction,
+    /// Subscribe to an event.
+    SubscribeEvent,
+    /// Unsubscribe from an event.
+    UnsubscribeEvent,
+    /// Read all properties.
+    ReadAllProperties,
+    /// Write all properties.
+    WriteAllProperties,
+    /// Read some properties.
+    ReadMultipleProperties,
+    /// Write some properties.
+    WriteMultipleProperties,
+    /// Subscribe to the changes of all properties.
+    ObserveAllProperties,
+    /// Unsubscribe from them.
+    UnobserveAllProperties,
+    /// Ask how all actions go.
+    QueryAllActions,
+    /// Subscribe to all events.
+    SubscribeAllEvents,
+    /// Unsubscribe from all events.
+    UnsubscribeAllEvents,
+}
+
+impl Operation {
+    /// Returns the name in a Thing Description.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Operation::ReadProperty => "readproperty",
+            Operation::WriteProperty => "writeproperty",
+            Operation::ObserveProperty => "observeproperty",
+            Operation::UnobserveProperty => "unobserveproperty",
+            Operation::InvokeAction => "invokeaction",
+            Operation::QueryAction => "queryaction",
+            Operation::CancelAction => "cancelaction",
+            Operation::SubscribeEvent => "subscribeevent",
+            Operation::UnsubscribeEvent => "unsubscribeevent",
+            Operation::ReadAllProperties => "readallproperties",
+            Operation::WriteAllProperties => "writeallproperties",
+            Operation::ReadMultipleProperties => "readmultipleproperties",
+            Operation::WriteMultipleProperties => "writemultipleproperties",
+            Operation::ObserveAllProperties => "observeallproperties",
+            Operation::UnobserveAllProperties => "unobserveallproperties",
+            Operation::QueryAllActions => "queryallactions",
+            Operation::SubscribeAllEvents => "subscribeallevents",
+            Operation::UnsubscribeAllEvents => "unsubscribeallevents",
+        }
+    }
+}
