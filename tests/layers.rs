@@ -23,8 +23,9 @@ const LAYERS: [&[&str]; 5] = [
 ];
 
 /// Uses within a layer that are intended: `/mqtt` of the HTTP server is a WebSocket listener of the MQTT endpoint, and its
-/// conversations are those of a consumer; a consumer finds agents through a client as well as in a registry of its own.
-const EXCEPTIONS: [(&str, &str); 3] = [("http", "mqtt"), ("http", "consumer"), ("consumer", "client")];
+/// conversations are those of a consumer; search fits data by the type rules of Agent Spec; a consumer finds agents through a client as well as in a registry of its own.
+const EXCEPTIONS: [(&str, &str); 4] =
+    [("search", "convert"), ("http", "mqtt"), ("http", "consumer"), ("consumer", "client")];
 
 /// Names that lib.rs re-exports at the root of the crate, and the modules they come from.
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];

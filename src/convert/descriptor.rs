@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
 use crate::{
     Result,
-    td::{Report, SearchTerm, Violation},
+    convert::SearchTerm,
+    td::{Report, Violation},
 };
 
 type Object = Map<String, Value>;

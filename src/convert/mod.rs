@@ -6,6 +6,8 @@ pub mod a2a;
 pub mod agent_spec;
 pub mod aos;
 mod canonical_url;
+#[doc(hidden)]
+pub mod casting;
 mod descriptor;
 mod detect;
 mod format;
@@ -18,6 +20,7 @@ mod looks;
 pub mod mcp_server;
 mod redacted_json;
 mod redaction;
+mod search_term;
 mod shape;
 mod signs;
 mod size;
@@ -36,6 +39,7 @@ pub use self::{
     detect::detect,
     format::Format,
     import_options::{ImportOptions, InvalidOption, Parameter, ParameterKind},
+    search_term::{SearchContent, SearchTerm},
     syntax::Syntax,
 };
 use crate::td::{Document, Violation};

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{Descriptor, Export, Format, Import, Tracking, format::list_formats};
-use crate::td::SearchTerm;
+use crate::convert::SearchTerm;
 
 macro_rules! define_table {
     ($($(#[$doc:meta])* $variant:ident = $folder:ident,)+) => {

@@ -24,7 +24,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    td::{self, SearchContent, SearchTerm},
+    convert::{SearchContent, SearchTerm},
+    td,
 };
 
 /// How often a title or the name of a capability counts.

@@ -18,11 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    access::Access,
-    change::Seq,
-    td::{Flag, SearchTerm},
-};
+use crate::{access::Access, change::Seq, convert::SearchTerm, td::Flag};
 
 mod cached;
 mod collect;

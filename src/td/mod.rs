@@ -6,7 +6,6 @@
 mod admission;
 mod assess;
 mod capability;
-pub(crate) mod casting;
 mod check;
 pub mod description;
 mod document;
@@ -26,7 +25,6 @@ mod registration;
 mod report;
 mod sacp;
 mod schema;
-mod search_term;
 mod semantics;
 mod thing_description;
 mod value_seed;
@@ -54,7 +52,6 @@ pub use registration::{Registration, RegistrationRequest};
 pub(crate) use report::push_token;
 pub use report::{Report, Violation};
 pub use sacp::{SACP, answers_in_sacp};
-pub use search_term::{SearchContent, SearchTerm};
 pub use thing_description::ThingDescription;
 pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 

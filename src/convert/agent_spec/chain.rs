@@ -37,8 +37,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::Format,
-    td::{Report, casting::effort::Effort},
+    convert::{Format, casting::effort::Effort},
+    td::Report,
 };
 
 /// The most nodes that a chain made of a Flow may run: Flows say nothing about it.

@@ -18,7 +18,7 @@ use super::{
     stored,
     thing::{Base, Mapper},
 };
-use crate::td::casting::effort::Effort;
+use crate::convert::casting::effort::Effort;
 use crate::{
     Error, Result,
     convert::{Conversion, ConvertedThing, Format, MAX_SOURCE_BYTES},

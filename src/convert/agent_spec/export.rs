@@ -21,7 +21,7 @@ use self::{
     properties::{Property, Titles},
     target::Target,
 };
-use crate::td::casting::effort::Effort;
+use crate::convert::casting::effort::Effort;
 use crate::{
     Error, Result,
     convert::{Format, MAX_SOURCE_BYTES, size::size},

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Profile, json_schema, property::DEFAULT_TITLE, sdk_types::SdkTypes};
-use crate::td::casting::{
+use crate::convert::casting::{
     Casting, describe,
     effort::{Effort, Refusal},
 };

@@ -4,11 +4,12 @@ use super::{Configuration, Options, Profile, Protocol, from_thing, supply::suppl
 use crate::{
     Result,
     convert::{
-        Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Rendition, Syntax,
+        Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Rendition,
+        SearchContent, SearchTerm, Syntax,
         descriptor::{Sign, as_it_is, no_version},
         signs,
     },
-    td::{Report, SearchContent, SearchTerm},
+    td::Report,
 };
 
 /// The model of an agent, its prompts if they are published, the data of its capabilities, and its tags.

@@ -28,7 +28,7 @@ use super::{
     property::Property,
     references::as_reference,
 };
-use crate::td::casting::effort::Effort;
+use crate::convert::casting::effort::Effort;
 
 /// The inputs, outputs and branches of all components of a graph.
 #[derive(Debug)]

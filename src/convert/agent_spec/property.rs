@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::{Profile, sdk_types::SdkTypes};
-use crate::td::casting::{
+use crate::convert::casting::{
     Casting,
     effort::{Effort, Refusal},
 };

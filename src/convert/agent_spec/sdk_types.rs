@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use crate::td::casting::effort::{Answer, Effort, Refusal};
+use crate::convert::casting::effort::{Answer, Effort, Refusal};
 use serde_json::{Map, Value, json};
 
 /// The SDK gives up on a union of more types.
@@ -369,7 +369,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn everything_casts_to_itself(schema in crate::td::casting::tests::schema()) {
+        fn everything_casts_to_itself(schema in crate::convert::casting::tests::schema()) {
             let effort = Effort::for_document();
             proptest::prop_assert_eq!(SdkTypes { effort: &effort }.castable(&schema, &schema), Ok(true));
         }

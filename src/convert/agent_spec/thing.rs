@@ -34,7 +34,7 @@ use super::{
     inference::Inference,
     types::Call,
 };
-use crate::td::casting::effort::Effort;
+use crate::convert::casting::effort::Effort;
 use crate::{
     Error, Result,
     convert::{

@@ -6,10 +6,10 @@ use super::{AgentDocument, Options, from_thing};
 use crate::{
     Result,
     convert::{
-        Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Syntax,
+        Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, SearchContent,
+        SearchTerm, Syntax,
         descriptor::{Sign, as_it_is, no_version, nothing_to_supply, report_on},
     },
-    td::{SearchContent, SearchTerm},
 };
 
 const SEARCH_TERMS: &[SearchTerm] = &[

@@ -10,9 +10,9 @@ use super::{
     port::{Port, Type},
     shape::Shape,
 };
-use crate::td::{
-    casting::{Casting, describe, effort::Effort},
-    push_token,
+use crate::{
+    convert::casting::{Casting, describe, effort::Effort},
+    td::push_token,
 };
 
 /// How well names correspond: the same, a title, or that there is no other.

@@ -2,7 +2,7 @@
 //! wants; and composed search: which chains of capabilities lead from the one to the other.
 //!
 //! - **Ports** (`port`): the members of an object, or the data as a whole. They correspond by name or title,
-//!   regardless of case and punctuation, and their types by the rules of Agent Spec (`td::casting`).
+//!   regardless of case and punctuation, and their types by the rules of Agent Spec (`convert::casting`).
 //! - **Shapes** (`shape`): the inputs and outputs of a capability. Capabilities of the same shape are compared once.
 //! - **Index** (`index`): shapes by the names of what they need and give, in memory. It takes about 150 bytes for
 //!   each capability and, once for each different shape, about 120 bytes for each port.

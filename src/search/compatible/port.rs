@@ -13,7 +13,7 @@ const MAX_SCHEMAS: usize = 2_000;
 /// How many ports one side may have.
 const MAX_PORTS: usize = 256;
 
-/// The type of a port: what [`crate::td::casting`] reads of a schema, and nothing else.
+/// The type of a port: what [`crate::convert::casting`] reads of a schema, and nothing else.
 #[derive(Debug)]
 pub(super) struct Type {
     pub schema: Value,

@@ -15,8 +15,8 @@ use crate::{
     convert::{
         Format, Syntax,
         agent_spec::{Configuration, Profile},
+        casting::effort::Effort,
     },
-    td::casting::effort::Effort,
 };
 
 /// A step of a flow: a capability of a Thing.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::convert::casting::effort::Effort;
 use crate::convert::{
     agent_spec::{
         Profile,
@@ -12,7 +13,6 @@ use crate::convert::{
     keywords::Keyword,
     size::size,
 };
-use crate::td::casting::effort::Effort;
 
 /// So much of a schema is a step, since all of it is read several times.
 const BYTES_OF_A_STEP: usize = 8;

@@ -15,7 +15,7 @@ use super::{
     },
     generate::end_nodes,
 };
-use crate::td::casting::effort::Effort;
+use crate::convert::casting::effort::Effort;
 
 /// The branch of nodes that have one, and of end nodes that name none.
 pub(in super::super) const NEXT: &str = "next";

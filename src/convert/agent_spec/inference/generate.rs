@@ -14,7 +14,7 @@ use super::{
     },
     ports::{Further, Generated, List, Ports, PropertyList, Side},
 };
-use crate::td::casting::effort::{Effort, Refusal};
+use crate::convert::casting::effort::{Effort, Refusal};
 
 /// The output of a node that asks a language model.
 const GENERATED_TEXT: &str = "generated_text";

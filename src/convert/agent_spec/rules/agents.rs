@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Demand, Key, Rules, Side, quoted};
-use crate::td::casting::describe;
+use crate::convert::casting::describe;
 
 impl Rules<'_, '_> {
     /// An agent's tools have different names, or else it depends on the runtime what becomes of them.

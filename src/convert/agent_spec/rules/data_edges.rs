@@ -1,7 +1,7 @@
 //! Data edges: from an output to an input that takes it.
 
 use super::{Demand, Rules, Side, flows::FlowGraph, listed, quoted};
-use crate::td::casting::describe;
+use crate::convert::casting::describe;
 
 impl Rules<'_, '_> {
     /// A data edge names an output and an input, and the one can be cast to the other.

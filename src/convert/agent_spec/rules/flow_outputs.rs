@@ -9,7 +9,7 @@ use super::{
     },
     Demand, Key, Profile, Rules, Side, quoted,
 };
-use crate::td::casting::describe;
+use crate::convert::casting::describe;
 
 impl<'d> Rules<'_, 'd> {
     pub(super) fn flow_outputs(&mut self, flow: Key) {

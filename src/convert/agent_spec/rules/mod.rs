@@ -10,7 +10,7 @@ use super::{
     inference::{Inference, Side},
     property::Property,
 };
-use crate::td::casting::effort::{Effort, Refusal};
+use crate::convert::casting::effort::{Effort, Refusal};
 
 mod agents;
 mod control_edges;

@@ -12,7 +12,7 @@ use super::{
     },
     Demand, Key, Profile, Refusal, Rules, Side, listed, quoted,
 };
-use crate::td::casting::{describe, is_numeric};
+use crate::convert::casting::{describe, is_numeric};
 
 impl Rules<'_, '_> {
     pub(super) fn node(&mut self, key: Key) {

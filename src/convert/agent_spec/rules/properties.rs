@@ -13,7 +13,7 @@ use super::{
     },
     Demand, Key, Profile, Rules, Side, listed, quoted,
 };
-use crate::td::casting::describe;
+use crate::convert::casting::describe;
 
 impl<'d> Rules<'_, 'd> {
     pub(super) fn properties(&mut self, key: Key) {
