@@ -5,14 +5,11 @@
 //! the log, in `GET /changes` and in what followers read.
 
 #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "only servers encode"))]
-mod renditions;
-
-use std::{collections::HashSet, fmt, str::FromStr, sync::Arc};
+use std::{collections::HashSet, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub(crate) use self::renditions::{Budget, Rendition, Renditions, Slot};
 use crate::access::Access;
 pub use crate::timestamp::Timestamp;
 
@@ -250,27 +247,12 @@ pub struct Change {
     /// Whose the Thing is since, and who sees it.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_after: Access,
-    /// Its encoded forms, shared by all readers.
-    #[serde(skip)]
-    pub(crate) renditions: Renditions,
 }
 
 impl Change {
     /// The position of a follower that has taken this change in; the id of its event.
     pub fn position(&self) -> Position {
         Position { epoch: self.epoch, seq: self.seq }
-    }
-
-    #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "only servers encode"))]
-    /// The encoded form in a slot: made by the first who asks, shared with all others while it is cached.
-    pub(crate) fn rendition<T: Rendition>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
-        self.renditions.get_or_render(slot, render)
-    }
-
-    #[cfg_attr(not(feature = "mqtt"), expect(dead_code, reason = "only MQTT asks for what is there"))]
-    /// The encoded form in a slot, if somebody made it.
-    pub(crate) fn find_rendition<T: Rendition>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
-        self.renditions.find(slot)
     }
 
     /// About how many bytes it takes without its renditions: what bounds on cached or loaded changes count.

@@ -12,7 +12,10 @@ use serde::Serialize;
 use super::{
     address::base_path, blocking::blocking, context::Context, parameters::Parameters, problem::Problem, things::SEQ,
 };
-use crate::{Change, Epoch, Position, Registry, Seq, store::Changes};
+use crate::{
+    Epoch, Position, Registry, Seq,
+    store::{Changes, LoggedChange},
+};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -29,7 +32,7 @@ const AT_ONCE: usize = 64;
 #[derive(Serialize)]
 struct Page {
     epoch: Epoch,
-    changes: Vec<Arc<Change>>,
+    changes: Vec<Arc<LoggedChange>>,
     /// Up to where the log was read: what the caller doesn't see is passed over.
     #[serde(skip)]
     read: Seq,

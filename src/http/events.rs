@@ -31,9 +31,10 @@ use super::{
     stop::Stopped,
 };
 use crate::{
-    Change, ChangeKind, Position, Registry, Seq,
+    ChangeKind, Position, Registry, Seq,
     registry::{MatchKind, QueryEvents, QueryParameters},
     search::Filters,
+    store::LoggedChange,
 };
 
 /// How much is sent at once.
@@ -125,14 +126,14 @@ struct Selected {
 
 impl Selected {
     /// The change as it is sent; none where it isn't asked for.
-    fn encoded(&self, registry: &Registry, change: &Arc<Change>) -> crate::Result<Option<Bytes>> {
+    fn encoded(&self, registry: &Registry, change: &Arc<LoggedChange>) -> crate::Result<Option<Bytes>> {
         let Some(seen) = registry.seen(change)? else { return Ok(None) };
         Ok(self.encoded_as_seen(&seen, seen.kind != change.kind))
     }
 
     /// The same for a change as the client sees it, which may be the moment that the Thing comes into its sight or
     /// leaves it.
-    fn encoded_as_seen(&self, change: &Change, is_other_kind: bool) -> Option<Bytes> {
+    fn encoded_as_seen(&self, change: &LoggedChange, is_other_kind: bool) -> Option<Bytes> {
         let concerns = |selected: &String| change.capability_keys().any(|key| key == selected);
         if !self.capabilities.is_empty() && !self.capabilities.iter().any(concerns) {
             return None;
@@ -266,7 +267,7 @@ struct Subscription {
     /// What is sent before everything else.
     pending: VecDeque<Bytes>,
     /// What comes after the position, as far as it was read.
-    ahead: VecDeque<Arc<Change>>,
+    ahead: VecDeque<Arc<LoggedChange>>,
     _counted: Counted,
     _place: Place,
 }

@@ -5,26 +5,24 @@ use std::fmt::Write;
 use actix_web::web::Bytes;
 
 use crate::{
-    Change, Position,
-    change::{Rendition, Slot},
+    Position,
+    store::{LoggedChange, Slot},
 };
 
 /// How many changes are read at once.
 pub(super) const AT_ONCE: usize = 64;
 
-const PLAIN: Slot<Bytes> = Slot::numbered(0);
-const DIFF: Slot<Bytes> = Slot::numbered(1);
+const PLAIN: Slot<Bytes> = Slot::numbered(0, size);
+const DIFF: Slot<Bytes> = Slot::numbered(1, size);
 
-impl Rendition for Bytes {
-    fn bytes(&self) -> usize {
-        size_of::<Bytes>() + self.len()
-    }
+fn size(event: &Bytes) -> usize {
+    size_of::<Bytes>() + event.len()
 }
 
 /// The event of a change as it goes over the wire. The data of a deletion is the id alone (WoT Discovery,
 /// section 7.3.2.2); its reason, and when a change was committed, are in fields of their own, which clients that
 /// don't know them ignore.
-pub(super) fn encoded(change: &Change, diff: bool) -> Bytes {
+pub(super) fn encoded(change: &LoggedChange, diff: bool) -> Bytes {
     let slot = if diff { &DIFF } else { &PLAIN };
     let encode = || {
         let reason = change.reason.map(|reason| format!("reason: {reason}\n")).unwrap_or_default();
@@ -50,7 +48,7 @@ pub(super) fn encode(id: Position, kind: &str, data: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChangeKind, DeletionReason, Epoch, Seq, Timestamp, change::Renditions};
+    use crate::{Change, ChangeKind, DeletionReason, Epoch, Seq, Timestamp};
 
     #[test]
     fn deletion_has_its_reason_in_a_field_and_the_id_alone_in_its_data() {
@@ -68,10 +66,9 @@ mod tests {
             access_after: Default::default(),
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
-            renditions: Renditions::default(),
         };
         let expected = "reason: expired\nid: 0000000000000007-1\nevent: thing_deleted\ndata: {\"id\":\"urn:a\"}\ntime: 1970-01-01T00:00:00.000Z\n\n";
-        assert_eq!(encoded(&change, true), expected);
+        assert_eq!(encoded(&change.into(), true), expected);
     }
 
     #[test]

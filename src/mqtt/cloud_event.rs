@@ -53,7 +53,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::{ChangeKind, DeletionReason, Epoch, Renditions, Seq};
+    use crate::change::{ChangeKind, DeletionReason, Epoch, Seq};
 
     fn read(text: &str) -> Value {
         serde_json::from_str(text).unwrap()
@@ -75,7 +75,6 @@ mod tests {
             access_after: Default::default(),
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
-            renditions: Renditions::default(),
         };
         let event = CloudEvents::new(uuid::Uuid::nil()).event(&change);
         assert_eq!(

@@ -11,8 +11,9 @@ use super::{
 use crate::{
     Registry, Result,
     access::Caller,
-    change::{Change, ChangeKind, Epoch, Position, Rendition, Seq, Slot},
+    change::{ChangeKind, Epoch, Position, Seq},
     registry::MatchKind,
+    store::{LoggedChange, Slot},
 };
 
 /// How many changes are read from the log at once.
@@ -66,32 +67,28 @@ pub(super) struct Message {
 }
 
 /// Where a change carries its event, and the description of its Thing.
-const EVENT: Slot<Payload> = Slot::numbered(2);
-const THING: Slot<Payload> = Slot::numbered(3);
+const EVENT: Slot<Payload> = Slot::numbered(2, payload_size);
+const THING: Slot<Payload> = Slot::numbered(3, payload_size);
 /// Where it carries its messages: the endpoint and the publisher may have other topics.
-pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4);
-pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5);
+pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4, messages_size);
+pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5, messages_size);
 
 /// The messages of a change, in the order they are published in.
 pub(super) type Messages = Box<[Message]>;
 
 type Payload = Arc<[u8]>;
 
-impl Rendition for Messages {
-    fn bytes(&self) -> usize {
-        size_of::<Messages>() + self.iter().map(|message| size_of::<Message>() + message.topic.len()).sum::<usize>()
-    }
+fn messages_size(messages: &Messages) -> usize {
+    size_of::<Messages>() + messages.iter().map(|message| size_of::<Message>() + message.topic.len()).sum::<usize>()
 }
 
-impl Rendition for Payload {
-    fn bytes(&self) -> usize {
-        size_of::<Payload>() + self.len()
-    }
+fn payload_size(payload: &Payload) -> usize {
+    size_of::<Payload>() + payload.len()
 }
 
 /// What comes after a position in the log.
 pub(super) enum Next {
-    Change(Arc<Change>),
+    Change(Arc<LoggedChange>),
     /// Nothing yet.
     Nothing,
     /// The log doesn't reach back to the position, or not up to it. Whoever reads on from `resume`
@@ -155,14 +152,14 @@ impl Feed {
     }
 
     /// The messages of a change, in the order they are published in.
-    pub fn messages(&self, change: &Change) -> Arc<Messages> {
+    pub fn messages(&self, change: &LoggedChange) -> Arc<Messages> {
         let messages = change.rendition(&self.messages, || self.messages_of(change));
         // Another endpoint of the same process may have another prefix; its messages are not ours.
         let is_ours = messages.first().is_none_or(|message| self.topics.is_event(&message.topic));
         if is_ours { messages } else { Arc::new(self.messages_of(change)) }
     }
 
-    fn messages_of(&self, change: &Change) -> Messages {
+    fn messages_of(&self, change: &LoggedChange) -> Messages {
         let event = Message { family: Family::Event, topic: self.topics.event(change.kind, &change.id) };
         let capabilities = change
             .capability_keys()
@@ -188,7 +185,7 @@ impl Feed {
     /// The payload of one of its messages. Under `things` that is the description as it is now,
     /// which may be later than the change; empty if there is none.
     /// For a `reader` who doesn't see the Thing there is none either.
-    pub fn payload(&self, change: &Change, family: Family, reader: &Registry) -> Result<Arc<[u8]>> {
+    pub fn payload(&self, change: &LoggedChange, family: Family, reader: &Registry) -> Result<Arc<[u8]>> {
         if family != Family::Thing {
             return Ok((*change.rendition(&EVENT, || self.events.event(change).into_bytes().into())).clone());
         }

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::{
     Result,
     change::{Change, Seq, Timestamp},
+    store::LoggedChange,
     store::{Changes, Original, Record},
     td::{self, Document, Json, Report},
 };
@@ -131,7 +132,7 @@ impl Registry {
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
     /// Never waits for the disk. Those that its caller doesn't see are among them, see [`Registry::seen`].
     #[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "for servers"))]
-    pub(crate) fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+    pub(crate) fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
         self.0.store.cached_changes(since, limit)
     }
 
@@ -161,8 +162,8 @@ impl Registry {
             return Ok(Vec::new());
         }
         let changes = self.0.store.history(&id, since, limit)?;
-        let seen = changes.into_iter().filter_map(|change| self.seen(&Arc::new(change)).transpose());
-        seen.map(|change| Ok(Arc::unwrap_or_clone(change?))).collect()
+        let seen = changes.into_iter().filter_map(|change| self.seen(&Arc::new(change.into())).transpose());
+        seen.map(|change| Ok(Arc::unwrap_or_clone(change?).into())).collect()
     }
 
     /// The document that a Thing was converted from, as long as the description is what the conversion

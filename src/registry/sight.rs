@@ -11,8 +11,8 @@ use super::{ClaimedNamespace, DomainProof, Inner, Registry};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Caller, Grants, Namespace, Owner, Role},
-    change::{Change, ChangeKind, DeletionReason, Renditions, Timestamp},
-    store::Author,
+    change::{Change, ChangeKind, DeletionReason, Timestamp},
+    store::{Author, LoggedChange},
 };
 
 impl Registry {
@@ -93,7 +93,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub(crate) fn seen(&self, change: &Arc<Change>) -> Result<Option<Arc<Change>>> {
+    pub(crate) fn seen(&self, change: &Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
         if change.access_before.is_public() && change.access_after.is_public() {
             return Ok(Some(change.clone()));
         }
@@ -102,8 +102,10 @@ impl Registry {
         let sees = change.kind != ChangeKind::Deleted && grants.see(&change.access_after);
         Ok(match (saw, sees) {
             (false, false) => None,
-            (false, true) if change.kind == ChangeKind::Updated => self.comes_into_sight(change)?.map(Arc::new),
-            (true, false) if change.kind == ChangeKind::Updated => Some(Arc::new(leaves_sight(change))),
+            (false, true) if change.kind == ChangeKind::Updated => {
+                self.comes_into_sight(change)?.map(|change| Arc::new(change.into()))
+            }
+            (true, false) if change.kind == ChangeKind::Updated => Some(Arc::new(leaves_sight(change).into())),
             _ => Some(change.clone()),
         })
     }
@@ -119,7 +121,6 @@ impl Registry {
             patch: None,
             capabilities_before: Vec::new(),
             access_before: Access::default(),
-            renditions: Renditions::default(),
             ..change.clone()
         }))
     }
@@ -227,7 +228,6 @@ fn leaves_sight(change: &Change) -> Change {
         patch: None,
         capabilities_after: Vec::new(),
         access_after: Access::default(),
-        renditions: Renditions::default(),
         ..change.clone()
     }
 }

@@ -16,8 +16,8 @@ use super::{Inner, Registry};
 use crate::{
     Error, Result,
     access::Caller,
-    change::{Change, Position, Seq},
-    store::LogReader,
+    change::{Position, Seq},
+    store::{LogReader, LoggedChange},
 };
 
 /// How many changes are read at once.
@@ -51,7 +51,7 @@ impl From<Option<Position>> for Since {
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A change.
-    Change(Arc<Change>),
+    Change(Arc<LoggedChange>),
     /// Changes are missing: the log no longer reaches back to the position, or the position is of another directory.
     /// Read what there is ([`Registry::list`]); the changes after this position follow. Some of them may be in what
     /// was read already.
@@ -67,7 +67,7 @@ pub struct Subscription {
     position: Seq,
     is_lost: bool,
     has_ended: bool,
-    ahead: VecDeque<Arc<Change>>,
+    ahead: VecDeque<Arc<LoggedChange>>,
     /// The wait for the next change that a poll has begun.
     waiting: Option<Waiting>,
     /// Whose it is, where that isn't somebody who sees everything. It doesn't hold the registry open.
@@ -213,7 +213,7 @@ impl Subscription {
     }
 
     /// A change as the reader sees it.
-    fn seen(&self, change: Arc<Change>) -> Result<Option<Arc<Change>>> {
+    fn seen(&self, change: Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
         let Some((inner, caller)) = &self.reader else { return Ok(Some(change)) };
         let inner = inner.upgrade().ok_or(Error::ShuttingDown)?;
         Registry::of(inner).as_caller(caller.clone()).seen(&change)

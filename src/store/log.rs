@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use super::{
     layout,
+    logged_change::LoggedChange,
     recent::{Loaded, Recent, RecentChange},
     tree::{Tree, read, reading, write},
     value::{self, Body, Entry, StoredRecord},
@@ -36,7 +37,7 @@ const PART_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct Changes {
     /// In order, without gaps.
-    pub changes: Vec<Arc<Change>>,
+    pub changes: Vec<Arc<LoggedChange>>,
     /// The durable end of the log when this was read.
     pub last: Seq,
     /// The oldest change that the log still has.
@@ -149,7 +150,7 @@ impl Log {
                 break;
             };
             bytes += change.weight();
-            part.changes.push(Arc::new(change));
+            part.changes.push(Arc::new(change.into()));
             if bytes >= PART_BYTES {
                 break;
             }
@@ -159,7 +160,7 @@ impl Log {
     }
 
     /// At most `limit` changes after `since` from memory; none if the next one isn't there, or `since` lies beyond the end.
-    pub fn cached(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+    pub fn cached(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
         if since >= last {
             return (since == last).then(Vec::new);
         }

@@ -30,6 +30,7 @@ mod held;
 mod layout;
 mod local;
 mod log;
+mod logged_change;
 mod open;
 mod options;
 mod overlay;
@@ -37,6 +38,7 @@ mod queue;
 mod reader;
 mod recent;
 mod records;
+mod renditions;
 mod reply;
 mod reread;
 mod restore;
@@ -75,9 +77,11 @@ pub use self::{
     check::{Checked, Fault},
     commit::Ticket,
     log::Changes,
+    logged_change::LoggedChange,
     options::Options,
     reader::LogReader,
     records::{Record, Records},
+    renditions::Slot,
     reread::reread,
     restore::{Pair, restore},
     snapshot::Snapshot,
@@ -315,7 +319,7 @@ impl Store {
     }
 
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
-    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
         self.view.log.cached(since, self.view.log.last(), limit)
     }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{log::Changes, view::View};
+use super::{log::Changes, logged_change::LoggedChange, view::View};
 use crate::{
     Result,
-    change::{Change, Epoch, Seq},
+    change::{Epoch, Seq},
 };
 
 /// Reads the log of a store for as long as that is open. Unlike a clone of the store it doesn't hold it open.
@@ -43,7 +43,7 @@ impl LogReader {
     }
 
     /// See [`super::Store::cached_changes`].
-    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<Change>>> {
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
         self.0.log.cached(since, self.0.log.last(), limit)
     }
 }

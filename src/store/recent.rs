@@ -1,4 +1,4 @@
-//! The one cache of changes: every reader of the log gets the same [`Change`] and shares its renditions.
+//! The one cache of changes: every reader of the log gets the same [`LoggedChange`] and shares its renditions.
 //!
 //! The end of the log is cached as it becomes durable. What readers further back load is cached apart
 //! from it, in a smaller part: many of them often come back at the same position.
@@ -11,7 +11,8 @@ use std::{
 use serde_json::value::RawValue;
 
 use super::value::{Body, Entry};
-use crate::change::{Budget, Change, ChangeKind, Epoch, Renditions, Seq};
+use super::{logged_change::LoggedChange, renditions::Budget};
+use crate::change::{Change, ChangeKind, Epoch, Seq};
 
 /// The end of the log as it is durable, within bounds of count and size.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(super) struct RecentChange {
 #[derive(Debug)]
 enum State {
     Logged(Box<Entry>),
-    Read(Arc<Change>),
+    Read(Arc<LoggedChange>),
     /// It has left the cache before anybody read it.
     Dropped,
 }
@@ -81,12 +82,12 @@ impl RecentChange {
     }
 
     /// The change; none if it left the cache meanwhile, unread.
-    pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Arc<Change>> {
+    pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Arc<LoggedChange>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let change = match std::mem::replace(&mut *state, State::Dropped) {
             State::Read(change) => change,
             State::Logged(entry) => {
-                let change = Arc::new(entry.into_change(epoch, self.seq));
+                let change = Arc::new(LoggedChange::from(entry.into_change(epoch, self.seq)));
                 change.renditions.join(budget);
                 change
             }
@@ -127,7 +128,6 @@ impl Entry {
             capabilities_after: self.after,
             access_before: self.access_before,
             access_after: self.access_after,
-            renditions: Renditions::default(),
         }
     }
 }
@@ -140,7 +140,7 @@ fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
 /// Changes that were loaded from the log, in the order they were loaded in.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    changes: BTreeMap<Seq, Arc<Change>>,
+    changes: BTreeMap<Seq, Arc<LoggedChange>>,
     order: VecDeque<Seq>,
     budget: Arc<Budget>,
 }
@@ -154,7 +154,7 @@ impl Loaded {
     }
 
     /// Those that follow `since` without a gap.
-    pub fn after(&self, since: Seq, limit: usize) -> Vec<Arc<Change>> {
+    pub fn after(&self, since: Seq, limit: usize) -> Vec<Arc<LoggedChange>> {
         let following = self.changes.range(since.next()..).zip(since.next().0..);
         following
             .take_while(|((seq, _), expected)| seq.0 == *expected)
@@ -163,7 +163,7 @@ impl Loaded {
             .collect()
     }
 
-    pub fn extend(&mut self, changes: &[Arc<Change>]) {
+    pub fn extend(&mut self, changes: &[Arc<LoggedChange>]) {
         for change in changes {
             if self.changes.contains_key(&change.seq) {
                 continue;
@@ -185,9 +185,9 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::{Slot, Timestamp};
+    use crate::{change::Timestamp, store::renditions::Slot};
 
-    const SLOT: Slot<String> = Slot::numbered(0);
+    const SLOT: Slot<String> = Slot::numbered(0, String::len);
 
     fn entry(text: &str, keys: Vec<String>) -> Entry {
         let (kind, at, body) = (ChangeKind::Created, Timestamp(0), Body::Text(text.into()));
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn loaded_changes_are_served_up_to_a_gap() {
-        let change = |seq| Arc::new(entry("{}", Vec::new()).into_change(Epoch(7), Seq(seq)));
+        let change = |seq| Arc::new(LoggedChange::from(entry("{}", Vec::new()).into_change(Epoch(7), Seq(seq))));
         let mut loaded = Loaded::new();
         loaded.extend(&[change(3), change(4), change(6)]);
         let seqs = |since, limit| loaded.after(Seq(since), limit).iter().map(|c| c.seq.0).collect::<Vec<_>>();

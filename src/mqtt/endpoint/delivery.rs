@@ -17,10 +17,7 @@ use super::{
     session::{Progress, Session, Source},
     trie::FilterId,
 };
-use crate::{
-    Registry, Result,
-    change::{Change, Seq},
-};
+use crate::{Registry, Result, change::Seq, store::LoggedChange};
 
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
 const WINDOW: usize = 100;
@@ -52,7 +49,7 @@ enum Step {
 
 /// The change whose messages are being sent.
 struct Current {
-    change: Arc<Change>,
+    change: Arc<LoggedChange>,
     /// The messages that the session's own filters match, in order.
     matched: Vec<(u32, FilterId)>,
     /// How many of these are done with.
@@ -332,7 +329,7 @@ impl Delivery {
     }
 
     /// Finds what a session's own filters match of a change, and says what work that took.
-    fn examine(&self, change: Arc<Change>, session: &Session) -> (Current, usize) {
+    fn examine(&self, change: Arc<LoggedChange>, session: &Session) -> (Current, usize) {
         let matches = self.index.matcher.matches(&self.index.feed, &change);
         let own = &session.subscriptions;
         let mut matched: Vec<(u32, FilterId)> = Vec::new();

@@ -16,10 +16,7 @@ use super::{
     matcher::Matcher,
     trie::FilterId,
 };
-use crate::{
-    Registry, Result,
-    change::{Change, Seq},
-};
+use crate::{Registry, Result, change::Seq, store::LoggedChange};
 
 /// The most changes that are examined to assign one message.
 const CHANGES_AT_ONCE: usize = 64;
@@ -29,7 +26,7 @@ pub(super) type Place = (Seq, usize);
 
 /// What a reader that asked for a message gets.
 pub(super) enum Assigned {
-    Message(Arc<Change>, usize),
+    Message(Arc<LoggedChange>, usize),
     /// There are more changes to examine.
     Busy,
     Nothing,

@@ -13,7 +13,7 @@ use super::{
     filter::TopicFilter,
     trie::{FilterId, Trie},
 };
-use crate::change::{Change, Seq};
+use crate::{change::Seq, store::LoggedChange};
 
 /// What the results that are cached may take.
 const CACHE_BYTES: usize = 4 * 1024 * 1024;
@@ -87,7 +87,7 @@ impl Matcher {
     }
 
     /// What the messages of a change match.
-    pub fn matches(&self, feed: &Feed, change: &Change) -> Arc<Matches> {
+    pub fn matches(&self, feed: &Feed, change: &LoggedChange) -> Arc<Matches> {
         // Held meanwhile, so that of many connections that wake at once only one does the work.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(matches) = cache.matches.get(&change.seq) {
@@ -98,7 +98,7 @@ impl Matcher {
         matches
     }
 
-    fn find(&self, feed: &Feed, change: &Change) -> Matches {
+    fn find(&self, feed: &Feed, change: &LoggedChange) -> Matches {
         let trie = self.trie.read().unwrap_or_else(PoisonError::into_inner);
         let mut filters: BTreeMap<FilterId, Vec<u32>> = BTreeMap::new();
         let (mut visited, mut levels) = (0, Vec::with_capacity(3));
@@ -136,7 +136,7 @@ mod tests {
     };
     use crate::Registry;
 
-    fn change(capabilities: usize) -> (Feed, Arc<Change>, tempfile::TempDir) {
+    fn change(capabilities: usize) -> (Feed, Arc<LoggedChange>, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         let registry = Registry::builder(directory.path()).open().unwrap();
         let capabilities: Vec<_> = (0..capabilities).map(|key| serde_json::json!({"id": format!("k{key}")})).collect();

@@ -29,8 +29,9 @@ use super::{
 };
 use crate::{
     Error, Registry,
-    change::{Change, Position, Seq},
+    change::{Position, Seq},
     registry::{Metric, MetricSource},
+    store::LoggedChange,
 };
 
 /// The wait before the second attempt to reach the broker.
@@ -237,7 +238,7 @@ impl Worker {
         Ok(())
     }
 
-    async fn publish_change(&self, link: &mut Link, change: &Arc<Change>) -> Result<(), Ended> {
+    async fn publish_change(&self, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
         let public = self.feed.public();
         // A broker has readers of its own: it gets what everybody sees.
         let Some(change) = public.seen(change)? else { return Ok(()) };

@@ -8,12 +8,12 @@ use super::follower::{Durability, Follower, changed};
 use crate::{
     Result,
     access::Visibility,
-    change::{Change, Position},
+    change::Position,
     registry::{
         names::{Named, Names},
         own_members::SIGNATURE,
     },
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
     td::{self, Flag},
 };
 
@@ -60,7 +60,7 @@ impl Follower for FlagsFollower {
         Ok(self.position)
     }
 
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         for thing in changed(&self.store, changes) {
             let (id, record) = thing?;
             match record {

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::{
     Result,
-    change::{Change, Position, Seq},
-    store::{Record, Store},
+    change::{Position, Seq},
+    store::{LoggedChange, Record, Store},
 };
 
 /// Something that is derived from the log and can be rebuilt from the records.
@@ -28,7 +28,7 @@ pub(in crate::registry) trait Follower: Send {
     ///
     /// # Errors
     /// Whatever keeps it from doing so; it is tried again later.
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()>;
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()>;
 
     /// Makes what was applied count, with the position that was reached.
     ///
@@ -47,7 +47,7 @@ pub(in crate::registry) trait Follower: Send {
 /// The Things that changes are about, each once and as it is now; none where it is gone.
 pub(in crate::registry) fn changed<'c>(
     store: &'c Store,
-    changes: &'c [Arc<Change>],
+    changes: &'c [Arc<LoggedChange>],
 ) -> impl Iterator<Item = Result<(&'c str, Option<Record>)>> {
     let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
     ids.sort_unstable();

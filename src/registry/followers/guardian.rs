@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::follower::{Durability, Follower};
 use crate::{
     Result,
-    change::{Change, Position},
+    change::Position,
     registry::guardian::Agents,
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
 };
 
 /// Keeps the agents that are in memory at the end of the log. It starts there: nothing is in memory before.
@@ -31,7 +31,7 @@ impl Follower for GuardianFollower {
         Ok(Some(self.position))
     }
 
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         self.agents.apply(changes)
     }
 

@@ -10,11 +10,13 @@ use super::{
 };
 use crate::{
     Error, Result,
-    change::{Change, Position},
+    change::Position,
     search::sparql::{QuadStore, Snapshot},
-    store::{Record, Store},
-    td::json_ld::{Expander, Pending, Statements},
-    td::{self, Registration},
+    store::{LoggedChange, Record, Store},
+    td::{
+        self, Registration,
+        json_ld::{Expander, Pending, Statements},
+    },
 };
 
 /// How many descriptions are read at a time.
@@ -130,7 +132,7 @@ impl Follower for QuadFollower {
         Ok(self.position)
     }
 
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         let store = self.store.clone();
         let mut things = changed(&store, changes).peekable();
         while things.peek().is_some() {

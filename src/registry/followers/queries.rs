@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Instant};
 use super::follower::{Durability, Follower};
 use crate::{
     Result,
-    change::{Change, Position},
+    change::Position,
     registry::queries::Queries,
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
 };
 
 /// Compares changes with queries. Where it starts is where queries start.
@@ -32,7 +32,7 @@ impl Follower for QueriesFollower {
         Ok(Some(self.position))
     }
 
-    fn apply(&mut self, _: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, _: &[Arc<LoggedChange>]) -> Result<()> {
         self.queries.read_on()
     }
 

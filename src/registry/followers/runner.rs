@@ -327,9 +327,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        change::{Change, Precondition},
+        change::Precondition,
         registry::followers::Followers,
-        store::{Expiry, Operation, Write},
+        store::{Expiry, LoggedChange, Operation, Write},
     };
 
     const LONG: Duration = Duration::from_secs(60);
@@ -358,7 +358,7 @@ mod tests {
             Ok(self.position)
         }
 
-        fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+        fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
             let _ = self.applied.send(changes.iter().map(|change| change.seq).collect());
             match self.next.recv().unwrap_or(Next::Apply) {
                 Next::Apply => Ok(()),

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    change::{Change, Position, Seq, Timestamp},
+    change::{Position, Seq, Timestamp},
     convert::Format,
     search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Snapshot},
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
 };
 
 /// Records between readings of the log while the index is rebuilt.
@@ -192,7 +192,7 @@ impl Follower for SearchFollower {
         Ok(Some(position))
     }
 
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         self.search.read_on()?;
         let (index, mut writer) = self.take_open()?;
         for thing in changed(&self.store, changes) {

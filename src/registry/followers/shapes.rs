@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use super::follower::{Durability, Follower, changed};
 use crate::{
     Result,
-    change::{Change, Position},
+    change::Position,
     search::compatible::{ShapeIndex, shapes},
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
 };
 
 /// The shapes of all Things, as far as the log was read.
@@ -47,7 +47,7 @@ impl Follower for ShapesFollower {
         Ok(self.position)
     }
 
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         for thing in changed(&self.store, changes) {
             let (id, record) = thing?;
             let shapes = record.map(|record| shapes(&record.text)).transpose()?;

@@ -106,7 +106,6 @@ mod tests {
             capabilities_before: Vec::new(),
             capabilities_after: Vec::new(),
             reason: None,
-            renditions: Default::default(),
         }
     }
 

@@ -5,9 +5,9 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc};
 use super::follower::{Durability, Follower, changed};
 use crate::{
     Error, Result,
-    change::{Change, Position},
+    change::Position,
     search::semantic::{Meaning, VectorWriter},
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
 };
 
 /// Keeps the vectors at the end of the log. They are shown as soon as they are made.
@@ -41,7 +41,7 @@ impl Follower for VectorFollower {
         Ok(position)
     }
 
-    fn apply(&mut self, changes: &[Arc<Change>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         let store = self.store.clone();
         for thing in changed(&store, changes) {
             match thing? {

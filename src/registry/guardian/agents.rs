@@ -11,9 +11,8 @@ use std::{
 use super::describe::describe;
 use crate::{
     DeletionReason, Result,
-    change::Change,
     policy::{Description, Policy, Standing},
-    store::{Record, Store},
+    store::{LoggedChange, Record, Store},
 };
 
 /// The most agents that are in memory; ids that nobody has registered count too.
@@ -76,7 +75,7 @@ impl Agents {
     }
 
     /// Takes in what changed.
-    pub(in crate::registry) fn apply(&self, changes: &[Arc<Change>]) -> Result<()> {
+    pub(in crate::registry) fn apply(&self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         for change in changes {
             // Most changes are about agents that took no step lately: decisions don't wait for those.
             if !self.read().agents.contains_key(change.id.as_str()) {

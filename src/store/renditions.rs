@@ -6,7 +6,6 @@
 use std::{
     any::Any,
     fmt,
-    marker::PhantomData,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -16,30 +15,25 @@ use std::{
 /// How many slots a change has.
 const SLOTS: usize = 6;
 
-/// An encoded form of a change.
-pub(crate) trait Rendition: Send + Sync + 'static {
-    /// About how much memory it takes.
-    fn bytes(&self) -> usize;
-}
-
 /// The place of one encoding in every change.
 #[derive(Debug)]
-pub(crate) struct Slot<T> {
+pub struct Slot<T> {
     index: usize,
-    rendition: PhantomData<fn() -> T>,
+    /// About how many bytes of memory a rendition takes.
+    bytes: fn(&T) -> usize,
 }
 
 impl<T> Slot<T> {
-    /// The slot of that number. Event streams have 0 and 1, MQTT has 2 to 5.
-    pub const fn numbered(index: usize) -> Slot<T> {
+    /// The slot of that number, and the size of its renditions in bytes. Event streams have 0 and 1, MQTT has 2 to 5.
+    pub const fn numbered(index: usize, bytes: fn(&T) -> usize) -> Slot<T> {
         assert!(index < SLOTS, "there are no more slots");
-        Slot { index, rendition: PhantomData }
+        Slot { index, bytes }
     }
 }
 
 /// What the changes of a cache and their renditions take, and may take.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(super) struct Budget {
     limit: usize,
     used: AtomicUsize,
 }
@@ -73,7 +67,7 @@ impl Budget {
 
 /// The renditions of one change.
 #[derive(Default)]
-pub(crate) struct Renditions {
+pub(super) struct Renditions {
     slots: [OnceLock<Arc<dyn Any + Send + Sync>>; SLOTS],
     account: Mutex<Account>,
 }
@@ -101,21 +95,21 @@ impl Renditions {
         }
     }
 
-    pub fn find<T: Rendition>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
+    pub fn find<T: Send + Sync + 'static>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
         self.slots.get(slot.index)?.get()?.clone().downcast().ok()
     }
 
-    pub fn get_or_render<T: Rendition>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
+    pub fn get_or_render<T: Send + Sync + 'static>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
         self.find(slot).unwrap_or_else(|| self.store(slot, Arc::new(render())))
     }
 
     /// The rendition that is stored: this one, or that of a reader who was faster.
-    fn store<T: Rendition>(&self, slot: &Slot<T>, rendition: Arc<T>) -> Arc<T> {
+    fn store<T: Send + Sync + 'static>(&self, slot: &Slot<T>, rendition: Arc<T>) -> Arc<T> {
         let mut account = self.account();
         if let Some(stored) = self.find(slot) {
             return stored;
         }
-        let bytes = rendition.bytes();
+        let bytes = (slot.bytes)(&rendition);
         let has_room = account.budget.as_ref().is_none_or(|budget| budget.reserve(bytes));
         if has_room && let Some(place) = self.slots.get(slot.index) {
             account.bytes += bytes;
@@ -147,14 +141,8 @@ impl fmt::Debug for Renditions {
 mod tests {
     use super::*;
 
-    impl Rendition for String {
-        fn bytes(&self) -> usize {
-            self.len()
-        }
-    }
-
-    const PLAIN: Slot<String> = Slot::numbered(0);
-    const LONG: Slot<String> = Slot::numbered(1);
+    const PLAIN: Slot<String> = Slot::numbered(0, String::len);
+    const LONG: Slot<String> = Slot::numbered(1, String::len);
 
     #[test]
     fn a_rendition_is_made_once_and_shared() {
