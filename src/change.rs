@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::access::Access;
-pub use crate::timestamp::Timestamp;
+pub use crate::td::Timestamp;
 
 /// The position of a change in the log: 1 for the first, without gaps.
 ///

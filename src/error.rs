@@ -4,11 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{
     change::{Precondition, Seq},
-    td::Report,
+    convert,
+    td::{self, Report},
 };
 
-/// An error of a library underneath, which is the source.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub use crate::td::BoxError;
 
 /// Everything that can go wrong in agentdex.
 ///
@@ -362,6 +362,47 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+}
+
+impl From<td::Error> for Error {
+    fn from(error: td::Error) -> Error {
+        match error {
+            td::Error::MalformedJson { line, column, message } => Error::MalformedJson { line, column, message },
+            td::Error::NotSerializable { source } => Error::NotSerializable { source },
+            td::Error::DocumentTooLarge { maximum } => Error::DocumentTooLarge { maximum },
+            td::Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum },
+            td::Error::Invalid(report) => Error::Invalid(report),
+            td::Error::InvalidPatch { message } => Error::InvalidPatch { message },
+            td::Error::InvalidId { id, reason } => Error::InvalidId { id, reason },
+            td::Error::UnexpectedId { id } => Error::UnexpectedId { id },
+            td::Error::MissingId => Error::MissingId,
+            td::Error::IdMismatch { expected, found } => Error::IdMismatch { expected, found },
+            td::Error::NotRdf { reason } => Error::NotExpressible { format: "RDF", reason },
+            td::Error::Overloaded { doing } => Error::Overloaded { doing },
+            td::Error::ShuttingDown => Error::ShuttingDown,
+            td::Error::Io { doing, source } => Error::Io { doing, source },
+            other => Error::NotSerializable { source: other.into() },
+        }
+    }
+}
+
+impl From<convert::Error> for Error {
+    fn from(error: convert::Error) -> Error {
+        match error {
+            convert::Error::MalformedJson { line, column, message } => Error::MalformedJson { line, column, message },
+            convert::Error::MalformedYaml { line, column, message } => Error::MalformedYaml { line, column, message },
+            convert::Error::DocumentTooLarge { maximum } => Error::DocumentTooLarge { maximum },
+            convert::Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum },
+            convert::Error::InvalidSource { format, report } => Error::InvalidSource { format, report },
+            convert::Error::UnclearFormat { message } => Error::UnclearFormat { message },
+            convert::Error::NotExpressible { format, reason } => Error::NotExpressible { format, reason },
+            convert::Error::Unsupported { what, instead } => Error::Unsupported { what, instead },
+            convert::Error::InvalidSetting { origin, message } => Error::InvalidSetting { origin, message },
+            convert::Error::Io { doing, source } => Error::Io { doing, source },
+            convert::Error::Description(error) => error.into(),
+            other => Error::NotSerializable { source: other.into() },
+        }
+    }
 }
 
 /// Who has a data directory open, and what to do.

@@ -4,19 +4,18 @@
 //! registry validates and stores the descriptions, finds agents by what they can do, and notifies
 //! subscribers of changes. [`Registry`] is where to start; the modules below are in reading order.
 
-#![deny(missing_docs, unsafe_code)]
-#![warn(clippy::unwrap_used, clippy::expect_used)]
+pub use agentdex_convert as convert;
+#[cfg(feature = "signature")]
+pub use agentdex_convert::signature;
+pub use agentdex_td as td;
 
 pub mod access;
 pub mod change;
 pub mod error;
 #[cfg(feature = "expression")]
 pub mod expression;
-pub mod td;
-mod timestamp;
 mod whole_number;
 
-pub mod convert;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 #[cfg(feature = "guardian")]
@@ -24,8 +23,6 @@ pub mod policy;
 #[cfg(feature = "sacp")]
 pub mod sacp;
 pub mod search;
-#[cfg(feature = "signature")]
-pub mod signature;
 #[doc(hidden)]
 pub mod store;
 #[cfg(feature = "tls")]

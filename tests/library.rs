@@ -110,7 +110,7 @@ fn documents_are_text_bytes_values_and_whatever_is_serialized() {
     assert!(registry.find("urn:text").unwrap().unwrap().text().contains("\"B\""));
     // A text that is serialized is a JSON string, which is no description.
     assert!(registry.put(Json::of(&value("urn:quoted").to_string()).unwrap()).is_err());
-    assert!(matches!(Json::of(&HashMap::from([((1, 2), 3)])), Err(Error::NotSerializable { .. })));
+    assert!(matches!(Json::of(&HashMap::from([((1, 2), 3)])), Err(agentdex::td::Error::NotSerializable { .. })));
 }
 
 #[test]

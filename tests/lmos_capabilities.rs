@@ -1,9 +1,8 @@
 //! LMOS capability files as Things and back.
 
 use agentdex::{
-    Error,
     convert::{
-        Format,
+        Error, Format,
         lmos_capabilities::{Options, from_thing, to_thing},
     },
     td::{self, Document, Identity, Strictness},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Owner, Role};
-use crate::timestamp::Timestamp;
+use crate::td::Timestamp;
 
 /// Somebody who has proved who it is.
 #[derive(Debug, Clone, PartialEq, Eq)]

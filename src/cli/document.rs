@@ -78,19 +78,19 @@ impl FileDocument {
 
     /// The document as JSON text.
     pub(super) fn json(&self) -> Result<Cow<'_, str>, Error> {
-        self.syntax.to_json(&self.bytes)
+        Ok(self.syntax.to_json(&self.bytes)?)
     }
 
     /// The document as a Thing Description.
     pub(super) fn thing_description(&self) -> Result<td::Document, Error> {
-        td::Document::parse(self.json()?.as_bytes())
+        Ok(td::Document::parse(self.json()?.as_bytes())?)
     }
 
     /// The requested format, else the one that is detected.
     pub(super) fn format(&self, asked: Option<Format>) -> Result<Format, Error> {
         match asked {
             Some(format) => Ok(format),
-            None => convert::detect(&self.json()?),
+            None => Ok(convert::detect(&self.json()?)?),
         }
     }
 
@@ -132,9 +132,9 @@ fn starts_like_json(bytes: &[u8]) -> bool {
 }
 
 fn from_json(bytes: Vec<u8>) -> Result<FileDocument, Error> {
-    let malformed = match serde_json::from_str::<IgnoredAny>(td::text_of(&bytes)?) {
+    let malformed = match serde_json::from_str::<IgnoredAny>(td::internal::text_of(&bytes)?) {
         Ok(IgnoredAny) => return Ok(FileDocument { bytes, syntax: Syntax::Json, not_json: None }),
-        Err(error) => td::malformed_json(&error),
+        Err(error) => Error::from(td::internal::malformed_json(&error)),
     };
     match (from_json5(&bytes), malformed) {
         (Ok(json), malformed) => {
@@ -154,7 +154,7 @@ fn from_json(bytes: Vec<u8>) -> Result<FileDocument, Error> {
 }
 
 fn from_json5(bytes: &[u8]) -> Result<String, Error> {
-    let json: JsonText = json5::from_str(td::text_of(bytes)?).map_err(|error| {
+    let json: JsonText = json5::from_str(td::internal::text_of(bytes)?).map_err(|error| {
         let (line, column) = error.position().map_or((1, 1), |at| (at.line + 1, at.column + 1));
         let message = error.code().map_or_else(|| error.to_string(), |code| code.to_string());
         Error::MalformedJson { line, column, message }

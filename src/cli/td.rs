@@ -73,7 +73,7 @@ fn convert(arguments: &Arguments, components: &[FileDocument], path: &Path) -> a
     let Some(import) = format.import() else { bail!("it is {} already", format.descriptor().noun) };
     let options = arguments.mapping.options(format)?.thing_model(arguments.thing_model);
     let components = document::component_inputs(components);
-    import.to_things(&document.input(&components), &options).map_err(all_violations)
+    import.to_things(&document.input(&components), &options).map_err(|error| all_violations(error.into()))
 }
 
 /// An error with everything that is wrong, one place a line.

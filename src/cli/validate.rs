@@ -117,7 +117,7 @@ fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Op
     let checked = match format.import() {
         None => document.thing_description().map(|thing| check_thing(arguments, thing)),
         Some(import) => match arguments.reading.0.options(format) {
-            Ok(options) => import.validate(&document.input(&components), &options),
+            Ok(options) => import.validate(&document.input(&components), &options).map_err(Error::from),
             Err(error) => return (Some(format), refused("refused", error.to_string())),
         },
     };

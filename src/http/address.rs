@@ -92,7 +92,7 @@ pub(super) fn id_in_own_url(request: &HttpRequest, options: &Options) -> Result<
         let (host, path) = (rest.get(..own.len())?, rest.get(own.len()..)?);
         host.eq_ignore_ascii_case(own).then(|| path.strip_prefix("/things/").map(str::to_owned))?
     };
-    let id = id_of(tail).map_or_else(|| Ok(id_of(&decode(tail)?)), |id| Ok(Some(id)))?;
+    let id = id_of(tail).map_or_else(|| Ok::<_, Error>(id_of(&decode(tail)?)), |id| Ok(Some(id)))?;
     id.map(|id| decode(&id).map(Cow::into_owned)).transpose()
 }
 

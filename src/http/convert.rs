@@ -93,7 +93,7 @@ fn convert(registry: &Registry, bytes: &[u8], syntax: Syntax, id: Option<&str>) 
                 true => Input { bytes, syntax, components: &[] },
                 false => Input::json(json.as_bytes()),
             };
-            conversion(import.to_things(&input, &options))?
+            conversion(import.to_things(&input, &options).map_err(Error::from))?
         }
     };
     Ok(Converted {
@@ -125,13 +125,13 @@ fn thing(registry: &Registry, json: &[u8], id: Option<&str>) -> crate::Result<(R
             let report = Report { warnings: admission.warnings, ..Report::default() };
             Ok((report, vec![raw(admission.thing.text())?]))
         }
-        Err(Error::Invalid(report)) => Ok((report, Vec::new())),
-        Err(error) => Err(error),
+        Err(td::Error::Invalid(report)) => Ok((report, Vec::new())),
+        Err(error) => Err(error.into()),
     }
 }
 
 fn raw(text: &str) -> crate::Result<Box<RawValue>> {
-    RawValue::from_string(text.to_owned()).map_err(|error| td::malformed_json(&error))
+    RawValue::from_string(text.to_owned()).map_err(|error| td::internal::malformed_json(&error).into())
 }
 
 /// What a document of another format becomes.

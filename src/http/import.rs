@@ -102,7 +102,7 @@ impl ImportPath {
         let components: Vec<(&[u8], Syntax)> =
             components.iter().map(|component| (component.bytes.as_slice(), component.syntax)).collect();
         let input = Input { bytes: &main.bytes, syntax: main.syntax, components: &components };
-        self.import.to_things(&input, options)
+        Ok(self.import.to_things(&input, options)?)
     }
 }
 

@@ -14,8 +14,8 @@ use actix_web::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Error, Seq, fetch,
-    td::{Report, Violation},
+    Error, Seq, convert, fetch,
+    td::{self, Report, Violation},
 };
 
 /// The media type of problem documents.
@@ -159,6 +159,18 @@ impl ResponseError for Problem {
             response.append_header((name.clone(), value.clone()));
         }
         response.content_type(PROBLEM_JSON).body(self.document().to_string())
+    }
+}
+
+impl From<td::Error> for Problem {
+    fn from(error: td::Error) -> Problem {
+        Error::from(error).into()
+    }
+}
+
+impl From<convert::Error> for Problem {
+    fn from(error: convert::Error) -> Problem {
+        Error::from(error).into()
     }
 }
 

@@ -251,7 +251,7 @@ impl Registry {
         let Some(first) = things.first() else { return Ok(Vec::new()) };
         let owner = td::normalize_id(&first.id)?;
         let Some(before) = self.0.store.find(&owner)? else { return Ok(Vec::new()) };
-        let ids = things.iter().map(|thing| td::normalize_id(&thing.id)).collect::<Result<HashSet<_>>>()?;
+        let ids = things.iter().map(|thing| td::normalize_id(&thing.id)).collect::<td::Result<HashSet<_>>>()?;
         parts::removals(&self.0.store, &owner, &before.text, |id| ids.contains(id))
     }
 

@@ -47,7 +47,7 @@ pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
 
 /// The description of a Thing that is a part of the document of another.
 pub(super) fn with_owner(description: &str, owner: &str) -> Result<String> {
-    merge_patch::apply(description, &patch([(PART_OF.to_owned(), owner.into())]))
+    Ok(merge_patch::apply(description, &patch([(PART_OF.to_owned(), owner.into())]))?)
 }
 
 /// The Things that a description links to.
@@ -82,7 +82,7 @@ pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Ve
         .map_err(|error| Error::Store { doing: "writing the result of a check", source: error.into() })?;
     // A patch alone would merge it into the existing member.
     let without = merge_patch::apply(description, &patch([(SIGNATURE.to_owned(), Value::Null)]))?;
-    merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))
+    Ok(merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))?)
 }
 
 /// What has to change in a description for the result of a check that differs from the one before. Of one that isn't

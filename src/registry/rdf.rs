@@ -9,6 +9,6 @@ impl Registry {
     /// # Errors
     /// As [`Expander::read`](crate::td::json_ld::Expander::read).
     pub fn statements(&self, thing: &Thing) -> Result<Statements> {
-        self.0.expander.read(&thing.enriched())
+        Ok(self.0.expander.read(&thing.enriched())?)
     }
 }

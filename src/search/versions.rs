@@ -13,7 +13,7 @@ use tantivy::{
 };
 
 use super::{query::lower_case, version_range::Range};
-use crate::{Error, Result, td::semantic_version};
+use crate::{Error, Result, td::internal::semantic_version};
 
 /// The tenant of a Thing that names none.
 pub(super) const ANY_TENANT: &str = "*";

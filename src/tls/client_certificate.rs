@@ -13,7 +13,7 @@ use x509_parser::{
 
 use crate::{
     access::{Owner, Principal, RoleMapping},
-    timestamp::Timestamp,
+    td::Timestamp,
 };
 
 /// The digits of a certificate's SHA-256 that the audit trail has.

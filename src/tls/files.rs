@@ -17,7 +17,7 @@ use rustls::{
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
 use super::{Options, client_certificate::expiry};
-use crate::{Error, Result, timestamp::Timestamp};
+use crate::{Error, Result, td::Timestamp};
 
 /// The most bytes of a file.
 const MAX_BYTES: u64 = 1024 * 1024;

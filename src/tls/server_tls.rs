@@ -20,7 +20,7 @@ use super::{
     Options, client_certificate,
     files::{self, Loaded, Stamps},
 };
-use crate::{Result, access::Caller, timestamp::Timestamp};
+use crate::{Result, access::Caller, td::Timestamp};
 
 /// How often files are checked for changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);

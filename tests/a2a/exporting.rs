@@ -1,8 +1,8 @@
 //! Things as cards.
 
-use agentdex::{
+use agentdex::convert::{
     Error,
-    convert::a2a::{Card, FORMS_BINDING, Generation, from_thing},
+    a2a::{Card, FORMS_BINDING, Generation, from_thing},
 };
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use agentdex::{
+use agentdex::convert::{
     Error,
-    convert::a2a::{Card, Generation, Options, from_thing},
+    a2a::{Card, Generation, Options, from_thing},
 };
 use serde_json::{Map, Value, json};
 

@@ -14,8 +14,10 @@ mod versions;
 use std::{fs, path::PathBuf};
 
 use agentdex::{
-    Error,
-    convert::a2a::{Card, Generation, Options},
+    convert::{
+        Error,
+        a2a::{Card, Generation, Options},
+    },
     td::{self, Document, Identity, Strictness, Violation},
 };
 use serde_json::Value;
@@ -55,7 +57,7 @@ fn thing_with(card: &Card, options: &Options) -> (Value, Vec<Violation>) {
     let [converted] = conversion.things.as_slice() else { panic!("{} things", conversion.things.len()) };
     let document = Document::parse(converted.description.text().as_bytes()).unwrap();
     let admission = td::admit(document, Identity::Own, Strictness::Strict).unwrap_or_else(|error| match error {
-        Error::Invalid(report) => panic!("{:#?}\n{}", report.violations, converted.description.text()),
+        td::Error::Invalid(report) => panic!("{:#?}\n{}", report.violations, converted.description.text()),
         other => panic!("{other}"),
     });
     assert_eq!(admission.thing.id(), converted.id);

@@ -1,8 +1,8 @@
 //! What is read, mended, reported and refused.
 
-use agentdex::{
+use agentdex::convert::{
     Error,
-    convert::a2a::{Card, Generation, Options},
+    a2a::{Card, Generation, Options},
 };
 use serde_json::{Value, json};
 

@@ -2,9 +2,8 @@
 //! bounded memory and reports. A test here that fails does so by never ending, or by a stack overflow.
 
 use agentdex::{
-    Error,
     convert::{
-        Conversion, MAX_SOURCE_BYTES, Syntax,
+        Conversion, Error, MAX_SOURCE_BYTES, Syntax,
         agent_spec::{
             Configuration, Options,
             Profile::{self, Sdk, Spec},

@@ -1,9 +1,8 @@
 //! Agents as Things and back; what is private in them; the REST API.
 
 use agentdex::{
-    Error,
     convert::{
-        Format,
+        Error, Format,
         aos::{AgentDocument, Options, from_thing},
         detect,
     },

@@ -50,7 +50,7 @@ pub fn flows(tools: &str, agent: &str) -> Option<BTreeMap<String, Value>> {
     Some(printed.lines().map(flow).collect())
 }
 
-fn converted(flow: &Value) -> agentdex::Result<FlowChain> {
+fn converted(flow: &Value) -> agentdex::convert::Result<FlowChain> {
     let configuration = Configuration::parse(flow.to_string().as_bytes(), Syntax::Json, &[])?;
     configuration.to_chain(&Options { publish_prompts: true, ..Options::default() })
 }

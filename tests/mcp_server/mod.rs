@@ -3,9 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use agentdex::{
-    Error,
     convert::{
-        Format,
+        Error, Format,
         mcp_server::{DocumentKind, Options, Server, from_thing},
     },
     td::{self, Identity, Strictness, Violation},

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use agentdex::{
-    Error,
+    convert::Error,
     signature::{Algorithm, Form, Status, TrustedKeys},
 };
 use serde_json::{Value, json};

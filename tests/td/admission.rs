@@ -1,8 +1,8 @@
 //! Lenient in, valid out: what is mended, what is kept to the letter, what is refused.
 
 use agentdex::{
-    Error, Timestamp,
-    td::{Admission, Document, Identity, Layers, Registration, Strictness, Violation, admit, enrich, validate},
+    Timestamp,
+    td::{Admission, Document, Error, Identity, Layers, Registration, Strictness, Violation, admit, enrich, validate},
 };
 
 fn admitted(json: &str) -> Admission {

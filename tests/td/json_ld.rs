@@ -3,9 +3,11 @@
 use std::{collections::HashSet, fs, path::PathBuf, sync::LazyLock};
 
 use agentdex::{
-    Error,
     search::rdf::Syntax,
-    td::json_ld::{Expander, Statements},
+    td::{
+        Error,
+        json_ld::{Expander, Statements},
+    },
 };
 use serde_json::{Value, json};
 
@@ -167,7 +169,7 @@ fn what_is_not_json_ld_is_refused_and_the_next_document_is_read() {
     }
     // Percent-encoded bytes that aren't UTF-8.
     let refused = EXPANDER.read(&thing(json!({"@type": "urn:x#%ea", "title": "Lamp"})).to_string());
-    assert!(matches!(refused, Err(Error::NotExpressible { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::NotRdf { .. })), "{refused:?}");
     assert_eq!(read(&thing(json!({"title": "Lamp"}))).quads.len(), 1);
 }
 

@@ -1,8 +1,8 @@
 //! Merge patches by RFC 7396 on texts.
 
-use agentdex::{
+use agentdex::td::{
     Error,
-    td::merge_patch::{apply, diff},
+    merge_patch::{apply, diff},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

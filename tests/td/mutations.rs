@@ -2,8 +2,10 @@
 //! the same after it was handed out.
 
 use agentdex::{
-    Error, Timestamp,
-    td::{Document, Identity, Layers, Registration, Strictness, admit, capabilities, enrich, merge_patch, validate},
+    Timestamp,
+    td::{
+        Document, Error, Identity, Layers, Registration, Strictness, admit, capabilities, enrich, merge_patch, validate,
+    },
 };
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};

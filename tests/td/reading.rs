@@ -1,9 +1,6 @@
 //! What is read and what is refused before anybody looks at the meaning.
 
-use agentdex::{
-    Error,
-    td::{Document, Layers, MAX_NESTING, normalize_id, validate},
-};
+use agentdex::td::{Document, Error, Layers, MAX_NESTING, normalize_id, validate};
 
 fn place_of_error(json: &[u8]) -> (usize, usize) {
     match Document::parse(json) {

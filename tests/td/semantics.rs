@@ -40,7 +40,7 @@ fn right_fixtures_pass_and_wrong_ones_fail_by_their_rule() {
 
 #[test]
 fn every_rule_of_the_table_has_fixtures() {
-    let documentation = include_str!("../../src/td/semantics/mod.rs");
+    let documentation = include_str!("../../crates/td/src/semantics/mod.rs");
     let rows = documentation.lines().filter_map(|line| line.strip_prefix("//! | `"));
     let documented: BTreeSet<_> = rows
         .flat_map(|row| row.split(" | ").next().unwrap().split(", "))

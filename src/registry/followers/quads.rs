@@ -101,13 +101,16 @@ impl QuadFollower {
             ttl: None,
             retrieved: None,
         };
-        self.expander.start(td::enrich(&record.text, &registration, &[]))
+        Ok(self.expander.start(td::enrich(&record.text, &registration, &[]))?)
     }
 
     /// Takes in descriptions, which are read side by side.
     fn put_all(&mut self, records: &[Record]) -> Result<()> {
         let pending: Vec<Pending> = records.iter().map(|record| self.start(record)).collect::<Result<_>>()?;
-        records.iter().zip(pending).try_for_each(|(record, read)| self.put(&record.id, read.wait()))
+        records
+            .iter()
+            .zip(pending)
+            .try_for_each(|(record, read)| self.put(&record.id, read.wait().map_err(Error::from)))
     }
 
     fn put(&mut self, id: &str, read: Result<Statements>) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::{
     Error, Result,
     policy::{Arguments, Description, Modes, Policy, Standing, Tool, Tools, Who},
     registry::own_members,
-    td::listed_capabilities,
+    td::internal::listed_capabilities,
 };
 
 /// Where the data schema of a capability's input may be.

@@ -78,7 +78,9 @@ fn convert(fetched: &FetchedDocument<'_>) -> Result<Conversion> {
     match fetched.format.import().filter(|import| import.tracking.is_some()) {
         Some(import) => {
             let options = ImportOptions::of_fetched(fetched.id, fetched.base);
-            import.to_things(&Input::json(fetched.document), &options).map_err(|error| name_format(error, fetched))
+            import
+                .to_things(&Input::json(fetched.document), &options)
+                .map_err(|error| name_format(error.into(), fetched))
         }
         None => {
             let reason = format!("{} documents can be imported, but not tracked by URL", fetched.format);

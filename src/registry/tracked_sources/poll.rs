@@ -224,7 +224,7 @@ impl Polled {
 
 async fn read(document: &[u8]) -> Result<Document> {
     let document = document.to_vec();
-    blocking("reading a card", move || Document::parse(&document)).await?
+    Ok(blocking("reading a card", move || Document::parse(&document)).await??)
 }
 
 fn request(url: &str, format: Format) -> Request {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     convert::casting::{Casting, describe, effort::Effort},
-    td::push_token,
+    td::internal::push_token,
 };
 
 /// How well names correspond: the same, a title, or that there is no other.

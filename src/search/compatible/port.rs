@@ -4,7 +4,7 @@ use std::{collections::HashSet, hash::Hash, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::{Error, Result, td::push_token};
+use crate::{Error, Result, td::internal::push_token};
 
 /// How deep schemas are read.
 const MAX_DEPTH: usize = 16;

@@ -9,9 +9,8 @@ mod things;
 use std::{fs, path::PathBuf};
 
 use agentdex::{
-    Error,
     convert::{
-        Conversion, Syntax,
+        Conversion, Error, Syntax,
         agent_spec::{Configuration, Options, Profile, Protocol},
     },
     td::{Document, Identity, Report, Strictness, Violation, admit},

@@ -1,0 +1,159 @@
+//! An agent card that was read.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Generation, diagnosis,
+    interface::{Binding, Interface, Listed, supported, written_interfaces},
+    invalid, members,
+    normalization::normalize,
+    redaction::CardMarks,
+    unsafe_urls,
+};
+use crate::{
+    Result,
+    redacted_json::RedactedJson,
+    shape::{self, Findings},
+    td::{Violation, internal::Path},
+};
+
+/// An agent card: its bytes, and its members as a card of 1.0 has them, fixed where they were odd.
+#[derive(Debug, Clone)]
+pub struct Card {
+    bytes: Vec<u8>,
+    members: Map<String, Value>,
+    generation: Generation,
+    /// Where each of its interfaces was listed.
+    listed: Vec<Listed>,
+    warnings: Vec<Violation>,
+}
+
+impl Card {
+    /// Reads a card of any version.
+    ///
+    /// ```
+    /// use agentdex_convert::a2a::{Card, Generation};
+    ///
+    /// let card = Card::parse(br#"{
+    ///     "name": "Weather", "description": "Forecasts", "version": "1.0.0", "url": "https://weather.example/a2a",
+    ///     "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+    ///     "skills": [{"id": "forecast", "name": "Forecast", "description": "Says the weather", "tags": []}]
+    /// }"#)?;
+    /// assert_eq!(card.generation(), Generation::V0);
+    /// assert!(card.warnings().is_empty());
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no card, with a diagnosis; and
+    /// those of [`Document::parse`](crate::td::Document::parse): 1 MiB and 64 levels of nesting are the limits.
+    pub fn parse(json: &[u8]) -> Result<Card> {
+        let RedactedJson { bytes, value, warnings } = RedactedJson::parse(json, &CardMarks)?;
+        let Value::Object(members) = value else {
+            return Err(invalid(vec![diagnosis::no_object(&value)], warnings));
+        };
+        Card::read(bytes, members, warnings)
+    }
+
+    /// A card of these members, which nobody has written as it is.
+    pub(super) fn of_members(members: Map<String, Value>) -> Result<Card> {
+        Card::read(Vec::new(), members, Vec::new())
+    }
+
+    fn read(bytes: Vec<u8>, mut members: Map<String, Value>, mut warnings: Vec<Violation>) -> Result<Card> {
+        let mut findings = Findings::default();
+        // The tables of both generations agree on all names but the one that decides.
+        for table in members::of_card(Generation::V1) {
+            shape::respell(&mut members, table, &Path::ROOT, &mut findings);
+        }
+        let violations = diagnosis::diagnose(&members);
+        if !violations.is_empty() {
+            return Err(invalid(violations, warnings));
+        }
+        let generation = generation_of(&members);
+        for table in members::of_card(generation) {
+            shape::fix(&mut members, table, &Path::ROOT, &mut findings);
+        }
+        check_version(&members, generation, &mut findings);
+        unsafe_urls::remove(&mut members, &mut findings);
+        let interfaces = written_interfaces(&members, generation);
+        interfaces.iter().for_each(|interface| check_interface(interface, &mut findings));
+        let listed = normalize(&mut members, generation);
+        warnings.extend(findings.into_list());
+        Ok(Card { bytes, members, generation, listed, warnings })
+    }
+
+    /// Its generation, which its shape decides.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// What is odd about it; pointers are into the card.
+    pub fn warnings(&self) -> &[Violation] {
+        &self.warnings
+    }
+
+    /// The card as it came, without the secrets that it had.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn members(&self) -> &Map<String, Value> {
+        &self.members
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str)
+    }
+
+    /// The elements of a list of objects.
+    pub(super) fn objects(&self, name: &str) -> impl Iterator<Item = &Map<String, Value>> {
+        self.members.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
+    }
+
+    /// Its interfaces, the preferred one first.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = Interface<'_>> {
+        supported(&self.members).zip(&self.listed).map(|(interface, &listed)| Interface { listed, ..interface })
+    }
+}
+
+fn check_version(members: &Map<String, Value>, generation: Generation, findings: &mut Findings) {
+    let Some(version) = members.get("protocolVersion").and_then(Value::as_str) else { return };
+    // Servers of 1.0 add the members of 0.3 for clients of that age, their version among them.
+    let is_for_both = generation == Generation::V1 && members.contains_key("url");
+    let said = Generation::of_version(version);
+    if said == Some(generation) || (is_for_both && said.is_some()) {
+        return;
+    }
+    findings.add(&Path::ROOT.member("protocolVersion"), "version-mismatch", || {
+        format!("the card says {version:?}, but has the shape of {generation}, by which it is read")
+    });
+}
+
+fn check_interface(interface: &Interface<'_>, findings: &mut Findings) {
+    interface.check_version(findings);
+    let Some(written) = interface.written else { return };
+    let known = interface.binding.name();
+    let is_custom = matches!(interface.binding, Binding::Custom(_));
+    interface.listed.with_paths(|_, _, path| {
+        if is_custom && !written.contains(':') {
+            findings.add(path, "binding-unknown", || {
+                format!("{written:?} is none of JSONRPC, HTTP+JSON, GRPC, and a binding of one's own is a URI")
+            });
+        } else if known != written {
+            findings.add(path, "binding-spelling", || format!("{written:?} is read as {known}"));
+        }
+    });
+}
+
+/// What the shape says; a list without any interface says nothing beside a `url`.
+fn generation_of(members: &Map<String, Value>) -> Generation {
+    let has_url = |interface: &Value| interface.get("url").is_some_and(Value::is_string);
+    match members.get("supportedInterfaces") {
+        Some(Value::Array(interfaces)) if members.contains_key("url") && !interfaces.iter().any(has_url) => {
+            Generation::V0
+        }
+        Some(Value::Array(_) | Value::Object(_)) => Generation::V1,
+        _ => Generation::V0,
+    }
+}

@@ -1,0 +1,174 @@
+//! Cards as readers of a generation know them.
+//!
+//! Members that both know are spelled for it, members that no table knows go along. What only one of
+//! them can say is left out or, where a reader of the other ignores it, stays; each is a warning.
+//! An agent that speaks 0.3 still does after its card was converted, so its interfaces keep their
+//! version. A card that is written for readers of both has its other half already.
+//!
+//! A signature is of the card as it was signed, so that a converted card has none.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Card, FORMS_BINDING, Generation,
+    interface::{Binding, Interface},
+    members,
+    normalization::{EXTENDED_CARD, REACHED_IN_0},
+    rendition_security,
+};
+use crate::{
+    Rendition,
+    shape::{self, Findings},
+    td::internal::Path,
+};
+
+type Object = Map<String, Value>;
+
+impl Card {
+    /// The card in the shape of a generation: the card itself, byte for byte, if it has that shape.
+    pub fn as_version(&self, generation: Generation) -> Rendition {
+        if generation == self.generation() {
+            return Rendition { bytes: self.bytes().to_vec(), warnings: Vec::new() };
+        }
+        self.render(generation)
+    }
+
+    /// The card as it is understood, written for readers of a generation.
+    pub(super) fn render(&self, generation: Generation) -> Rendition {
+        let mut rendering = Rendering { card: self, members: self.members().clone(), findings: Findings::default() };
+        if generation == Generation::V0 {
+            rendering.write_interfaces();
+        }
+        rendering.write_capabilities(generation);
+        rendition_security::write(&mut rendering.members, generation, &mut rendering.findings);
+        rendering.drop_signatures();
+        let Rendering { mut members, findings, .. } = rendering;
+        members::of_card(generation).into_iter().for_each(|table| shape::complete(&mut members, table));
+        Rendition { bytes: serde_json::to_vec(&members).unwrap_or_default(), warnings: findings.into_list() }
+    }
+}
+
+struct Rendering<'c> {
+    card: &'c Card,
+    members: Object,
+    findings: Findings,
+}
+
+impl Rendering<'_> {
+    fn warn(&mut self, path: &Path<'_>, rule: &'static str, message: impl Into<String>) {
+        self.findings.add(path, rule, || message.into());
+    }
+
+    /// Interfaces of the old protocol if there are any: a card of 0.x says one version for all.
+    fn write_interfaces(&mut self) {
+        self.members.remove("supportedInterfaces");
+        if self.card.text("url").is_some_and(|url| !url.trim().is_empty()) {
+            let version = self.card.text("protocolVersion");
+            if version.and_then(Generation::of_version) != Some(Generation::V0) {
+                self.members.insert("protocolVersion".into(), "0.3.0".into());
+            }
+            return;
+        }
+        REACHED_IN_0.into_iter().for_each(|name| drop(self.members.remove(name)));
+        let list = Path::ROOT.member("supportedInterfaces");
+        let interfaces: Vec<_> = self.card.interfaces().zip(self.card.objects("supportedInterfaces")).collect();
+        let is_old = |interface: &Interface<'_>| interface.generation() == Generation::V0;
+        let spoken = if interfaces.iter().any(|(one, _)| is_old(one)) { Generation::V0 } else { Generation::V1 };
+        let (kept, left): (Vec<_>, Vec<_>) = interfaces.into_iter().partition(|(one, _)| one.generation() == spoken);
+        for (interface, _) in left {
+            interface.listed.with_paths(|path, _, _| {
+                self.warn(path, "interface-left-out", "a card of 0.3 has interfaces of one protocol version only");
+            });
+        }
+        if spoken == Generation::V1 && !kept.is_empty() {
+            let message = if kept.iter().any(|(one, _)| one.binding == Binding::Custom(FORMS_BINDING)) {
+                "skills are called by HTTP requests of their own, which no reader of 0.3 knows"
+            } else {
+                "no interface speaks 0.3; the card has its shape, but says the version that they speak"
+            };
+            self.warn(&list, "version-kept", message);
+        }
+        let Some((main, additional)) = kept.split_first() else {
+            self.warn(&list, "no-interface", "a card of 0.3 has a URL, and no interface has one: it is empty");
+            self.members.insert("url".into(), "".into());
+            return;
+        };
+        let version = match spoken {
+            Generation::V0 => format!("{}.0", main.0.version()),
+            Generation::V1 => main.0.version(),
+        };
+        self.members.insert("url".into(), main.0.url.into());
+        self.members.insert("preferredTransport".into(), main.0.binding.name().into());
+        self.members.insert("protocolVersion".into(), version.into());
+        self.write_additional(main, additional);
+    }
+
+    /// All but the first interface, which is the card itself and can't keep members of its own.
+    fn write_additional(&mut self, main: &(Interface<'_>, &Object), rest: &[(Interface<'_>, &Object)]) {
+        let own = |members: &Object| {
+            let mut own = members.clone();
+            own.retain(|name, _| !["protocolBinding", "protocolVersion", "tenant"].contains(&name.as_str()));
+            own
+        };
+        let (main, members) = main;
+        self.warn_of_tenant(main);
+        for name in own(members).keys().filter(|name| *name != "url") {
+            main.listed.with_paths(|path, _, _| {
+                let message = "the first interface of a card of 0.3 has no members of its own";
+                self.warn(&path.member(name), "member-left-out", message);
+            });
+        }
+        let mut additional = Vec::new();
+        let what = |interface: &Interface<'_>| (interface.url.to_owned(), interface.binding.name().to_owned());
+        let mut seen = HashSet::new();
+        for (interface, members) in rest {
+            self.warn_of_tenant(interface);
+            // The first needn't be said again, nor what only a tenant made another.
+            let is_new = seen.insert(what(interface));
+            if what(interface) == what(main) || (interface.tenant != main.tenant && !is_new) {
+                continue;
+            }
+            let mut written = own(members);
+            written.insert("transport".into(), interface.binding.name().into());
+            additional.push(Value::Object(written));
+        }
+        if !additional.is_empty() {
+            self.members.insert("additionalInterfaces".into(), additional.into());
+        }
+    }
+
+    fn warn_of_tenant(&mut self, interface: &Interface<'_>) {
+        if interface.tenant.is_some() {
+            interface.listed.with_paths(|path, _, _| {
+                self.warn(&path.member("tenant"), "tenant-left-out", "an interface of 0.3 has no tenant");
+            });
+        }
+    }
+
+    fn write_capabilities(&mut self, generation: Generation) {
+        let Some(Value::Object(capabilities)) = self.members.get_mut("capabilities") else { return };
+        match generation {
+            Generation::V0 => {
+                let [old, new] = EXTENDED_CARD;
+                let flag = capabilities.remove(new);
+                self.members.extend(flag.map(|flag| (old.to_owned(), flag)));
+            }
+            Generation::V1 => {
+                if capabilities.remove("stateTransitionHistory") == Some(Value::Bool(true)) {
+                    let place = Path::ROOT.member("capabilities");
+                    let message = "1.0 has no history of state transitions";
+                    self.warn(&place.member("stateTransitionHistory"), "member-left-out", message);
+                }
+            }
+        }
+    }
+
+    fn drop_signatures(&mut self) {
+        if self.members.remove("signatures").is_some() {
+            let message = "the signatures are of the card as it was and are left out";
+            self.warn(&Path::ROOT.member("signatures"), "signatures-left-out", message);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Security schemes and requirements of a card as readers of a generation know them.
+//!
+//! Of several OAuth 2.0 flows in one scheme each becomes a scheme in 1.0, and the requirements name them
+//! as alternatives. What 0.3 has no words for is left out there, with the alternatives that need it; if
+//! none is left they stay, as the card would be open without.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Generation, MOST_ALTERNATIVES,
+    requirements::{self, Alternative},
+    schemes::Scheme,
+};
+use crate::{shape::Findings, td::internal::Path};
+
+type Object = Map<String, Value>;
+
+/// The most names that all requirements of a card and its skills are expanded to.
+const MOST_NAMES: usize = 50_000;
+
+/// Writes the schemes and all requirements of a card, which is normalized.
+pub(super) fn write(card: &mut Object, target: Generation, findings: &mut Findings) {
+    let mut rendering = Rendering { target, parts: HashMap::new(), names: 0, findings };
+    if let Some(Value::Object(schemes)) = card.remove("securitySchemes") {
+        card.insert("securitySchemes".into(), rendering.schemes(schemes).into());
+    }
+    let root = Path::ROOT;
+    rendering.requirements(card, &root);
+    if target == Generation::V1 && card.contains_key("authentication") && !card.contains_key("securityRequirements") {
+        let message = || "what is required was said as before 0.2, by name only; readers of 1.0 don't know it".into();
+        rendering.findings.add(&root.member("authentication"), "security-open", message);
+    }
+    let Some(Value::Array(skills)) = card.get_mut("skills") else { return };
+    let list = root.member("skills");
+    for (index, skill) in skills.iter_mut().enumerate() {
+        if let Value::Object(skill) = skill {
+            rendering.requirements(skill, &list.index(index));
+        }
+    }
+}
+
+struct Rendering<'f> {
+    target: Generation,
+    /// What became of schemes that aren't one scheme any more, by their names: several, or none.
+    parts: HashMap<String, Vec<String>>,
+    /// How many names requirements were expanded to.
+    names: usize,
+    findings: &'f mut Findings,
+}
+
+impl Rendering<'_> {
+    fn schemes(&mut self, schemes: Object) -> Object {
+        let mut written = Object::new();
+        let list = Path::ROOT.member("securitySchemes");
+        for (name, declared) in &schemes {
+            let path = list.member(name);
+            let Some(scheme) = declared.as_object().and_then(|declared| Scheme::read(declared.clone()).ok()) else {
+                match self.target {
+                    Generation::V1 => {
+                        let message = || "the scheme is of no known kind and stays as it is".into();
+                        self.findings.add(&path, "scheme-unknown", message);
+                        written.insert(name.clone(), declared.clone());
+                    }
+                    // Its readers refuse cards with schemes that they don't know.
+                    Generation::V0 => self.findings.add(&path, "scheme-unknown", || {
+                        "the scheme is of no known kind and is left out; what requires it still names it".into()
+                    }),
+                }
+                continue;
+            };
+            match self.target {
+                Generation::V0 => self.write_old(name, scheme, &path, &mut written),
+                Generation::V1 => self.write_new(name, scheme, &schemes, &mut written),
+            }
+        }
+        written
+    }
+
+    /// Without flows that 0.3 doesn't know; its readers refuse schemes without any flow, and other incomplete ones.
+    fn write_old(&mut self, name: &str, mut scheme: Scheme, path: &Path<'_>, written: &mut Object) {
+        if let Some(missing) = scheme.missing() {
+            self.findings.add(path, "scheme-incomplete", || {
+                format!(
+                    "readers of 0.3 refuse a card with a scheme that lacks a right `{missing}`; the scheme is left out"
+                )
+            });
+            return;
+        }
+        let flows = path.member("flows");
+        if scheme
+            .flows()
+            .any(|(flow, members)| flow != "deviceCode" && members.get("pkceRequired") == Some(&true.into()))
+        {
+            let path = flows.member("authorizationCode");
+            let message = || "readers of 0.3 don't know that PKCE is required".into();
+            self.findings.add(&path.member("pkceRequired"), "flow-unknown", message);
+        }
+        if let Some(Value::Object(members)) = scheme.members.get_mut("flows")
+            && members.remove("deviceCode").is_some()
+        {
+            let message = || "0.3 has no such flow; it is left out".into();
+            self.findings.add(&flows.member("deviceCode"), "flow-unknown", message);
+            if scheme.flows().next().is_none() {
+                self.parts.insert(name.to_owned(), Vec::new());
+                return;
+            }
+        }
+        written.insert(name.to_owned(), scheme.write(Generation::V0));
+    }
+
+    /// A scheme for each flow.
+    fn write_new(&mut self, name: &str, scheme: Scheme, schemes: &Object, written: &mut Object) {
+        let flows: Vec<&'static str> = scheme.flows().map(|(flow, _)| flow).collect();
+        if flows.len() < 2 {
+            written.insert(name.to_owned(), scheme.write(Generation::V1));
+            return;
+        }
+        let mut names = Vec::new();
+        for (index, flow) in flows.iter().enumerate() {
+            let mut own = if index == 0 { name.to_owned() } else { format!("{name}_{flow}") };
+            while index > 0 && (schemes.contains_key(&own) || written.contains_key(&own)) {
+                own.push('_');
+            }
+            written.insert(own.clone(), with_flow(&scheme, flow).write(Generation::V1));
+            names.push(own);
+        }
+        self.parts.insert(name.to_owned(), names);
+    }
+
+    /// The requirements of a card or skill; for readers of 0.3 what it says to them, if it is written for both.
+    fn requirements(&mut self, owner: &mut Object, path: &Path<'_>) {
+        let [old, new] = [Generation::V0, Generation::V1].map(requirements::member);
+        if self.target == Generation::V0 {
+            requirements::normalize(owner, Generation::V0);
+        }
+        let read = requirements::of(owner);
+        if self.target == Generation::V1 && self.parts.is_empty() && !read.alternatives.is_empty() {
+            requirements::retain_readable(owner);
+            return;
+        }
+        let own = [old, new].map(|name| owner.remove(name));
+        if read.alternatives.is_empty() {
+            if read.unread > 0 {
+                let message = || "no requirement can be read, so that none is written: the rendition looks open".into();
+                self.findings.add(path, "security-open", message);
+            } else if own.into_iter().flatten().any(|list| list.is_array()) {
+                // An empty list says nothing, and stays one.
+                owner.insert(requirements::member(self.target).into(), Value::Array(Vec::new()));
+            }
+            return;
+        }
+        if read.has_more && self.target == Generation::V0 {
+            let message = || "requirements of 0.3 have no other members than schemes and their scopes".into();
+            self.findings.add(&path.member("securityRequirements"), "member-left-out", message);
+        }
+        let alternatives = self.with_parts(read.alternatives, path);
+        owner.insert(requirements::member(self.target).into(), requirements::write(&alternatives, self.target));
+    }
+
+    /// The alternatives in which a scheme that was split is named by each of its parts.
+    fn with_parts(&mut self, alternatives: Vec<Alternative>, path: &Path<'_>) -> Vec<Alternative> {
+        if self.parts.is_empty() {
+            return alternatives;
+        }
+        let is_sayable = |alternative: &Alternative| {
+            !alternative.iter().any(|(name, _)| self.parts.get(name).is_some_and(Vec::is_empty))
+        };
+        let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
+        if !others.is_empty() {
+            let message = || "what needs a flow that 0.3 hasn't is left out, or named without being declared".into();
+            self.findings.add(path, "requirement", message);
+        }
+        let alternatives = if sayable.is_empty() { others } else { sayable };
+        let most = if self.names < MOST_NAMES { MOST_ALTERNATIVES } else { 1 };
+        let (expanded, is_complete) = expanded(alternatives, &self.parts, most);
+        self.names += expanded.iter().map(|names| 1 + names.len()).sum::<usize>();
+        if !is_complete {
+            let message = || "not all combinations of flows are among the requirements".into();
+            self.findings.add(path, "too-many-alternatives", message);
+        }
+        expanded
+    }
+}
+
+/// The scheme with one of its flows alone.
+fn with_flow(scheme: &Scheme, flow: &str) -> Scheme {
+    let mut one = scheme.clone();
+    if let Some(Value::Object(flows)) = one.members.get_mut("flows") {
+        flows.retain(|name, _| name == flow);
+    }
+    one
+}
+
+/// Combinations of parts up to a maximum number, and whether all are there.
+fn expanded(
+    alternatives: Vec<Alternative>,
+    parts: &HashMap<String, Vec<String>>,
+    most: usize,
+) -> (Vec<Alternative>, bool) {
+    let mut is_complete = true;
+    let mut expanded = Vec::new();
+    for alternative in alternatives {
+        let mut variants: Vec<Alternative> = vec![Vec::new()];
+        for (name, scopes) in alternative {
+            let names = parts.get(&name).filter(|names| !names.is_empty());
+            let names = names.map_or(std::slice::from_ref(&name), Vec::as_slice);
+            let is_fitting = names.len() == 1 || expanded.len() + variants.len() * names.len() <= most;
+            is_complete &= is_fitting;
+            if let ([name], _) | ([name, ..], false) = (names, is_fitting) {
+                variants.iter_mut().for_each(|variant| variant.push((name.clone(), scopes.clone())));
+                continue;
+            }
+            let with = |name: &String, variant: &Alternative| -> Alternative {
+                variant.iter().cloned().chain([(name.clone(), scopes.clone())]).collect()
+            };
+            variants = names.iter().flat_map(|name| variants.iter().map(move |variant| with(name, variant))).collect();
+        }
+        expanded.extend(variants);
+    }
+    (expanded, is_complete)
+}

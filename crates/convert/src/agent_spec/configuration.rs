@@ -1,0 +1,60 @@
+//! `Configuration`: the documents of a configuration, and whether they are valid.
+
+use super::{Profile, findings::Findings, reading, rules, source::Source};
+use crate::{Result, Syntax, td::Report};
+
+/// A configuration as it came; it may be invalid.
+#[derive(Debug)]
+pub struct Configuration {
+    pub(super) main: Source,
+    /// The documents of components.
+    pub(super) beside: Vec<Source>,
+}
+
+impl Configuration {
+    /// Reads a configuration, and the documents of components that are given beside it.
+    ///
+    /// # Errors
+    /// Those of [`Syntax::to_json`], and [`crate::Error::LimitExceeded`] where it is nested too deep.
+    pub fn parse(main: &[u8], syntax: Syntax, components: &[(&[u8], Syntax)]) -> Result<Configuration> {
+        let main = Source::parse(main, syntax)?;
+        let beside = components.iter().map(|(bytes, syntax)| Source::parse(bytes, *syntax)).collect::<Result<_>>()?;
+        Ok(Configuration { main, beside })
+    }
+
+    /// Everything that is wrong with the configuration by a profile.
+    ///
+    /// ```
+    /// use agentdex_convert::{Syntax, agent_spec::{Configuration, Profile}};
+    ///
+    /// let text = br#"{"component_type": "ServerTool", "name": "clock", "agentspec_version": "25.4.1"}"#;
+    /// let configuration = Configuration::parse(text, Syntax::Json, &[])?;
+    /// assert!(configuration.validate(Profile::Spec).is_valid());
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    pub fn validate(&self, profile: Profile) -> Report {
+        self.with_way_out(self.judge(profile), profile)
+    }
+
+    fn judge(&self, profile: Profile) -> Report {
+        let mut findings = Findings::default();
+        let graph = reading::read(&self.main, &self.beside, profile, &mut findings);
+        rules::check(&graph, &mut findings);
+        findings.into_report()
+    }
+
+    /// The report, which says so if only the text of the language demands something.
+    pub(super) fn with_way_out(&self, mut report: Report, profile: Profile) -> Report {
+        if profile == Profile::Spec
+            && let Some(first) = report.violations.first_mut()
+            && self.judge(Profile::Sdk).is_valid()
+        {
+            first.message = format!(
+                "{} (only the text of the language demands this: `--profile sdk`, `?profile=sdk`, takes the configuration \
+                 as the language's SDK does)",
+                first.message
+            );
+        }
+        report
+    }
+}

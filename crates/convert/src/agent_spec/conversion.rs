@@ -1,0 +1,243 @@
+//! From a configuration to Things, with what is stored of it.
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
+
+use serde_json::Value;
+
+use super::{
+    Configuration, Options,
+    export::{DESCRIPTION, from_thing},
+    findings::{Findings, Spot},
+    graph::{Graph, Key},
+    inference::Inference,
+    reading, rules,
+    secrets::Secrets,
+    stored,
+    thing::{Base, Mapper},
+};
+use crate::casting::effort::Effort;
+use crate::{
+    Conversion, ConvertedThing, Error, Format, MAX_SOURCE_BYTES, Result,
+    td::{Document, LmosKind, Report, Violation},
+};
+
+impl Configuration {
+    /// Makes Things of the configuration: one of the component that it is about, and by the options more
+    /// of those within. Secrets are nowhere in what is returned, and prompts only if they are published.
+    ///
+    /// ```
+    /// use agentdex_convert::{Syntax, agent_spec::{Configuration, Options}};
+    ///
+    /// let yaml = b"component_type: A2AAgent
+    /// id: weather
+    /// name: Weather agent
+    /// agent_url: https://weather.example/a2a
+    /// connection_config: {component_type: A2AConnectionConfig, id: c, name: connection}
+    /// agentspec_version: 25.4.2
+    /// ";
+    /// let configuration = Configuration::parse(yaml, Syntax::Yaml, &[])?;
+    /// let conversion = configuration.to_things(&Options::default())?;
+    /// assert_eq!(conversion.things[0].id, "urn:agentspec:local:weather");
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`] where it is invalid, or (rule `no-thing`) is about nothing that can be
+    /// talked to or called, or (`invalid-base`) the base isn't one for forms; [`Error::LimitExceeded`] where
+    /// a Thing Description would be larger than the registry takes, or all of them together.
+    pub fn to_things(&self, options: &Options) -> Result<Conversion> {
+        let Configuration { main, beside } = self;
+        let base = options.base.as_deref().map(Base::parse).transpose().map_err(|message| {
+            let message = format!("the base can't be that of forms: {message}");
+            refusal(Violation::new("", "invalid-base", message), Vec::new())
+        })?;
+        let mut findings = Findings::default();
+        let graph = reading::read(main, beside, options.profile, &mut findings);
+        let inference = rules::check(&graph, &mut findings);
+        if !findings.is_valid() {
+            let report = self.with_way_out(findings.into_report(), options.profile);
+            return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });
+        }
+        let secrets = Secrets::of(main, beside, options.publish_prompts);
+        secrets.report(&mut findings);
+        if let Some(thing) = self.exported_thing(&secrets)? {
+            return Ok(Conversion { things: vec![thing], warnings: findings.into_report().warnings });
+        }
+        let Some(clean) = secrets.documents_without(main, beside)? else {
+            return self.map(
+                &Prepared { graph: &graph, inference: &inference, secrets: &secrets, base },
+                options,
+                findings,
+            );
+        };
+        let (main, beside) = &clean;
+        // What was sent is valid, so that nothing about the document without its secrets is news.
+        let graph = reading::read(main, beside, options.profile, &mut Findings::default());
+        let inference = rules::check(&graph, &mut Findings::default());
+        self.map(&Prepared { graph: &graph, inference: &inference, secrets: &secrets, base }, options, findings)
+    }
+
+    /// The Thing that the configuration was exported from, if it is what that is exported as.
+    fn exported_thing(&self, secrets: &Secrets) -> Result<Option<ConvertedThing>> {
+        let metadata = self.main.value.get("metadata").and_then(|metadata| metadata.get(DESCRIPTION));
+        let Some(description) = metadata.filter(|_| secrets.has_none()) else { return Ok(None) };
+        let text = match description {
+            Value::String(text) => text.clone(),
+            description => description.to_string(),
+        };
+        let Ok(description) = Document::parse(text.as_bytes()) else { return Ok(None) };
+        let Some(id) = description.value().get("id").and_then(Value::as_str).map(str::to_owned) else {
+            return Ok(None);
+        };
+        if !from_thing(description.value()).is_ok_and(|exported| exported == self.main.value) {
+            return Ok(None);
+        }
+        Ok(Some(ConvertedThing { id, description, source: stored::document(&self.main, secrets)? }))
+    }
+
+    /// Makes Things of a configuration that is valid and has no secrets any more.
+    fn map(&self, prepared: &Prepared<'_, '_>, options: &Options, mut findings: Findings) -> Result<Conversion> {
+        let Prepared { graph, inference, secrets, base } = prepared;
+        let Configuration { main, beside } = self;
+        let mut mapper = Mapper {
+            graph,
+            inference,
+            hidden: secrets.hidden(),
+            sent: &main.value,
+            options,
+            base: base.clone(),
+            registered: HashSet::new(),
+            spec_version: main.version(),
+            effort: Effort::for_document(),
+            ids: RefCell::default(),
+        };
+        let Some((root, kind)) = graph.root().and_then(|root| Some((root, mapper.kind(root)?))) else {
+            return Err(no_thing(graph, findings.into_report().warnings));
+        };
+        if !beside.is_empty() {
+            let message = "the documents of components given beside the configuration aren't stored with it; \
+                           whoever exports it needs them again";
+            findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-stored", || message);
+        }
+        let mut parts = vec![(root, kind)];
+        parts.extend(mapper.nested_things(root));
+        mapper.check_effort()?;
+        parts = without_repetition(&mapper, parts)?;
+        mapper.registered = parts.iter().map(|(key, _)| *key).collect();
+        check_addresses(&mapper, &parts, &mut findings)?;
+        let things = self.things(&mapper, &parts, secrets, &mut findings)?;
+        Ok(Conversion { things, warnings: findings.into_report().warnings })
+    }
+
+    /// The Things of components, the first of which is what the configuration is about.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] where a description would be larger than the registry takes, or they would all
+    /// be: many parts may refer to the same large one.
+    fn things(
+        &self,
+        mapper: &Mapper<'_, '_>,
+        parts: &[(Key, LmosKind)],
+        secrets: &Secrets,
+        findings: &mut Findings,
+    ) -> Result<Vec<ConvertedThing>> {
+        let documents = if parts.len() > 1 { secrets.stored_values(&self.main, &self.beside)? } else { Vec::new() };
+        let mut bytes = 0;
+        let mut things = Vec::with_capacity(parts.len());
+        for (index, (key, kind)) in parts.iter().copied().enumerate() {
+            let source = match index {
+                0 => stored::document(&self.main, secrets)?,
+                _ => stored::excerpt(mapper.graph, &documents, key, &self.main)?,
+            };
+            let thing = mapper.describe(key, kind, source, findings)?;
+            if index > 0 {
+                bytes += thing.description.text().len() + thing.source.bytes.len();
+            }
+            if bytes > MAX_SOURCE_BYTES {
+                let what = "length in bytes of the Things of the configuration's parts with their sources";
+                return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
+            }
+            things.push(thing);
+        }
+        Ok(things)
+    }
+}
+
+/// The parts without those that are there again.
+///
+/// # Errors
+/// [`Error::InvalidSource`] where two different ones would be the same Thing.
+fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> Result<Vec<(Key, LmosKind)>> {
+    let mut known: HashMap<String, Key> = HashMap::new();
+    let mut single = Vec::with_capacity(parts.len());
+    for (key, kind) in parts {
+        let id = mapper.thing_id(key)?;
+        let Some(first) = known.get(&id).copied() else {
+            known.insert(id, key);
+            single.push((key, kind));
+            continue;
+        };
+        if mapper.graph.component(first).members != mapper.graph.component(key).members {
+            let message = format!(
+                "{:?} and this are two components of one id, which would be one Thing; give one of them another id",
+                mapper.graph.pointer(first),
+            );
+            return Err(refusal(Violation::new(mapper.graph.pointer(key), "repeated-id", message), Vec::new()));
+        }
+    }
+    Ok(single)
+}
+
+/// Warns once where nothing says how Things are called.
+///
+/// # Errors
+/// [`Error::InvalidSource`] where several agents would have the same address.
+fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings: &mut Findings) -> Result<()> {
+    let deployed = || parts.iter().filter(|(key, _)| !mapper.is_reached(*key)).count();
+    if mapper.base.as_ref().is_some_and(Base::is_shared) && deployed() > 1 {
+        let message = "several agents would have this address; put `{id}` or `{name}` into it, which stand for those of \
+                       each agent: https://host/agents/{id}";
+        return Err(refusal(Violation::new("", "invalid-base", message), Vec::new()));
+    }
+    let mut missing = parts.iter().map(|(key, _)| *key).filter(|key| mapper.has_no_target(*key));
+    if let Some(first) = missing.next() {
+        let message = || {
+            let more = match missing.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more like it)"),
+            };
+            format!(
+                "nothing says where this is called{more}, so that it is described by capabilities instead of an action; \
+                 pass `--base` (`?base=`) with the URL of the agent"
+            )
+        };
+        findings.warning(|| mapper.graph.at(first), "no-endpoint", message);
+    }
+    Ok(())
+}
+
+/// A configuration without its secrets, and what is known of it.
+struct Prepared<'p, 'd> {
+    graph: &'p Graph<'d>,
+    inference: &'p Inference<'d>,
+    secrets: &'p Secrets,
+    base: Option<Base>,
+}
+
+fn refusal(violation: Violation, warnings: Vec<Violation>) -> Error {
+    let report = Report { version: None, violations: vec![violation], warnings };
+    Error::InvalidSource { format: Format::AgentSpec.name(), report }
+}
+
+fn no_thing(graph: &Graph<'_>, warnings: Vec<Violation>) -> Error {
+    let what = |root: Key| format!("the configuration is about a {}", graph.type_name(root));
+    let found = graph.root().map_or_else(|| "the document only defines components for others".to_owned(), what);
+    let message = format!(
+        "{found}, which gives no Thing: that takes an agent, a flow, or a tool that can be reached (a RemoteTool, \
+         or an MCPTool or MCPToolBox whose transport has a URL)"
+    );
+    refusal(Violation::new("", "no-thing", message), warnings)
+}

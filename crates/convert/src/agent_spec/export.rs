@@ -1,0 +1,403 @@
+//! A Thing Description that never was Agent Spec, as a configuration.
+//!
+//! | the Thing has | it becomes |
+//! |---|---|
+//! | a form for A2A (`subprotocol` is `a2a`) | an A2AAgent |
+//! | actions with a form for MCP (`mcp`) | an MCPTool each |
+//! | other actions with a form for HTTP | a RemoteTool each |
+//!
+//! Several tools are those of AgentSpecializationParameters: what an agent is specialised with to use the
+//! Thing. The description is kept in the metadata. Credentials are no part of one: whoever runs the tools
+//! adds them.
+
+mod flow;
+mod properties;
+mod target;
+
+use serde_json::{Map, Value, json};
+
+pub use self::flow::{FlowLink, FlowStep, flow_of};
+use self::{
+    properties::{Property, Titles},
+    target::Target,
+};
+use crate::casting::effort::Effort;
+use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size};
+
+/// The version of the language that has all that is written here.
+const VERSION: &str = "25.4.2";
+/// The member of the metadata that the description is kept in.
+pub(super) const DESCRIPTION: &str = "thingDescription";
+/// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.
+const DEEPEST_KEPT: usize = 56;
+
+/// Makes a configuration of a Thing Description.
+///
+/// ```
+/// use agentdex_convert::agent_spec::from_thing;
+///
+/// let tool = from_thing(&serde_json::json!({
+///     "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:weather", "title": "Weather",
+///     "security": "open", "securityDefinitions": {"open": {"scheme": "nosec"}},
+///     "actions": {"forecast": {"forms": [{"href": "https://weather.example/forecast{?city}"}]}},
+/// }))?;
+/// assert_eq!(tool["component_type"], "RemoteTool");
+/// assert_eq!(tool["query_params"]["city"], "{{city}}");
+/// # Ok::<(), agentdex_convert::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotExpressible`] where the Thing has no form for A2A, MCP or HTTP, or only ones whose addresses
+/// are longer than those that everybody takes; [`Error::LimitExceeded`] where its tools would be larger
+/// than a configuration may be.
+pub fn from_thing(thing: &Value) -> Result<Value> {
+    let effort = Effort::for_document();
+    if let Some(agent) = agent(thing, &effort) {
+        return Ok(agent);
+    }
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
+    let mut callable = actions.filter_map(|(name, action)| Some((name, action, call_of(thing, action)?)));
+    let (Some((name, action, call)), second) = (callable.next(), callable.next()) else {
+        return Err(Error::NotExpressible {
+            format: Format::AgentSpec.name(),
+            reason: "that takes an action with a form for HTTP, or one for A2A or MCP without variables in its URL"
+                .to_owned(),
+        });
+    };
+    let Some(second) = second else {
+        let (mut tool, _) = tool(thing, &id_of(thing), name, action, &call, &effort);
+        tool.insert("metadata".to_owned(), json!({DESCRIPTION: kept(thing)}));
+        tool.insert("agentspec_version".to_owned(), VERSION.into());
+        return Ok(Value::Object(tool));
+    };
+    let mut bytes = 0;
+    let mut tools = Vec::new();
+    for (name, action, call) in [(name, action, call), second].into_iter().chain(callable) {
+        let (tool, _) = tool(thing, &format!("{}#{name}", id_of(thing)), name, action, &call, &effort);
+        let tool = Value::Object(tool);
+        // The base and the variables of the Thing are in every tool.
+        bytes += size(&tool, MAX_SOURCE_BYTES);
+        if bytes > MAX_SOURCE_BYTES {
+            let what = "length in bytes of the tools made of the Thing's actions";
+            return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
+        }
+        tools.push(tool);
+    }
+    Ok(json!({
+        "component_type": "AgentSpecializationParameters", "id": id_of(thing), "name": title_of(thing),
+        "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
+        "inputs": [], "outputs": [], "additional_instructions": null, "additional_tools": tools,
+        "human_in_the_loop": null, "agentspec_version": VERSION,
+    }))
+}
+
+/// The whole Thing as an agent, if one of its forms is for A2A.
+fn agent(thing: &Value, effort: &Effort) -> Option<Value> {
+    let kinds = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
+    let affordances = kinds.flat_map(Map::values).chain([thing]);
+    let url = a2a_url(thing, affordances.flat_map(forms))?;
+    let skills: Vec<&Value> =
+        thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values).collect();
+    // With several skills none is what goes in and out of the agent.
+    let ports = ["input", "output"].map(|name| match skills.as_slice() {
+        [skill] => Titles::new(effort).properties(skill.get(name), name),
+        _ => Vec::new(),
+    });
+    let mut agent = a2a_component(thing, &id_of(thing), &url, &ports);
+    agent["metadata"] = json!({DESCRIPTION: kept(thing)});
+    agent["agentspec_version"] = VERSION.into();
+    Some(agent)
+}
+
+/// An action with a form for A2A as an agent, and its inputs and outputs.
+fn a2a_agent(thing: &Value, action: &Value, id: &str, effort: &Effort) -> Option<(Value, [Vec<Property>; 2])> {
+    let url = a2a_url(thing, forms(action))?;
+    let ports = ["input", "output"].map(|name| Titles::new(effort).properties(action.get(name), name));
+    Some((a2a_component(thing, id, &url, &ports), ports))
+}
+
+fn a2a_url<'t>(thing: &Value, mut forms: impl Iterator<Item = &'t Value>) -> Option<String> {
+    let is_a2a = |form: &Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("a2a"));
+    forms.find_map(|form| if is_a2a(form) { Target::of(thing, form)?.without_variables() } else { None })
+}
+
+fn a2a_component(thing: &Value, id: &str, url: &str, ports: &[Vec<Property>; 2]) -> Value {
+    let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
+    let connection = json!({
+        "component_type": "A2AConnectionConfig", "id": format!("{id}#connection"), "name": "connection",
+        "description": null, "metadata": {}, "timeout": 600.0, "headers": null, "verify": true,
+        "key_file": null, "cert_file": null, "ssl_ca_cert": null,
+    });
+    json!({
+        "component_type": "A2AAgent", "id": id, "name": title_of(thing),
+        "description": text_of(thing, "description"), "metadata": {},
+        "inputs": inputs, "outputs": outputs, "agent_url": url,
+        "connection_config": connection,
+        "session_parameters": {"timeout": 60.0, "poll_interval": 2.0, "max_retries": 5},
+    })
+}
+
+/// How an action is called.
+enum Call<'t> {
+    Mcp(String, &'t Value),
+    Http(Target, &'t Value),
+}
+
+/// How an action is called as a tool: over MCP if it has a form for that, else over HTTP.
+fn call_of<'t>(thing: &Value, action: &'t Value) -> Option<Call<'t>> {
+    let is_call = |form: &&Value| match form.get("op") {
+        None => true,
+        Some(Value::Array(operations)) => operations.iter().any(|operation| operation == "invokeaction"),
+        Some(operation) => operation == "invokeaction",
+    };
+    let is_mcp = |form: &&Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("mcp"));
+    let mut mcp = forms(action).filter(is_call).filter(is_mcp);
+    let mcp = mcp.find_map(|form| Some(Call::Mcp(Target::of(thing, form)?.without_variables()?, form)));
+    mcp.or_else(|| {
+        let mut others = forms(action).filter(is_call).filter(|form| !is_mcp(form));
+        others.find_map(|form| Some(Call::Http(Target::of(thing, form)?, form)))
+    })
+}
+
+/// An action as a tool, and its inputs and outputs.
+fn tool(
+    thing: &Value,
+    id: &str,
+    name: &str,
+    action: &Value,
+    call: &Call<'_>,
+    effort: &Effort,
+) -> (Map<String, Value>, [Vec<Property>; 2]) {
+    let description = text_of(action, "description").or_else(|| text_of(action, "title"));
+    let (type_name, ports, further) = match call {
+        Call::Mcp(url, form) => {
+            let mut titles = Titles::new(effort);
+            let inputs = titles.properties(action.get("input"), "input");
+            let outputs = Titles::new(effort).properties(action.get("output"), "output");
+            let transport = transport(thing, id, url, form);
+            ("MCPTool", [inputs, outputs], json!({"client_transport": transport}))
+        }
+        Call::Http(target, form) => {
+            let (inputs, mut request) = request(thing, action, target, form, effort);
+            request["sensitive_headers"] = credentials(thing, form, id);
+            let outputs = Titles::new(effort).properties(action.get("output"), "output");
+            ("RemoteTool", [inputs, outputs], request)
+        }
+    };
+    let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
+    let mut tool = json!({
+        "component_type": type_name, "id": id, "name": name, "description": description,
+        "inputs": inputs, "outputs": outputs, "requires_confirmation": false,
+    });
+    if let (Value::Object(tool), Value::Object(further)) = (&mut tool, further) {
+        tool.extend(further);
+    }
+    match tool {
+        Value::Object(members) => (members, ports),
+        _ => (Map::new(), ports),
+    }
+}
+
+/// The headers that whoever calls a form must bring: where it is secured, a reference to what isn't known here.
+fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
+    let names = form.get("security").or_else(|| thing.get("security"));
+    let names = match names {
+        Some(Value::Array(names)) => names.as_slice(),
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let is_open = |name: &Value| {
+        let scheme = name.as_str().and_then(|name| thing.get("securityDefinitions")?.get(name)?.get("scheme"));
+        scheme.is_none_or(|scheme| scheme == "nosec")
+    };
+    if names.iter().all(is_open) { json!({}) } else { json!({"$component_ref": format!("{id}.sensitive_headers")}) }
+}
+
+fn transport(thing: &Value, id: &str, url: &str, form: &Value) -> Value {
+    let id = format!("{id}#transport");
+    let credentials = credentials(thing, form, &id);
+    let is_sse = form.get("agentspec:transport").is_some_and(|name| name == "SSETransport");
+    json!({
+        "component_type": if is_sse { "SSETransport" } else { "StreamableHTTPTransport" },
+        "id": id, "name": "transport", "description": null, "metadata": {},
+        "session_parameters": {"read_timeout_seconds": 60.0}, "url": url, "headers": null,
+        "sensitive_headers": credentials,
+    })
+}
+
+/// The inputs of a tool that is called over HTTP, and how its request is made of them: variables of the URL
+/// from those of that name, the body from what goes into the action.
+fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort: &Effort) -> (Vec<Property>, Value) {
+    let mut titles = Titles::of_placeholders(effort);
+    let mut inputs = Vec::new();
+    let mut variables = Vec::new();
+    for name in target.variables() {
+        let declared = [action, thing].into_iter().find_map(|owner| owner.get("uriVariables")?.get(name));
+        let property = titles.property(name, declared.unwrap_or(&json!({"type": "string"})));
+        variables.push((name.to_owned(), property.title.clone()));
+        inputs.push(property);
+    }
+    let (url, query_params) = target.fill(&variables);
+    let body = titles.properties(action.get("input"), "input");
+    let is_object = action.get("input").is_some_and(|input| input.get("properties").is_some());
+    let placeholder = |title: &str| Value::from(format!("{{{{{title}}}}}"));
+    let data = match (is_object, body.as_slice()) {
+        (false, [whole]) => placeholder(&whole.title),
+        _ => body.iter().map(|property| (property.name.clone(), placeholder(&property.title))).collect(),
+    };
+    inputs.extend(body);
+    let method = form.get("htv:methodName").and_then(Value::as_str).unwrap_or("POST");
+    let mut headers = Map::new();
+    if let Some(Value::String(media_type)) =
+        form.get("contentType").filter(|media_type| *media_type != "application/json")
+    {
+        headers.insert("Content-Type".to_owned(), media_type.as_str().into());
+    }
+    let request = json!({
+        "url": url, "http_method": method, "api_spec_uri": null, "data": data,
+        "query_params": query_params, "headers": headers,
+    });
+    (inputs, request)
+}
+
+fn forms(affordance: &Value) -> impl Iterator<Item = &Value> {
+    affordance.get("forms").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn id_of(thing: &Value) -> String {
+    text_of(thing, "id").unwrap_or("thing").to_owned()
+}
+
+fn title_of(thing: &Value) -> &str {
+    text_of(thing, "title").unwrap_or("thing")
+}
+
+fn text_of<'v>(owner: &'v Value, name: &str) -> Option<&'v str> {
+    owner.get(name)?.as_str()
+}
+
+/// The description as it is kept.
+fn kept(thing: &Value) -> Value {
+    match depth(thing) <= DEEPEST_KEPT {
+        true => thing.clone(),
+        false => thing.to_string().into(),
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Syntax,
+        agent_spec::{Configuration, Profile},
+    };
+
+    /// A configuration of a Thing with these actions, which is valid in both profiles.
+    fn exported(actions: Value) -> Value {
+        let thing = json!({"id": "urn:example:x", "title": "Thing", "base": "https://{host}/a/", "actions": actions});
+        let configuration = from_thing(&thing).unwrap();
+        assert_eq!(configuration["metadata"]["thingDescription"], thing);
+        let read = Configuration::parse(configuration.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        for profile in [Profile::Spec, Profile::Sdk] {
+            let report = read.validate(profile);
+            assert!(report.is_valid(), "{profile:?}: {report}\n{configuration}");
+        }
+        configuration
+    }
+
+    #[test]
+    fn thing_with_a_form_for_a2a_is_an_agent() {
+        let input = json!({"type": "object", "properties": {"the city": {"type": "string", "unit": "x"}}});
+        let agent = exported(json!({"ask": {
+            "input": input, "forms": [{"href": "/b"}, {"href": "https://h/a2a", "subprotocol": "a2a"}],
+        }}));
+        assert_eq!((&agent["component_type"], &agent["agent_url"]), (&json!("A2AAgent"), &json!("https://h/a2a")));
+        assert_eq!(agent["inputs"], json!([{"title": "the_city", "type": "string"}]));
+    }
+
+    #[test]
+    fn action_with_a_form_for_mcp_is_an_mcp_tool() {
+        let tool = exported(json!({"add": {
+            "description": "Adds.", "input": {"type": "object", "properties": {"a": {"type": "number"}}},
+            "output": {"type": "number"}, "forms": [{"href": "https://h/mcp", "subprotocol": "mcp", "op": "invokeaction"}],
+        }}));
+        assert_eq!((&tool["component_type"], &tool["name"]), (&json!("MCPTool"), &json!("add")));
+        assert_eq!(tool["client_transport"]["url"], "https://h/mcp");
+        assert_eq!(tool["outputs"], json!([{"title": "output", "type": "number"}]));
+    }
+
+    #[test]
+    fn request_of_an_action_is_made_of_variables_and_input() {
+        let tool = exported(json!({"write": {
+            "uriVariables": {"x-y": {"type": "integer"}},
+            "input": {"type": "object", "properties": {"x-y": {"oneOf": [{"type": "string"}, {"type": "null"}], "default": "1"}, "z": {}}, "required": ["z"]},
+            "forms": [{"href": "b/{x-y}{?q}", "htv:methodName": "PUT", "contentType": "text/csv"}],
+        }}));
+        assert_eq!(tool["url"], "https://{{host}}/a/b/{{x_y}}");
+        assert_eq!(tool["data"], json!({"x-y": "{{x_y_2}}", "z": "{{z}}"}));
+        assert_eq!((&tool["query_params"], &tool["http_method"]), (&json!({"q": "{{q}}"}), &json!("PUT")));
+        assert_eq!(tool["headers"], json!({"Content-Type": "text/csv"}));
+        let titles: Vec<_> = tool["inputs"].as_array().unwrap().iter().map(|input| &input["title"]).collect();
+        assert_eq!(titles, ["host", "x_y", "q", "x_y_2", "z"]);
+        assert_eq!(tool["inputs"][1]["type"], "integer");
+    }
+
+    #[test]
+    fn secured_action_asks_for_its_credentials() {
+        for (subprotocol, open_to_all) in [("mcp", false), ("http", false), ("mcp", true), ("http", true)] {
+            let thing = json!({
+                "id": "urn:example:x", "title": "Thing", "security": if open_to_all { "open" } else { "token" },
+                "securityDefinitions": {"open": {"scheme": "nosec"}, "token": {"scheme": "bearer"}},
+                "actions": {"add": {"forms": [{"href": "https://h/add", "subprotocol": subprotocol}]}},
+            });
+            let tool = from_thing(&thing).unwrap();
+            let caller = tool.get("client_transport").unwrap_or(&tool);
+            let reference = format!("{}.sensitive_headers", caller["id"].as_str().unwrap());
+            let expected = if open_to_all { json!({}) } else { json!({"$component_ref": reference}) };
+            assert_eq!(caller["sensitive_headers"], expected, "{tool}");
+            let read = Configuration::parse(tool.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+            for profile in [Profile::Spec, Profile::Sdk] {
+                assert!(read.validate(profile).is_valid(), "{profile:?}: {tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_actions_are_what_an_agent_is_specialised_with() {
+        let form = json!([{"href": "x", "op": ["invokeaction"]}]);
+        let parameters = exported(json!({
+            "a": {"forms": form}, "b": {"input": {"type": "string", "pattern": "["}, "forms": form},
+            "c": {"forms": [{"href": "mqtt://h/c"}]}, "d": {"forms": [{"href": "x", "op": "queryaction"}]},
+        }));
+        let tools = parameters["additional_tools"].as_array().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(tools[1]["data"], "{{input}}");
+    }
+
+    #[test]
+    fn thing_without_a_usable_form_is_not_expressible() {
+        let thing = json!({"title": "Thing", "actions": {"a": {"forms": [{"href": "coap://h/x"}]}}, "properties": {}});
+        assert!(matches!(from_thing(&thing), Err(Error::NotExpressible { format: "agent-spec", .. })));
+        assert!(from_thing(&json!("no thing")).is_err());
+    }
+
+    #[test]
+    fn description_that_is_nested_deep_is_kept_as_text() {
+        let mut deep = json!(1);
+        for _ in 0..60 {
+            deep = json!([deep]);
+        }
+        let thing = json!({"title": "T", "x": deep, "actions": {"a": {"forms": [{"href": "https://h"}]}}});
+        let kept = &from_thing(&thing).unwrap()["metadata"]["thingDescription"];
+        assert_eq!(serde_json::from_str::<Value>(kept.as_str().unwrap()).unwrap(), thing);
+    }
+}

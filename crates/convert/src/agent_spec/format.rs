@@ -1,0 +1,130 @@
+//! What Agent Spec configurations are, for the table of formats.
+
+use super::{Configuration, Options, Profile, Protocol, from_thing, supply::supply};
+use crate::{
+    Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Rendition, Result,
+    SearchContent, SearchTerm, Syntax,
+    descriptor::{Sign, as_it_is, no_version},
+    signs,
+    td::Report,
+};
+
+/// The model of an agent, its prompts if they are published, the data of its capabilities, and its tags.
+const SEARCH_TERMS: &[SearchTerm] = &[
+    SearchTerm { path: &["agentspec:model", "agentspec:modelName"], content: SearchContent::Text },
+    SearchTerm { path: &["agentspec:model", "agentspec:provider"], content: SearchContent::Text },
+    SearchTerm { path: &["agentspec:prompts", "agentspec:text"], content: SearchContent::Text },
+    SearchTerm { path: &["lmos:capabilities", "agentspec:input"], content: SearchContent::Schema },
+    SearchTerm { path: &["lmos:capabilities", "agentspec:output"], content: SearchContent::Schema },
+    SearchTerm { path: &["agentspec:metadata", "@value"], content: SearchContent::Tags },
+];
+
+pub(crate) const FORMAT: Descriptor = Descriptor {
+    name: "agent-spec",
+    noun: "an Open Agent Spec configuration",
+    recognized_by: "`component_type`",
+    signs: &[Sign::certain(signs::is_agent_spec)],
+    search_terms: SEARCH_TERMS,
+    import: Some(Import {
+        summary: "Register the agents and tools of an Open Agent Spec configuration",
+        description: "As `multipart/form-data` a part `document` and parts `component` that it refers to.",
+        media_types: &[
+            ("application/json", Syntax::Json),
+            ("application/yaml", Syntax::Yaml),
+            ("application/x-yaml", Syntax::Yaml),
+            ("text/yaml", Syntax::Yaml),
+            ("text/x-yaml", Syntax::Yaml),
+            ("application/vnd.agentspec+json", Syntax::Json),
+            ("application/vnd.agentspec+yaml", Syntax::Yaml),
+        ],
+        schema: include_str!("schema.json"),
+        parameters: &[
+            Parameter::new(
+                "base",
+                ParameterKind::Text,
+                "The URL of the agent; `{id}` and `{name}` in it are filled in",
+            ),
+            Parameter::new(
+                "protocol",
+                ParameterKind::Choice(&[Protocol::Http.name(), Protocol::A2a.name()]),
+                "How the agent is called there: by a POST of its inputs as JSON, or by A2A",
+            ),
+            Parameter {
+                is_for_validation: true,
+                ..Parameter::new(
+                    "profile",
+                    ParameterKind::Choice(&["spec", "sdk"]),
+                    "The rules to validate by: those of the language, or what its reference implementation accepts",
+                )
+            },
+            Parameter::new(
+                "publisher",
+                ParameterKind::Text,
+                "The namespace of ids that are not UUIDs (urn:agentspec:PUBLISHER:ID); local unless given",
+            ),
+            Parameter::new("nested", ParameterKind::Flag, "Register nested agents as Things of their own"),
+            Parameter::new("tools", ParameterKind::Flag, "Register tools that can be reached as Things of their own"),
+            Parameter::new(
+                "publish_prompts",
+                ParameterKind::Flag,
+                "Keep prompts and let them be searched, instead of replacing them by references",
+            ),
+        ],
+        takes_components: true,
+        tracking: None,
+        to_things,
+        validate,
+    }),
+    export: Some(Export {
+        path: "agent-spec",
+        summary: "Read a Thing as an Open Agent Spec configuration",
+        description: "What it was imported from, without secrets; of other descriptions a configuration that is made \
+            of them. `Agentdex-Warnings` counts the values that were left out, which references such as \
+            `{\"$component_ref\": \"gpt.api_key\"}` stand for: whoever loads it supplies them \
+            (`components_registry={\"gpt.api_key\": …}` in the SDK).",
+        media_types: &[("application/json", None)],
+        versions: &[],
+        read_version: no_version,
+        max_age: None,
+        from_thing: |thing, _| {
+            let configuration = from_thing(thing)?;
+            Ok(Rendition { bytes: format!("{configuration:#}\n").into_bytes(), warnings: Vec::new() })
+        },
+        in_version: as_it_is,
+        supply,
+    }),
+};
+
+fn parse(input: &Input<'_>) -> Result<Configuration> {
+    Configuration::parse(input.bytes, input.syntax, input.components)
+}
+
+fn profile(options: &ImportOptions) -> Profile {
+    match options.text("profile") {
+        Some("sdk") => Profile::Sdk,
+        _ => Profile::Spec,
+    }
+}
+
+fn protocol(options: &ImportOptions) -> Protocol {
+    let named = |protocol: &Protocol| options.text("protocol") == Some(protocol.name());
+    Protocol::ALL.into_iter().find(named).unwrap_or_default()
+}
+
+fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
+    let defaults = Options::default();
+    parse(input)?.to_things(&Options {
+        profile: profile(options),
+        base: options.text("base").map(str::to_owned),
+        protocol: protocol(options),
+        publisher: options.text("publisher").map_or(defaults.publisher, str::to_owned),
+        nested: options.flag("nested"),
+        tools: options.flag("tools"),
+        publish_prompts: options.flag("publish_prompts"),
+        thing_model: options.makes_thing_models(),
+    })
+}
+
+fn validate(input: &Input<'_>, options: &ImportOptions) -> Result<Report> {
+    Ok(parse(input)?.validate(profile(options)))
+}

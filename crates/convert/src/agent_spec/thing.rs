@@ -1,0 +1,243 @@
+//! Configurations as Thing Descriptions.
+//!
+//! An agent, or a tool that can be reached, becomes a Thing with an action of its name. Where nobody says
+//! how it is reached, that is a capability instead: no form is made up. Its own tools and what its members
+//! and steps can do are capabilities too.
+
+mod action;
+mod capabilities;
+mod data_schema;
+mod endpoint;
+mod layers;
+mod model;
+mod parts;
+mod prompts;
+mod security;
+mod template;
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
+
+use serde_json::Value;
+
+pub(super) use self::endpoint::{Base, RESERVED, variable_name};
+use self::{
+    data_schema::{DataSchemas, json_literal},
+    endpoint::Endpoint,
+};
+use super::{
+    Options,
+    findings::Findings,
+    graph::{Graph, Key},
+    inference::Inference,
+    types::Call,
+};
+use crate::casting::effort::Effort;
+use crate::{
+    ConvertedThing, Error, Result, Source,
+    a2a::A2A_NAMESPACE,
+    mcp_server::MCP_NAMESPACE,
+    redaction::Hidden,
+    td::{LmosKind, MAX_DOCUMENT_BYTES},
+    thing_builder::{HTTP_NAMESPACE, ThingBuilder},
+};
+
+/// The namespace of the terms for what a Thing Description has no words for.
+pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
+/// The JSON-LD context that defines them. Descriptions only name the namespace: the context of a Thing
+/// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
+pub const AGENT_SPEC_CONTEXT: &str = agentdex_td::contexts::AGENT_SPEC;
+
+/// The most schemas of one description that stand where a reference to them was.
+const MOST_INLINED: usize = 500;
+
+/// Makes Things of the components of a configuration, which is valid.
+pub(super) struct Mapper<'m, 'd> {
+    pub graph: &'m Graph<'d>,
+    pub inference: &'m Inference<'d>,
+    /// What was hidden in the main document.
+    pub hidden: &'m [Hidden],
+    /// The main document as it was sent.
+    pub sent: &'d Value,
+    pub options: &'m Options,
+    /// Where agents are deployed.
+    pub base: Option<Base>,
+    /// The components that are Things, which links may lead to.
+    pub registered: HashSet<Key>,
+    /// The version that the document says it is written for.
+    pub spec_version: Option<&'d str>,
+    /// What is left of the work that finding parts may take: components that many have in common are
+    /// visited for each of these.
+    pub effort: Effort,
+    /// Ids that were made, some of all that is in a component: many may link to the same.
+    pub ids: RefCell<HashMap<Key, String>>,
+}
+
+/// What a form leads to.
+enum Target {
+    /// Where the component says that it is reached.
+    Own(Endpoint),
+    /// Where it is deployed.
+    Base(String),
+}
+
+impl<'d> Mapper<'_, 'd> {
+    /// The description of a component that is a Thing, which is made of this document.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] where it would be larger or deeper than the registry takes, or takes too
+    /// much to be made.
+    pub(super) fn describe(
+        &self,
+        key: Key,
+        kind: LmosKind,
+        source: Source,
+        findings: &mut Findings,
+    ) -> Result<ConvertedThing> {
+        let too_large = || {
+            let what = "length in bytes of the Thing Description made of the configuration";
+            Error::LimitExceeded { what, maximum: MAX_DOCUMENT_BYTES as u64 }
+        };
+        let thing = self.built(key, kind, findings)?;
+        self.check_effort()?;
+        thing.ok_or_else(too_large)?.finish(source).map_err(|error| match error {
+            Error::DocumentTooLarge { .. } => too_large(),
+            Error::LimitExceeded { what: "JSON nesting depth", maximum } => {
+                let what = "nesting depth of the Thing Description made of the configuration";
+                Error::LimitExceeded { what, maximum }
+            }
+            error => error,
+        })
+    }
+
+    /// # Errors
+    /// [`Error::LimitExceeded`] where finding parts took too much, so that some are missing.
+    pub(super) fn check_effort(&self) -> Result<()> {
+        let what = "number of steps to find the parts of all Things of the configuration";
+        match self.effort.is_spent() {
+            true => Err(Error::LimitExceeded { what, maximum: Effort::DOCUMENT }),
+            false => Ok(()),
+        }
+    }
+
+    /// A field's value if it may be shown.
+    fn field(&self, key: Key, field: &str) -> Option<&'d Value> {
+        self.resolve(self.graph.written(key, field)?)
+    }
+
+    /// A field that is a string and may be shown.
+    fn text(&self, key: Key, field: &str) -> Option<&'d str> {
+        self.field(key, field)?.as_str()
+    }
+
+    /// A value within a field, where it is a reference to a plain value that value, if it may be shown.
+    fn resolve(&self, value: &'d Value) -> Option<&'d Value> {
+        self.graph.resolve(value)
+    }
+
+    /// The description; none where there is more than anybody takes.
+    fn built(&self, key: Key, kind: LmosKind, findings: &mut Findings) -> Result<Option<ThingBuilder>> {
+        let target = self.target(key);
+        let type_name = self.graph.type_name(key);
+        let mut thing = ThingBuilder::new(kind, self.thing_id(key)?, self.text(key, "name").unwrap_or(type_name));
+        thing.type_(&format!("agentspec:{type_name}"));
+        thing.prefix("agentspec", AGENT_SPEC_NAMESPACE);
+        if target.is_some() {
+            thing.prefix("a2a", A2A_NAMESPACE);
+            thing.prefix("mcp", MCP_NAMESPACE);
+            thing.prefix("htv", HTTP_NAMESPACE);
+        } else if self.options.thing_model {
+            thing.type_("tm:ThingModel");
+        }
+        thing.set_text("description", self.text(key, "description"));
+        let endpoint = match &target {
+            Some(Target::Own(endpoint)) => Some(endpoint),
+            _ => None,
+        };
+        let (definitions, security) = self.security(key, endpoint)?;
+        thing.set("securityDefinitions", definitions);
+        thing.set("security", security);
+        let has_action = target.is_some() || self.options.thing_model;
+        let mut schemas = DataSchemas::new(MOST_INLINED);
+        let own = (!has_action).then_some(key);
+        thing.set_list(
+            "lmos:capabilities",
+            self.capability_entries(&mut schemas, own, self.capabilities(key), findings),
+        );
+        if has_action {
+            thing.set("actions", self.actions(&mut schemas, key, target.as_ref()).into());
+        }
+        self.warn_of_headers(key, target.as_ref(), findings);
+        self.add_links(&mut thing, key);
+        self.add_metadata(&mut thing, key);
+        Ok((!schemas.is_full()).then_some(thing))
+    }
+
+    /// Where a Thing is called: as its component says, or at the base.
+    fn target(&self, key: Key) -> Option<Target> {
+        let base = || {
+            let base = self.base.as_ref().filter(|base| !base.is_shared() || self.graph.root() == Some(key))?;
+            let name = self.text(key, "name").unwrap_or(self.graph.type_name(key));
+            let id = self.graph.id(key).map(str::to_owned).or_else(|| self.thing_id(key).ok())?;
+            Some(Target::Base(base.address(&id, name)))
+        };
+        self.own_endpoint(key).map(Target::Own).or_else(base)
+    }
+
+    /// How a component says itself that it is called.
+    fn call(&self, key: Key) -> Call {
+        self.graph.known(key).map_or(Call::Unsaid, |known| known.call)
+    }
+
+    /// Whether nothing says where a Thing is called.
+    pub(super) fn has_no_target(&self, key: Key) -> bool {
+        !self.options.thing_model && self.target(key).is_none()
+    }
+
+    /// The inputs that go into the URL of a request.
+    pub(super) fn request_variables(&self, key: Key) -> Vec<String> {
+        self.own_endpoint(key).map(|endpoint| endpoint.variables.names().to_vec()).unwrap_or_default()
+    }
+
+    /// The template of the body of a request, if it has one.
+    pub(super) fn request_body(&self, key: Key) -> Option<&'d Value> {
+        self.body(key)
+    }
+
+    /// Whether a component says itself where it is called.
+    pub(super) fn is_reached(&self, key: Key) -> bool {
+        self.own_endpoint(key).is_some()
+    }
+
+    /// What only this format has.
+    fn add_metadata(&self, thing: &mut ThingBuilder, key: Key) {
+        for (name, text) in [("agentspec:id", self.graph.id(key)), ("agentspec:specVersion", self.spec_version)] {
+            text.into_iter().for_each(|text| thing.set(name, text.into()));
+        }
+        let model = self.model(key);
+        if !model.is_empty() {
+            thing.set("agentspec:model", model.into());
+        }
+        if let Some(metadata @ Value::Object(members)) = self.field(key, "metadata")
+            && !members.is_empty()
+        {
+            thing.set("agentspec:metadata", json_literal(metadata));
+        }
+        thing.set_list("agentspec:prompts", self.prompts(key));
+    }
+
+    fn add_links(&self, thing: &mut ThingBuilder, key: Key) {
+        let mut known = HashSet::new();
+        // Nothing but the document itself may be registered.
+        let parts = if self.registered.len() > 1 { self.registered_parts(key) } else { Vec::new() };
+        for part in parts {
+            if let Ok(id) = self.thing_id(part.key)
+                && known.insert(id.clone())
+            {
+                thing.link(part.role, &id, Some("application/td+json"));
+            }
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! JSON Schema as data schemas of a Thing Description (TD 1.1, section 5.3.2).
+//!
+//! | JSON Schema | data schema |
+//! |---|---|
+//! | `type: [a, b]` | `oneOf` of a schema for each type, with the keywords that apply to it |
+//! | `anyOf` | `oneOf` |
+//! | `$ref` to a place in the schema, one `allOf` | what is there, inlined within bounds |
+//! | keywords that both know | as they are, where their values are of the right type |
+//! | anything else | the whole property as it is, in `agentspec:jsonSchema` |
+//!
+//! `anyOf` says the same as `oneOf` only where no value fits two of its schemas; where their types don't
+//! tell, the property is kept as it is, too.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::layers::Layers;
+use crate::{
+    keywords::{Data, Keyword, TYPES},
+    size::size,
+    td::MAX_DOCUMENT_BYTES,
+};
+
+type Object = Map<String, Value>;
+
+/// How deep schemas are read. In JSON it is twice as deep, which has 64 levels in all.
+const DEEPEST: usize = 20;
+/// The deepest schema that is kept as it is.
+const DEEPEST_KEPT: usize = 48;
+/// About how many bytes the data schemas of one description may have: more than the registry takes, since that is about.
+const MOST_BYTES: usize = 4 * MAX_DOCUMENT_BYTES;
+
+/// Makes the data schemas of one description.
+pub(super) struct DataSchemas {
+    /// How many schemas may still be put in the place of references.
+    inlined: usize,
+    /// About how many bytes there may still be, whatever a small document asks for.
+    left: usize,
+}
+
+/// A property: the schema that references lead into, and whether all of it was said so far.
+struct Property<'s> {
+    root: &'s Value,
+    /// What the references lead to that are being resolved.
+    followed: Vec<&'s Object>,
+    is_exact: bool,
+}
+
+impl DataSchemas {
+    /// Data schemas where at most `inlined` schemas stand in the place of references.
+    pub(super) fn new(inlined: usize) -> DataSchemas {
+        DataSchemas { inlined, left: MOST_BYTES }
+    }
+
+    /// Whether there is more than the registry takes, so that nothing is added to it.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether there is room for so much more.
+    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+        self.left = self.left.saturating_sub(bytes);
+        !self.is_full()
+    }
+
+    /// The data schema of a schema, and in it the JSON Schema itself where that says more.
+    pub(super) fn of(&mut self, schema: &Value) -> Value {
+        let mut property = Property { root: schema, followed: Vec::new(), is_exact: true };
+        let mut data = self.members(schema, &mut property, 0);
+        if !property.is_exact && is_within_depth(schema, DEEPEST_KEPT) && self.spend(size(schema, self.left)) {
+            data.insert("agentspec:jsonSchema".to_owned(), json_literal(schema));
+        }
+        data.into()
+    }
+
+    fn members<'s>(&mut self, schema: &'s Value, property: &mut Property<'s>, depth: usize) -> Object {
+        let members = match schema {
+            // What is too large is refused as a whole; until then it isn't made larger.
+            Value::Object(members) if depth < DEEPEST && self.spend(4) => members,
+            other => {
+                property.is_exact &= *other == Value::Bool(true);
+                return Object::new();
+            }
+        };
+        let followed = property.followed.len();
+        let layers = Layers::of(members, property.root, &mut property.followed, &mut self.inlined);
+        property.is_exact &= layers.is_exact;
+        let data = self.keywords(&layers, property, depth);
+        property.followed.truncate(followed);
+        data
+    }
+
+    fn keywords<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize) -> Object {
+        let mut data = Object::new();
+        match layers.get("type") {
+            Some(Value::Array(names)) => {
+                self.same(layers, property, |of| of.is_empty(), &mut data);
+                self.types(names, layers, property, depth, &mut data);
+            }
+            type_ => {
+                self.same(layers, property, |_| true, &mut data);
+                let known = type_.filter(|name| name.as_str().is_some_and(|name| TYPES.contains(&name)));
+                property.is_exact &= type_.is_none() || known.is_some();
+                data.extend(known.map(|name| ("type".to_owned(), name.clone())));
+                self.parts("", layers, property, depth, &mut data);
+                self.alternatives(layers, property, depth, &mut data);
+            }
+        }
+        property.is_exact &= layers.get("additionalProperties").is_none_or(|others| *others == Value::Bool(true));
+        data
+    }
+
+    /// Several types: a schema for each.
+    fn types<'s>(
+        &mut self,
+        names: &'s [Value],
+        layers: &Layers<'s>,
+        property: &mut Property<'s>,
+        depth: usize,
+        data: &mut Object,
+    ) {
+        let mut types: Vec<&str> = Vec::new();
+        for name in names {
+            match name.as_str().filter(|name| TYPES.contains(name)) {
+                Some(name) if !types.contains(&name) => types.push(name),
+                Some(_) => {}
+                None => property.is_exact = false,
+            }
+        }
+        if types.contains(&"number") {
+            types.retain(|name| *name != "integer");
+        }
+        if let [name] = types.as_slice() {
+            data.insert("type".to_owned(), (*name).into());
+            self.keywords_of_type("", layers, property, depth, data);
+            return self.alternatives(layers, property, depth, data);
+        }
+        property.is_exact &= layers.get("anyOf").is_none() && layers.get("oneOf").is_none();
+        let of_type = |name: &str| {
+            let mut data = Object::from_iter([("type".to_owned(), name.into())]);
+            self.keywords_of_type(name, layers, property, depth + 1, &mut data);
+            Value::Object(data)
+        };
+        data.insert("oneOf".to_owned(), types.into_iter().map(of_type).collect());
+    }
+
+    fn alternatives<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize, data: &mut Object) {
+        let schemas = match (layers.get("oneOf"), layers.get("anyOf")) {
+            (None, None) => return,
+            (Some(Value::Array(schemas)), other) => {
+                property.is_exact &= other.is_none();
+                schemas
+            }
+            (None, Some(Value::Array(schemas))) => {
+                property.is_exact &= are_disjoint(schemas);
+                schemas
+            }
+            _ => {
+                property.is_exact = false;
+                return;
+            }
+        };
+        data.insert("oneOf".to_owned(), self.all(schemas, property, depth));
+    }
+
+    fn all<'s>(&mut self, schemas: &'s [Value], property: &mut Property<'s>, depth: usize) -> Value {
+        schemas.iter().map(|schema| self.members(schema, property, depth + 1)).collect()
+    }
+
+    /// The keywords for values of one type, or those of all types where it is empty.
+    fn keywords_of_type<'s>(
+        &mut self,
+        type_: &str,
+        layers: &Layers<'s>,
+        property: &mut Property<'s>,
+        depth: usize,
+        data: &mut Object,
+    ) {
+        let kind = if type_ == "integer" { "number" } else { type_ };
+        self.same(layers, property, |of| !of.is_empty() && (kind.is_empty() || of == kind), data);
+        self.parts(type_, layers, property, depth, data);
+    }
+
+    /// The schemas of items and members, for values of one type, or of any where it is empty.
+    fn parts<'s>(
+        &mut self,
+        type_: &str,
+        layers: &Layers<'s>,
+        property: &mut Property<'s>,
+        depth: usize,
+        data: &mut Object,
+    ) {
+        if matches!(type_, "" | "array") {
+            let items = match layers.get("items") {
+                None | Some(Value::Bool(true)) => None,
+                Some(schema @ Value::Object(_)) => Some(self.members(schema, property, depth + 1).into()),
+                Some(Value::Array(schemas)) => Some(self.all(schemas, property, depth)),
+                Some(_) => {
+                    property.is_exact = false;
+                    None
+                }
+            };
+            data.extend(items.map(|items| ("items".to_owned(), items)));
+        }
+        match layers.get("properties").filter(|_| matches!(type_, "" | "object")) {
+            None => {}
+            Some(Value::Object(schemas)) => {
+                let mut properties = Object::new();
+                for (name, schema) in schemas {
+                    if !self.spend(name.len()) {
+                        break;
+                    }
+                    properties.insert(name.clone(), self.members(schema, property, depth + 1).into());
+                }
+                data.insert("properties".to_owned(), properties.into());
+            }
+            Some(_) => property.is_exact = false,
+        }
+    }
+
+    /// The keywords that mean the same in both languages, of those that are wanted by the type that they are for.
+    fn same(
+        &mut self,
+        layers: &Layers<'_>,
+        property: &mut Property<'_>,
+        is_wanted: impl Fn(&str) -> bool,
+        data: &mut Object,
+    ) {
+        for (name, value) in layers.members() {
+            if let Some(keyword @ Keyword { data: Data::Same(of), .. }) = Keyword::find(name)
+                && is_wanted(of)
+            {
+                self.keyword(keyword, name, value, property, data);
+            }
+        }
+    }
+
+    /// A keyword whose value has no schemas in it, if that is what a data schema takes.
+    fn keyword(&mut self, keyword: Keyword, name: &str, value: &Value, property: &mut Property<'_>, data: &mut Object) {
+        if is_reference(value) {
+            return;
+        }
+        match keyword.shape.is_data(value) {
+            false => property.is_exact = false,
+            true if self.spend(name.len() + size(value, self.left)) => {
+                data.insert(name.to_owned(), value.clone());
+            }
+            true => {}
+        }
+    }
+}
+
+/// A value that says nothing in JSON-LD: a JSON literal (JSON-LD 1.1, section 4.2.2).
+pub(super) fn json_literal(value: &Value) -> Value {
+    serde_json::json!({"@type": "@json", "@value": value})
+}
+
+/// Whether it is plain from their types that no value fits two of the schemas.
+fn are_disjoint(schemas: &[Value]) -> bool {
+    let mut taken = HashSet::new();
+    schemas.iter().all(|schema| {
+        let name = schema.get("type").and_then(Value::as_str);
+        name.is_some_and(|name| taken.insert(if name == "integer" { "number" } else { name }))
+    })
+}
+
+/// Whether something else stands in the place of the value: it was hidden.
+fn is_reference(value: &Value) -> bool {
+    value.get("$component_ref").is_some()
+}
+
+/// Whether a value is nested no deeper than that.
+pub(super) fn is_within_depth(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(elements) => depth > 0 && elements.iter().all(|element| is_within_depth(element, depth - 1)),
+        Value::Object(members) => depth > 0 && members.values().all(|member| is_within_depth(member, depth - 1)),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(schema: &Value) -> Value {
+        DataSchemas::new(100).of(schema)
+    }
+
+    fn unchanged(schema: Value) {
+        assert_eq!(written(&schema), schema);
+    }
+
+    /// The data schema without the JSON Schema, which must be there as it is.
+    fn reduced(schema: &Value) -> Value {
+        let mut written = written(schema);
+        let whole = written.as_object_mut().unwrap().remove("agentspec:jsonSchema").unwrap();
+        assert_eq!(whole, json!({"@type": "@json", "@value": schema}));
+        written
+    }
+
+    #[test]
+    fn what_both_languages_say_stays() {
+        unchanged(json!({}));
+        unchanged(
+            json!({"title": "n", "description": "d", "type": "integer", "minimum": 1, "maximum": 2.5, "default": 1}),
+        );
+        unchanged(json!({"type": "string", "enum": ["a", "b"], "minLength": 1, "pattern": "^a", "format": "uri"}));
+        unchanged(json!({"type": "array", "items": {"type": "array", "items": [{"type": "null"}, {}]}, "maxItems": 3}));
+        unchanged(json!({"type": "object", "properties": {"type": {"type": "boolean"}}, "required": ["type"]}));
+        unchanged(json!({"default": null, "const": {"a": [1]}, "readOnly": true}));
+        assert_eq!(written(&json!({"additionalProperties": true, "$defs": {"a": {}}})), json!({}));
+    }
+
+    #[test]
+    fn several_types_become_alternatives() {
+        let schema =
+            json!({"type": ["string", "integer", "null"], "title": "t", "default": "a", "minLength": 1, "minimum": 2});
+        let alternatives =
+            json!([{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 2}, {"type": "null"}]);
+        assert_eq!(written(&schema), json!({"title": "t", "default": "a", "oneOf": alternatives}));
+        assert_eq!(written(&json!({"type": ["integer", "number"]})), json!({"type": "number"}));
+        assert_eq!(written(&json!({"type": ["string"]})), json!({"type": "string"}));
+    }
+
+    #[test]
+    fn any_of_is_exact_only_where_types_tell_values_apart() {
+        let nullable = json!({"title": "t", "anyOf": [{"type": "string"}, {"type": "null"}]});
+        assert_eq!(written(&nullable), json!({"title": "t", "oneOf": [{"type": "string"}, {"type": "null"}]}));
+        let overlapping = json!({"anyOf": [{"type": "integer"}, {"type": "number"}]});
+        assert_eq!(reduced(&overlapping), json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}));
+        assert_eq!(
+            reduced(&json!({"anyOf": [{"minLength": 1}, {"type": "null"}]}))["oneOf"][0],
+            json!({"minLength": 1})
+        );
+    }
+
+    #[test]
+    fn references_are_inlined() {
+        let schema = json!({
+            "$ref": "#/$defs/list", "title": "t",
+            "$defs": {"list": {"title": "List", "type": "array", "items": {"allOf": [{"$ref": "#/$defs/a~1b"}]}}, "a/b": {"type": "string"}},
+        });
+        assert_eq!(written(&schema), json!({"title": "t", "type": "array", "items": {"type": "string"}}));
+    }
+
+    #[test]
+    fn what_a_data_schema_lacks_is_kept_as_it_is() {
+        for schema in [
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            json!({"type": "array", "items": false}),
+            json!({"type": "array", "prefixItems": [{}], "uniqueItems": true}),
+            json!({"not": {"type": "string"}}),
+            json!({"allOf": [{"type": "string"}, {"minLength": 1}]}),
+            json!({"$ref": "https://example.com/schema"}),
+            json!({"$ref": "#/$defs/missing"}),
+            json!({"items": {"examples": [1]}}),
+            json!({"type": "odd", "minLength": -1, "enum": [], "title": 5, "required": [1]}),
+            json!({"enum": [1, 1.0]}),
+            json!({"properties": {"a": false}}),
+        ] {
+            let reduced = reduced(&schema);
+            assert!(!reduced.to_string().contains("odd") && reduced.get("enum").is_none(), "{reduced}");
+        }
+    }
+
+    #[test]
+    fn schemas_that_contain_themselves_end() {
+        let schema = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
+        assert_eq!(reduced(&schema)["properties"]["next"]["properties"]["next"], json!({}));
+        let mut definitions = Map::new();
+        for level in 0..60 {
+            let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+            definitions.insert(format!("d{level}"), json!({"oneOf": [next, next, next]}));
+        }
+        let bomb = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+        assert!(written(&bomb).to_string().len() < 50_000);
+    }
+
+    #[test]
+    fn hidden_values_leave_no_trace() {
+        let schema =
+            json!({"title": "api_key", "type": "string", "default": {"$component_ref": "tool.inputs.0.default"}});
+        assert_eq!(written(&schema), json!({"title": "api_key", "type": "string"}));
+    }
+}

@@ -1,0 +1,79 @@
+//! What descriptions of AOS agents are, for the table of formats.
+
+use serde_json::{Map, Value};
+
+use super::{AgentDocument, Options, from_thing};
+use crate::{
+    Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Result, SearchContent,
+    SearchTerm, Syntax,
+    descriptor::{Sign, as_it_is, no_version, nothing_to_supply, report_on},
+};
+
+const SEARCH_TERMS: &[SearchTerm] = &[
+    SearchTerm { path: &["aos:instructions"], content: SearchContent::Text },
+    SearchTerm { path: &["aos:resources", "aos:name"], content: SearchContent::Text },
+    SearchTerm { path: &["aos:resources", "aos:description"], content: SearchContent::Text },
+    SearchTerm { path: &["aos:resources", "aos:content"], content: SearchContent::Text },
+    SearchTerm { path: &["aos:mcpServers", "aos:name"], content: SearchContent::Text },
+    SearchTerm { path: &["aos:model", "aos:name"], content: SearchContent::Text },
+    SearchTerm { path: &["aos:organization", "aos:name"], content: SearchContent::Text },
+    SearchTerm { path: &["lmos:capabilities", "lmos:input"], content: SearchContent::Schema },
+    SearchTerm { path: &["lmos:capabilities", "lmos:output"], content: SearchContent::Schema },
+];
+
+pub(crate) const FORMAT: Descriptor = Descriptor {
+    name: "aos",
+    noun: "an AOS agent",
+    recognized_by: "`instructions`, `provider` and `version`",
+    signs: &[Sign::strong(is_agent)],
+    search_terms: SEARCH_TERMS,
+    import: Some(Import {
+        summary: "Register an agent by its Agent object of the Agent Observability Standard",
+        description: "Its `instructions` and the `content` of its resources are private: neither stored nor searched \
+            unless `publish_prompts` says so. What is wrong with the object is an error, with its place.",
+        media_types: &[("application/json", Syntax::Json)],
+        schema: include_str!("schema.json"),
+        parameters: &[
+            Parameter::id("The id of the Thing, instead of that of the agent"),
+            Parameter::new(
+                "publish_prompts",
+                ParameterKind::Flag,
+                "Store the instructions and the content of resources, and let them be searched",
+            ),
+        ],
+        takes_components: false,
+        tracking: None,
+        to_things,
+        validate: |input, options| {
+            let id = Some("urn:agentdex:unknown".to_owned());
+            Ok(report_on(parse(input, options)?.to_thing(&Options { id })?))
+        },
+    }),
+    export: Some(Export {
+        path: "aos",
+        summary: "Read a Thing as an Agent object of the Agent Observability Standard",
+        description: "What it was imported from, without secrets; of other descriptions one that is made of them, in \
+            which what is private is empty.",
+        media_types: &[("application/json", None)],
+        versions: &[],
+        read_version: no_version,
+        max_age: Some(60),
+        from_thing: |thing, _| from_thing(thing),
+        in_version: as_it_is,
+        supply: nothing_to_supply,
+    }),
+};
+
+fn is_agent(document: &Map<String, Value>) -> bool {
+    let has = |name: &str| document.contains_key(name);
+    ["instructions", "provider", "version"].into_iter().all(has)
+        && !["skills", "supportedInterfaces", "@context"].into_iter().any(has)
+}
+
+fn parse(input: &Input<'_>, options: &ImportOptions) -> Result<AgentDocument> {
+    AgentDocument::parse(input.syntax.to_json(input.bytes)?.as_bytes(), options.flag("publish_prompts"))
+}
+
+fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
+    parse(input, options)?.to_thing(&Options { id: options.text("id").map(str::to_owned) })
+}

@@ -1,0 +1,349 @@
+//! Messages and their parts (sections 3.3 to 3.5), and the sources that they cite (section 3.7).
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::strict::{Strict, mismatch, object, words};
+use crate::{shape::Findings, td::internal::Path};
+
+object! {
+    /// A message (section 3.3).
+    Message = "a Message object" {
+        /// Its id, unique in its session.
+        id: String = "id",
+        /// Who sends it.
+        role: Role = "role",
+        /// What is in it.
+        content: Content = "content",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+words! {
+    /// Who sends a message (section 3.3).
+    Role {
+        /// The user.
+        User = "user",
+        /// The agent.
+        Agent = "agent",
+        /// The system, such as its guardrails.
+        System = "system",
+    }
+}
+
+/// Parts: at least one (sections 3.3 and 3.6).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Content(Vec<Part>);
+
+impl Content {
+    /// The parts.
+    pub fn parts(&self) -> &[Part] {
+        &self.0
+    }
+
+    /// The text of all text parts, each on a line.
+    pub fn text(&self) -> String {
+        let texts = self.0.iter().filter_map(|part| match part {
+            Part::Text(part) => Some(part.text.as_str()),
+            Part::File(_) | Part::Data(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Strict for Content {
+    const NOUN: &'static str = "an array with at least one part";
+
+    fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Content> {
+        let parts = Vec::read_at(value, at, faults)?;
+        if parts.is_empty() {
+            faults.add(at, "member-value", || format!("there is no part; write {}", Self::NOUN));
+            return None;
+        }
+        Some(Content(parts))
+    }
+}
+
+/// A part of a message (section 3.4).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Part {
+    /// Text.
+    Text(TextPart),
+    /// A file.
+    File(FilePart),
+    /// Data.
+    Data(DataPart),
+}
+
+words! {
+    /// What a part of a message is (section 3.4).
+    PartKind {
+        /// Text.
+        Text = "text",
+        /// A file.
+        File = "file",
+        /// Data.
+        Data = "data",
+    }
+}
+
+impl Strict for Part {
+    const NOUN: &'static str = "a TextPart, FilePart or DataPart object";
+
+    fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Part> {
+        match kind_of(value, Self::NOUN, at, faults)? {
+            PartKind::Text => TextPart::read_at(value, at, faults).map(Part::Text),
+            PartKind::File => FilePart::read_at(value, at, faults).map(Part::File),
+            PartKind::Data => DataPart::read_at(value, at, faults).map(Part::Data),
+        }
+    }
+}
+
+/// The `kind` of a member of a union.
+fn kind_of<K: Strict>(value: &Value, noun: &str, at: &Path<'_>, faults: &mut Findings) -> Option<K> {
+    let Some(object) = value.as_object() else {
+        mismatch(value, noun, at, faults);
+        return None;
+    };
+    super::strict::member(object, "kind", at, faults)
+}
+
+words! {
+    /// The `kind` of a [`TextPart`].
+    TextKind {
+        /// The one that there is.
+        Text = "text",
+    }
+}
+
+words! {
+    /// The `kind` of a [`FilePart`] and of a [`FileSource`].
+    FileKind {
+        /// The one that there is.
+        File = "file",
+    }
+}
+
+words! {
+    /// The `kind` of a [`DataPart`].
+    DataKind {
+        /// The one that there is.
+        Data = "data",
+    }
+}
+
+words! {
+    /// The `kind` of a [`SiteSource`].
+    SiteKind {
+        /// The one that there is.
+        Site = "site",
+    }
+}
+
+object! {
+    /// Text (section 3.4.1).
+    TextPart = "a TextPart object" {
+        /// `text`
+        kind: TextKind = "kind",
+        /// The text.
+        text: String = "text",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+object! {
+    /// A file (section 3.4.2).
+    FilePart = "a FilePart object" {
+        /// `file`
+        kind: FileKind = "kind",
+        /// The file.
+        file: File = "file",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+object! {
+    /// Data (section 3.4.3).
+    DataPart = "a DataPart object" {
+        /// `data`
+        kind: DataKind = "kind",
+        /// The data.
+        data: Data = "data",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+/// The data of a [`DataPart`]: an object or an array.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Data(Value);
+
+impl Data {
+    /// The data.
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl Strict for Data {
+    const NOUN: &'static str = "an object or an array";
+
+    fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Data> {
+        if matches!(value, Value::Object(_) | Value::Array(_)) {
+            return Some(Data(value.clone()));
+        }
+        mismatch(value, Self::NOUN, at, faults);
+        None
+    }
+}
+
+/// A file: its bytes, or where it is (section 3.5).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum File {
+    /// Its bytes.
+    Bytes(FileWithBytes),
+    /// Where it is.
+    Uri(FileWithUri),
+}
+
+impl Strict for File {
+    const NOUN: &'static str = "an object with `bytes` or `uri`";
+
+    fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<File> {
+        let has = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
+        match (has("bytes"), has("uri")) {
+            (true, true) => {
+                faults.add(at, "member-value", || "there are both `bytes` and `uri`; leave one out".into());
+                None
+            }
+            (true, false) => FileWithBytes::read_at(value, at, faults).map(File::Bytes),
+            (false, true) => FileWithUri::read_at(value, at, faults).map(File::Uri),
+            (false, false) if value.is_object() => {
+                faults.add(at, "member-missing", || "`bytes` or `uri` is missing; add one of them".into());
+                None
+            }
+            (false, false) => {
+                mismatch(value, Self::NOUN, at, faults);
+                None
+            }
+        }
+    }
+}
+
+object! {
+    /// A file with its bytes (section 3.5.1).
+    FileWithBytes = "a FileWithBytes object" {
+        /// Its name.
+        name: Option<String> = "name",
+        /// Its media type.
+        mime_type: Option<String> = "mimeType",
+        /// Its bytes.
+        bytes: Base64 = "bytes",
+    }
+}
+
+object! {
+    /// A file that is elsewhere (section 3.5.2).
+    FileWithUri = "a FileWithUri object" {
+        /// Its name.
+        name: Option<String> = "name",
+        /// Its media type.
+        mime_type: Option<String> = "mimeType",
+        /// Where it is.
+        uri: String = "uri",
+    }
+}
+
+/// Bytes in base64, as they were written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Base64(String);
+
+impl Base64 {
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Strict for Base64 {
+    const NOUN: &'static str = "bytes in base64";
+
+    fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Base64> {
+        let Some(text) = value.as_str() else {
+            mismatch(value, Self::NOUN, at, faults);
+            return None;
+        };
+        let digits = text.trim_end_matches('=');
+        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+        // Padding fills groups of four, or is left out.
+        let is_whole = if digits.len() == text.len() { digits.len() % 4 != 1 } else { text.len().is_multiple_of(4) };
+        if text.len() - digits.len() <= 2 && is_whole && digits.bytes().all(is_digit) {
+            return Some(Base64(text.to_owned()));
+        }
+        faults.add(at, "member-value", || format!("the text isn't base64; write {}", Self::NOUN));
+        None
+    }
+}
+
+/// What an answer refers to (section 3.7).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A file.
+    File(FileSource),
+    /// A web site.
+    Site(SiteSource),
+}
+
+words! {
+    /// What a source is (section 3.7).
+    SourceKind {
+        /// A file.
+        File = "file",
+        /// A web site.
+        Site = "site",
+    }
+}
+
+impl Strict for Source {
+    const NOUN: &'static str = "a FileSource or SiteSource object";
+
+    fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Source> {
+        match kind_of(value, Self::NOUN, at, faults)? {
+            SourceKind::File => FileSource::read_at(value, at, faults).map(Source::File),
+            SourceKind::Site => SiteSource::read_at(value, at, faults).map(Source::Site),
+        }
+    }
+}
+
+object! {
+    /// A file that an answer refers to (section 3.7.1).
+    FileSource = "a FileSource object" {
+        /// `file`
+        kind: FileKind = "kind",
+        /// Its id: that of a resource of the agent, if it is one.
+        id: String = "id",
+        /// Its name.
+        name: String = "name",
+        /// Where it is.
+        url: Option<String> = "url",
+    }
+}
+
+object! {
+    /// A web site that an answer refers to (section 3.7.2).
+    SiteSource = "a SiteSource object" {
+        /// `site`
+        kind: SiteKind = "kind",
+        /// Where it is.
+        url: String = "url",
+    }
+}

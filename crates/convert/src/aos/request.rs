@@ -1,0 +1,322 @@
+//! What agents ask of a guardian (section 4): the methods, and the parameters of each.
+
+use serde_json::{Map, Value};
+
+use super::{
+    context::{AgentTrigger, KnowledgeRetrievalStepParams, StepContext, ToolCallRequest, ToolCallResult},
+    message::{Message, Source},
+    moment::Moment,
+    strict::{Strict, member, mismatch, object, words},
+};
+use crate::{
+    shape::Findings,
+    td::{Violation, internal::Path},
+};
+
+words! {
+    /// The methods (section 4).
+    Method {
+        /// Section 4.1.
+        AgentTrigger = "steps/agentTrigger",
+        /// Section 4.2.
+        KnowledgeRetrieval = "steps/knowledgeRetrieval",
+        /// Section 4.3.
+        MemoryStore = "steps/memoryStore",
+        /// Section 4.4.
+        MemoryContextRetrieval = "steps/memoryContextRetrieval",
+        /// Section 4.5.
+        Message = "steps/message",
+        /// Section 4.6, the first of that number.
+        ToolCallRequest = "steps/toolCallRequest",
+        /// Section 4.6, the second of that number.
+        ToolCallResult = "steps/toolCallResult",
+        /// Section 4.7.
+        Ping = "ping",
+        /// Sections 4.8 and 4.9: a message.
+        MessageSend = "message/send",
+        /// Sections 4.8 and 4.9: a message whose answer is a stream.
+        MessageStream = "message/stream",
+        /// Sections 4.8 and 4.9: where notifications about a task are sent.
+        PushNotificationConfigSet = "tasks/pushNotificationConfig/set",
+        /// Sections 4.8 and 4.9.
+        PushNotificationConfigGet = "tasks/pushNotificationConfig/get",
+        /// Sections 4.8 and 4.9.
+        TaskResubscribe = "tasks/resubscribe",
+        /// Sections 4.8 and 4.9.
+        TaskCancel = "tasks/cancel",
+        /// Sections 4.8 and 4.9.
+        TaskGet = "tasks/get",
+        /// Section 4.10.
+        Mcp = "protocols/MCP",
+    }
+}
+
+impl Method {
+    /// Whether it wraps a message of A2A.
+    pub const fn is_a2a(self) -> bool {
+        matches!(
+            self,
+            Method::MessageSend
+                | Method::MessageStream
+                | Method::PushNotificationConfigSet
+                | Method::PushNotificationConfigGet
+                | Method::TaskResubscribe
+                | Method::TaskCancel
+                | Method::TaskGet
+        )
+    }
+}
+
+object! {
+    /// Parameters of `steps/agentTrigger` (section 4.1.1).
+    AgentTriggerParams = "the parameters of steps/agentTrigger" {
+        /// Where the step belongs.
+        context: StepContext = "context",
+        /// What activated the agent.
+        trigger: AgentTrigger = "trigger",
+    }
+}
+
+object! {
+    /// Parameters of `steps/knowledgeRetrieval` (section 4.2.1).
+    KnowledgeRetrievalParams = "the parameters of steps/knowledgeRetrieval" {
+        /// Where the step belongs.
+        context: StepContext = "context",
+        /// What was searched for and found.
+        knowledge_step: KnowledgeRetrievalStepParams = "knowledgeStep",
+        /// Why.
+        reasoning: Option<String> = "reasoning",
+    }
+}
+
+object! {
+    /// Parameters of `steps/memoryStore` and `steps/memoryContextRetrieval` (sections 4.3.1 and 4.4.1).
+    MemoryParams = "the parameters of steps/memoryStore" {
+        /// Where the step belongs.
+        context: StepContext = "context",
+        /// What is stored, or was retrieved.
+        memory: Vec<String> = "memory",
+        /// Why.
+        reasoning: Option<String> = "reasoning",
+    }
+}
+
+object! {
+    /// Parameters of `steps/message` (section 4.5.1).
+    MessageParams = "the parameters of steps/message" {
+        /// Where the step belongs.
+        context: StepContext = "context",
+        /// The message.
+        message: Message = "message",
+        /// What it refers to. The specification requires it, but most messages have nothing to refer to.
+        citation: Option<Vec<Source>> = "citation",
+        /// Why.
+        reasoning: Option<String> = "reasoning",
+    }
+}
+
+object! {
+    /// Parameters of `steps/toolCallRequest` (section 4.6.1, the first of that number).
+    ToolCallRequestParams = "the parameters of steps/toolCallRequest" {
+        /// Where the step belongs.
+        context: StepContext = "context",
+        /// The call.
+        tool_call_request: ToolCallRequest = "toolCallRequest",
+        /// Why.
+        reasoning: Option<String> = "reasoning",
+    }
+}
+
+object! {
+    /// Parameters of `steps/toolCallResult` (section 4.6.1, the second of that number).
+    ToolCallResultParams = "the parameters of steps/toolCallResult" {
+        /// Where the step belongs.
+        context: StepContext = "context",
+        /// The id of the call.
+        execution_id: String = "executionId",
+        /// What the tool gave.
+        result: ToolCallResult = "result",
+        /// Why; the specification doesn't name it here.
+        reasoning: Option<String> = "reasoning",
+    }
+}
+
+object! {
+    /// Parameters of `ping` (section 4.7.1).
+    PingParams = "the parameters of ping" {
+        /// When it was sent.
+        timestamp: Moment = "timestamp",
+        /// After how many milliseconds without an answer the guardian counts as lost.
+        timeout: Option<i64> = "timeout",
+        /// Whatever else is known.
+        metadata: Option<Map<String, Value>> = "metadata",
+    }
+}
+
+object! {
+    /// A message of A2A, before it is sent or after it was received (sections 4.8.1 and 4.9.1).
+    A2aParams = "an object with `payload`" {
+        /// The message as A2A has it.
+        payload: Map<String, Value> = "payload",
+        /// Why.
+        reasoning: Option<String> = "reasoning",
+        /// Where the step belongs: an extension, without which it is unknown whose message it is.
+        context: Option<StepContext> = "context",
+    }
+}
+
+object! {
+    /// Parameters of `protocols/MCP` (section 4.10.1).
+    McpParams = "the parameters of protocols/MCP" {
+        /// The message as MCP has it.
+        message: Map<String, Value> = "message",
+        /// Why.
+        reasoning: Option<String> = "reasoning",
+        /// Where the step belongs: an extension, without which it is unknown whose message it is.
+        context: Option<StepContext> = "context",
+    }
+}
+
+/// What an agent asks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    /// `steps/agentTrigger`
+    AgentTrigger(AgentTriggerParams),
+    /// `steps/knowledgeRetrieval`
+    KnowledgeRetrieval(KnowledgeRetrievalParams),
+    /// `steps/memoryStore`
+    MemoryStore(MemoryParams),
+    /// `steps/memoryContextRetrieval`
+    MemoryContextRetrieval(MemoryParams),
+    /// `steps/message`
+    Message(MessageParams),
+    /// `steps/toolCallRequest`
+    ToolCallRequest(ToolCallRequestParams),
+    /// `steps/toolCallResult`
+    ToolCallResult(ToolCallResultParams),
+    /// `ping`
+    Ping(PingParams),
+    /// A method of A2A.
+    A2a(Method, A2aParams),
+    /// `protocols/MCP`
+    Mcp(McpParams),
+}
+
+impl Call {
+    /// Reads the parameters of a method, of a request as a whole: methods of A2A have `payload` beside `method`
+    /// (section 4.8.1), all others in `params`; both are read where either is meant.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them, each with its place in the request.
+    pub fn read(method: Method, request: &Map<String, Value>) -> Result<Call, Vec<Violation>> {
+        let mut faults = Findings::default();
+        let call = read_params(method, request, &mut faults);
+        match call {
+            Some(call) if faults.is_empty() => Ok(call),
+            _ => Err(faults.into_list()),
+        }
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        match self {
+            Call::AgentTrigger(_) => Method::AgentTrigger,
+            Call::KnowledgeRetrieval(_) => Method::KnowledgeRetrieval,
+            Call::MemoryStore(_) => Method::MemoryStore,
+            Call::MemoryContextRetrieval(_) => Method::MemoryContextRetrieval,
+            Call::Message(_) => Method::Message,
+            Call::ToolCallRequest(_) => Method::ToolCallRequest,
+            Call::ToolCallResult(_) => Method::ToolCallResult,
+            Call::Ping(_) => Method::Ping,
+            Call::A2a(method, _) => *method,
+            Call::Mcp(_) => Method::Mcp,
+        }
+    }
+
+    /// Where the step belongs, if that is known.
+    pub fn context(&self) -> Option<&StepContext> {
+        match self {
+            Call::AgentTrigger(params) => Some(&params.context),
+            Call::KnowledgeRetrieval(params) => Some(&params.context),
+            Call::MemoryStore(params) | Call::MemoryContextRetrieval(params) => Some(&params.context),
+            Call::Message(params) => Some(&params.context),
+            Call::ToolCallRequest(params) => Some(&params.context),
+            Call::ToolCallResult(params) => Some(&params.context),
+            Call::Ping(_) => None,
+            Call::A2a(_, params) => params.context.as_ref(),
+            Call::Mcp(params) => params.context.as_ref(),
+        }
+    }
+
+    /// Why the agent takes the step, in its words.
+    pub fn reasoning(&self) -> Option<&str> {
+        let reasoning = match self {
+            Call::AgentTrigger(_) | Call::Ping(_) => &None,
+            Call::KnowledgeRetrieval(params) => &params.reasoning,
+            Call::MemoryStore(params) | Call::MemoryContextRetrieval(params) => &params.reasoning,
+            Call::Message(params) => &params.reasoning,
+            Call::ToolCallRequest(params) => &params.reasoning,
+            Call::ToolCallResult(params) => &params.reasoning,
+            Call::A2a(_, params) => &params.reasoning,
+            Call::Mcp(params) => &params.reasoning,
+        };
+        reasoning.as_deref()
+    }
+}
+
+fn read_params(method: Method, request: &Map<String, Value>, faults: &mut Findings) -> Option<Call> {
+    if method.is_a2a() && request.contains_key("payload") {
+        let at = Path::ROOT;
+        return Some(Call::A2a(
+            method,
+            A2aParams {
+                payload: member(request, "payload", &at, faults)?,
+                reasoning: member(request, "reasoning", &at, faults)?,
+                context: member(request, "context", &at, faults)?,
+            },
+        ));
+    }
+    let at = Path::ROOT.member("params");
+    let none = Value::Null;
+    let params = request.get("params").unwrap_or(&none);
+    if !params.is_object() {
+        match params {
+            Value::Null if method.is_a2a() => {
+                faults.add(&Path::ROOT.member("payload"), "member-missing", || {
+                    "`payload` is missing; add the message as A2A has it".into()
+                });
+            }
+            Value::Null => {
+                faults.add(&at, "member-missing", || format!("`params` is missing; add {}", noun(method)));
+            }
+            other => mismatch(other, noun(method), &at, faults),
+        }
+        return None;
+    }
+    Some(match method {
+        Method::AgentTrigger => Call::AgentTrigger(Strict::read_at(params, &at, faults)?),
+        Method::KnowledgeRetrieval => Call::KnowledgeRetrieval(Strict::read_at(params, &at, faults)?),
+        Method::MemoryStore => Call::MemoryStore(Strict::read_at(params, &at, faults)?),
+        Method::MemoryContextRetrieval => Call::MemoryContextRetrieval(Strict::read_at(params, &at, faults)?),
+        Method::Message => Call::Message(Strict::read_at(params, &at, faults)?),
+        Method::ToolCallRequest => Call::ToolCallRequest(Strict::read_at(params, &at, faults)?),
+        Method::ToolCallResult => Call::ToolCallResult(Strict::read_at(params, &at, faults)?),
+        Method::Ping => Call::Ping(Strict::read_at(params, &at, faults)?),
+        Method::Mcp => Call::Mcp(Strict::read_at(params, &at, faults)?),
+        a2a => Call::A2a(a2a, Strict::read_at(params, &at, faults)?),
+    })
+}
+
+fn noun(method: Method) -> &'static str {
+    match method {
+        Method::AgentTrigger => "an object with `context` and `trigger`",
+        Method::KnowledgeRetrieval => "an object with `context` and `knowledgeStep`",
+        Method::MemoryStore | Method::MemoryContextRetrieval => "an object with `context` and `memory`",
+        Method::Message => "an object with `context` and `message`",
+        Method::ToolCallRequest => "an object with `context` and `toolCallRequest`",
+        Method::ToolCallResult => "an object with `context`, `executionId` and `result`",
+        Method::Ping => "an object with `timestamp`",
+        Method::Mcp => "an object with `message`",
+        _ => "an object with `payload`",
+    }
+}

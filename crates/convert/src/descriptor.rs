@@ -1,0 +1,230 @@
+//! What a format is, for everything that is done with formats.
+
+use serde_json::{Map, Value};
+
+use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
+use crate::{
+    Result, SearchTerm,
+    td::{Report, Violation},
+};
+
+type Object = Map<String, Value>;
+
+/// How much a sign says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// What has it is nothing else, whatever else it has.
+    Certain,
+    /// It says more than what is around the document.
+    Strong,
+    Likely,
+    /// It says something where nothing else does.
+    Weak,
+}
+
+/// By what documents of a format are known.
+#[derive(Debug)]
+pub(super) struct Sign {
+    pub(super) certainty: Certainty,
+    pub(super) is_seen: fn(&Object) -> bool,
+}
+
+impl Sign {
+    pub(super) const fn certain(is_seen: fn(&Object) -> bool) -> Sign {
+        Sign { certainty: Certainty::Certain, is_seen }
+    }
+
+    pub(super) const fn strong(is_seen: fn(&Object) -> bool) -> Sign {
+        Sign { certainty: Certainty::Strong, is_seen }
+    }
+
+    pub(super) const fn likely(is_seen: fn(&Object) -> bool) -> Sign {
+        Sign { certainty: Certainty::Likely, is_seen }
+    }
+
+    pub(super) const fn weak(is_seen: fn(&Object) -> bool) -> Sign {
+        Sign { certainty: Certainty::Weak, is_seen }
+    }
+}
+
+/// What a format is.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// The name in parameters, flags, filters, paths and records.
+    pub name: &'static str,
+    /// What one of its documents is, such as `an A2A agent card`.
+    pub noun: &'static str,
+    /// What a document of it has, by which it is detected.
+    pub recognized_by: &'static str,
+    pub(super) signs: &'static [Sign],
+    /// Where its descriptions have texts to search by, beside those of every Thing.
+    pub search_terms: &'static [SearchTerm],
+    /// How its documents become Things; none for Thing Descriptions, which are Things.
+    pub import: Option<Import>,
+    /// How Things become its documents.
+    pub export: Option<Export>,
+}
+
+/// How documents of a format become Things.
+#[derive(Debug)]
+pub struct Import {
+    /// One line, and what is more to say of it.
+    pub summary: &'static str,
+    /// What happens, in Markdown.
+    pub description: &'static str,
+    /// The media types that a document may have, and what it is written in then.
+    pub media_types: &'static [(&'static str, Syntax)],
+    /// A JSON Schema of a document, with an example.
+    pub schema: &'static str,
+    /// What may be said beside the document.
+    pub parameters: &'static [Parameter],
+    /// Whether further documents that it refers to may come with it.
+    pub takes_components: bool,
+    /// How a URL of a document is polled, if agents serve it themselves.
+    pub tracking: Option<Tracking>,
+    pub(super) to_things: fn(&Input<'_>, &ImportOptions) -> Result<Conversion>,
+    pub(super) validate: fn(&Input<'_>, &ImportOptions) -> Result<Report>,
+}
+
+/// How the URL of a document is fetched and polled.
+#[derive(Debug)]
+pub struct Tracking {
+    /// What is asked for (`Accept`), unless it is JSON.
+    pub accept: Option<&'static str>,
+    /// Where sites have the document.
+    pub well_known: &'static [&'static str],
+    /// Whether documents may be signed.
+    pub is_signed: bool,
+}
+
+/// How Things become documents of a format.
+#[derive(Debug)]
+pub struct Export {
+    /// The last segment of the path below that of a Thing.
+    pub path: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What is exported, and what isn't there to be exported.
+    pub description: &'static str,
+    /// The media types that it may be asked for in, with the version that each stands for, if it does; the first
+    /// unless a client names another.
+    pub media_types: &'static [(&'static str, Option<&'static str>)],
+    /// The versions that it may be asked for in; the first unless a client names another. None: there is one only.
+    pub versions: &'static [&'static str],
+    pub(super) read_version: fn(&str) -> Option<&'static str>,
+    /// For how many seconds it needn't be asked for again.
+    pub max_age: Option<u32>,
+    pub(super) from_thing: fn(&Value, Option<&str>) -> Result<Rendition>,
+    /// The original in another version; none where it is of that version already.
+    pub(super) in_version: fn(&[u8], &str) -> Result<Option<Rendition>>,
+    /// What an original leaves out, which whoever uses it has to supply, and how.
+    pub(super) supply: fn(&[u8], Syntax) -> Result<Supply>,
+}
+
+/// What a document leaves out on purpose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Supply {
+    /// The names of the values.
+    pub names: Vec<String>,
+    /// How they are supplied.
+    pub example: String,
+}
+
+/// What is converted.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'i> {
+    /// The document.
+    pub bytes: &'i [u8],
+    /// What it is written in.
+    pub syntax: Syntax,
+    /// Documents that it refers to.
+    pub components: &'i [(&'i [u8], Syntax)],
+}
+
+impl<'i> Input<'i> {
+    /// A document in JSON.
+    pub fn json(bytes: &'i [u8]) -> Input<'i> {
+        Input { bytes, syntax: Syntax::Json, components: &[] }
+    }
+}
+
+impl Import {
+    /// Makes Things of a document.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no such document, and those of its parser.
+    pub fn to_things(&self, input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
+        (self.to_things)(input, options)
+    }
+
+    /// Everything that is wrong with a document, and what is odd about it.
+    ///
+    /// # Errors
+    /// Those of its parser.
+    pub fn validate(&self, input: &Input<'_>, options: &ImportOptions) -> Result<Report> {
+        (self.validate)(input, options)
+    }
+}
+
+impl Export {
+    /// Makes a document of a Thing Description, in one of its versions.
+    ///
+    /// # Errors
+    /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what such a document can't say.
+    pub fn from_thing(&self, thing: &Value, version: Option<&str>) -> Result<Rendition> {
+        (self.from_thing)(thing, version)
+    }
+
+    /// An original in this version; none where it has it already.
+    ///
+    /// # Errors
+    /// Those of its parser.
+    pub fn in_version(&self, original: &[u8], version: &str) -> Result<Option<Rendition>> {
+        (self.in_version)(original, version)
+    }
+
+    /// What a document leaves out, which whoever uses it has to supply.
+    ///
+    /// # Errors
+    /// Those of its parser.
+    pub fn supply(&self, document: &[u8], media_type: &str) -> Result<Supply> {
+        let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+        (self.supply)(document, syntax)
+    }
+
+    /// The name of the version that is meant, such as 1.0 by 1.0.1.
+    ///
+    /// # Errors
+    /// Which versions there are.
+    pub fn version(&self, asked: &str) -> std::result::Result<&'static str, String> {
+        (self.read_version)(asked).ok_or_else(|| match self.versions {
+            [] => "there is one version only".to_owned(),
+            known => format!("there is no version {asked:?}; known are {}", known.join(", ")),
+        })
+    }
+}
+
+/// The version of what has one only.
+pub(super) fn no_version(_: &str) -> Option<&'static str> {
+    None
+}
+
+/// The original of what has one version only.
+pub(super) fn as_it_is(_: &[u8], _: &str) -> Result<Option<Rendition>> {
+    Ok(None)
+}
+
+/// What originals of a format that leaves nothing out on purpose lack.
+pub(super) fn nothing_to_supply(_: &[u8], _: Syntax) -> Result<Supply> {
+    Ok(Supply::default())
+}
+
+/// What a conversion that succeeds says of a document.
+pub(super) fn report_on(conversion: Conversion) -> Report {
+    Report { warnings: conversion.warnings, ..Report::default() }
+}
+
+/// The warning of a name that is there more than once in an object.
+pub(super) fn repeated(pointer: String) -> Violation {
+    Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
+}

@@ -1,0 +1,274 @@
+//! Things as descriptions of MCP servers: of one that was one, or that has forms with the subprotocol `mcp`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    DocumentKind, MCP_NAMESPACE,
+    input::{is_secret, objects, text, variables_in},
+    terms::{own_name, unprefixed},
+};
+use crate::{
+    Error, Format, Rendition, Result,
+    shape::Findings,
+    size::size,
+    td::{MAX_DOCUMENT_BYTES, internal::Path},
+};
+
+type Object = Map<String, Value>;
+
+/// The most characters of a description.
+const LONGEST_DESCRIPTION: usize = 100;
+/// The most remotes.
+const MOST_REMOTES: usize = 100;
+/// The most bytes of variables and headers of all remotes: each may repeat what the Thing says once.
+const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
+
+/// Makes `server.json` or a Server Card of a Thing Description.
+///
+/// ```
+/// use agentdex::{convert::mcp_server::{DocumentKind, from_thing}, td::{Description, description::{Action, Form}}};
+///
+/// let form = Form::new("https://weather.example/mcp").subprotocol("mcp");
+/// let agent = Description::new("Weather").id("urn:example:weather").version("1.0.0").description("Forecasts");
+/// let thing = agent.action(Action::new("forecast", form)).to_value();
+/// let server: serde_json::Value = serde_json::from_slice(&from_thing(&thing, DocumentKind::ServerJson)?.bytes)?;
+/// assert_eq!(server["remotes"][0]["url"], "https://weather.example/mcp");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages.
+pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
+    let not_expressible =
+        |reason: &str| Error::NotExpressible { format: Format::McpServer.name(), reason: reason.to_owned() };
+    let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object"))?;
+    let mut findings = Findings::default();
+    let mut server: Object =
+        members.iter().filter_map(|(name, value)| Some((own_name(name)?.to_owned(), unprefixed(value)))).collect();
+    for package in server.get_mut("packages").and_then(Value::as_array_mut).into_iter().flatten() {
+        package.as_object_mut().map(|package| package.remove("command"));
+    }
+    let remotes = remotes(members, &mut findings);
+    if remotes.is_empty() {
+        server.remove("remotes");
+    } else if !is_same(server.get("remotes"), &remotes) {
+        server.insert("remotes".to_owned(), remotes.into());
+    }
+    if !["remotes", "packages"].iter().any(|name| server.contains_key(*name)) {
+        return Err(not_expressible("/actions: an MCP server has forms with the subprotocol mcp, or packages"));
+    }
+    add_metadata(members, &mut server, &mut findings);
+    let made = as_kind(server, kind);
+    Ok(Rendition { warnings: findings.into_list(), ..made })
+}
+
+/// The members in the shape of a kind.
+pub(super) fn as_kind(mut server: Object, kind: DocumentKind) -> Rendition {
+    server.insert("$schema".to_owned(), kind.schema().into());
+    if kind == DocumentKind::ServerCard {
+        server.remove("packages");
+        server.remove("tools");
+    }
+    Rendition { bytes: serde_json::to_vec(&server).unwrap_or_default(), warnings: Vec::new() }
+}
+
+/// Whether the remotes that are noted are those of the forms.
+fn is_same(noted: Option<&Value>, remotes: &[Value]) -> bool {
+    let secrets = |remote: &Value| -> BTreeSet<String> {
+        let remote = remote.as_object().into_iter();
+        let secret = remote.flat_map(|remote| objects(remote, "headers")).filter(|header| is_secret(header));
+        secret.filter_map(|header| text(header, "name")).map(str::to_owned).collect()
+    };
+    let places = |remotes: &[Value]| -> Vec<(Value, Value, BTreeSet<String>)> {
+        remotes.iter().map(|remote| (remote["url"].clone(), remote["type"].clone(), secrets(remote))).collect()
+    };
+    noted.and_then(Value::as_array).is_some_and(|noted| places(noted) == places(remotes))
+}
+
+fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
+    let of_thing = |name: &str| text(thing, name).map(str::to_owned);
+    let title = of_thing("title").unwrap_or_default();
+    let name = server.get("name").and_then(Value::as_str).map(str::to_owned);
+    let name = name.or_else(|| of_thing("id")?.strip_prefix(MCP_NAMESPACE).map(str::to_owned));
+    let name = name.unwrap_or_else(|| made_name(server, &title, findings));
+    if title != name {
+        server.insert("title".to_owned(), title.as_str().into());
+    }
+    server.insert("name".to_owned(), name.into());
+    let mut description = of_thing("description").unwrap_or(title);
+    if description.chars().count() > LONGEST_DESCRIPTION {
+        let message = || format!("only its first {LONGEST_DESCRIPTION} characters are in the document");
+        findings.add(&Path::ROOT.member("description"), "description-length", message);
+        description = description.chars().take(LONGEST_DESCRIPTION - 1).chain(['…']).collect();
+    }
+    server.insert("description".to_owned(), description.into());
+    let version = thing.get("version").and_then(|version| version.get("instance")?.as_str()).unwrap_or_else(|| {
+        findings.add(&Path::ROOT.member("version"), "version", || "there is none; 0.0.0 stands for it".into());
+        "0.0.0"
+    });
+    server.insert("version".to_owned(), version.into());
+    let links = || objects(thing, "links");
+    let related = |relations: &'static [&'static str]| {
+        links().filter(move |link| text(link, "rel").is_some_and(|rel| relations.contains(&rel)))
+    };
+    if let Some(url) = related(&["service-doc", "help"]).find_map(|link| text(link, "href")) {
+        server.insert("websiteUrl".to_owned(), url.into());
+    }
+    let icon = |link: &Object| {
+        let mut icon = json!({"src": text(link, "href")?});
+        if let Some(media_type) = text(link, "type") {
+            icon["mimeType"] = media_type.into();
+        }
+        Some(icon)
+    };
+    let icons: Vec<Value> = related(&["icon"]).filter_map(icon).collect();
+    if !icons.is_empty() {
+        server.insert("icons".to_owned(), icons.into());
+    }
+}
+
+/// A name of a Thing that has none: the host of its first remote in reverse, and its title.
+fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
+    let url = objects(server, "remotes").find_map(|remote| text(remote, "url")).unwrap_or_default();
+    let host = url.split("//").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or("localhost");
+    let space: Vec<&str> = host.rsplit('.').collect();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let own: String = title.chars().map(plain).collect();
+    let own = own.trim_matches('-');
+    let name = format!("{}/{}", space.join("."), if own.is_empty() { "server" } else { own });
+    findings.add(&Path::ROOT, "server-name", || format!("the Thing has no name of a server; {name:?} stands for it"));
+    name
+}
+
+/// The remotes that the forms of actions lead to, each once.
+fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
+    let definitions = thing.get("securityDefinitions").and_then(Value::as_object);
+    let mut writer = RemoteWriter { thing, definitions, left: MOST_BYTES, is_complete: true };
+    let mut known = BTreeSet::new();
+    let mut remotes = Vec::new();
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
+    'actions: for action in actions.filter_map(|(_, action)| action.as_object()) {
+        let variables = action.get("uriVariables").and_then(Value::as_object);
+        for form in objects(action, "forms").filter(|form| text(form, "subprotocol") == Some("mcp")) {
+            let Some(url) = text(form, "href").filter(|url| url.starts_with("http")) else { continue };
+            let transport = text(form, "mcp:transport").unwrap_or("streamable-http");
+            if !known.insert((url, transport)) {
+                continue;
+            }
+            if remotes.len() == MOST_REMOTES {
+                writer.is_complete = false;
+                break 'actions;
+            }
+            remotes.push(writer.remote(url, transport, form, variables));
+        }
+    }
+    if !writer.is_complete {
+        let message = || "there are more remotes, headers or variables than a document gets".into();
+        findings.add(&Path::ROOT.member("actions"), "too-many-remotes", message);
+    }
+    remotes
+}
+
+struct RemoteWriter<'t> {
+    thing: &'t Object,
+    definitions: Option<&'t Object>,
+    /// How many bytes may still be written.
+    left: usize,
+    is_complete: bool,
+}
+
+impl RemoteWriter<'_> {
+    fn remote(&mut self, url: &str, transport: &str, form: &Object, variables: Option<&Object>) -> Value {
+        let mut remote = json!({"type": transport, "url": url});
+        let named = self.inputs(url, variables);
+        if !named.is_empty() {
+            remote["variables"] = named.into();
+        }
+        let mut headers = Vec::new();
+        for header in objects(form, "htv:headers") {
+            let Some(name) = text(header, "htv:fieldName") else { continue };
+            let value = text(header, "htv:fieldValue").unwrap_or_default();
+            let mut written = json!({"name": name, "value": value});
+            let inner = self.inputs(value, variables);
+            if !inner.is_empty() {
+                written["variables"] = inner.into();
+            }
+            headers.push(written);
+        }
+        self.add_secret_headers(form, &mut headers);
+        if !headers.is_empty() {
+            remote["headers"] = headers.into();
+        }
+        remote
+    }
+
+    fn add_secret_headers(&mut self, form: &Object, headers: &mut Vec<Value>) {
+        let names = form.get("security").or_else(|| self.thing.get("security"));
+        let names = names.map(|names| names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice));
+        let definitions = self.definitions;
+        let defined = |name: &Value| definitions.and_then(|all| all.get(name.as_str()?)?.as_object());
+        for definition in names.into_iter().flatten().filter_map(defined) {
+            let options = definition.get("oneOf").and_then(Value::as_array);
+            let one = options.is_none().then_some((definition, true));
+            let options = options.into_iter().flatten().filter_map(defined).map(|option| (option, false));
+            for (definition, is_required) in one.into_iter().chain(options) {
+                if !self.spend(64 + definition.values().map(|value| size(value, self.left)).sum::<usize>()) {
+                    return;
+                }
+                headers.extend(secret_header(definition, is_required));
+            }
+        }
+    }
+
+    /// The variables of a template as inputs.
+    fn inputs(&mut self, template: &str, variables: Option<&Object>) -> Object {
+        let mut inputs = Object::new();
+        for name in variables_in(template) {
+            if inputs.contains_key(name) {
+                continue;
+            }
+            let schema = variables.and_then(|variables| variables.get(name)?.as_object());
+            let members = [("description", "description"), ("default", "default"), ("enum", "choices")]
+                .map(|(from, to)| Some((to.to_owned(), schema?.get(from)?)));
+            let members = members.into_iter().flatten();
+            if !self.spend(name.len() + members.clone().map(|(_, value)| size(value, self.left)).sum::<usize>()) {
+                break;
+            }
+            let input: Object = members.map(|(name, value)| (name, value.clone())).collect();
+            inputs.insert(name.to_owned(), input.into());
+        }
+        inputs
+    }
+
+    /// Whether so much may still be written; once it may not, nothing may.
+    fn spend(&mut self, bytes: usize) -> bool {
+        let is_there = bytes < self.left;
+        self.left = if is_there { self.left - bytes } else { 0 };
+        self.is_complete &= is_there;
+        is_there
+    }
+}
+
+/// The header that a security definition asks for.
+fn secret_header(definition: &Object, is_required: bool) -> Option<Value> {
+    let name = text(definition, "name");
+    let mut header = match text(definition, "scheme")? {
+        "bearer" => json!({"name": name.unwrap_or("Authorization"), "value": "Bearer {token}"}),
+        "basic" => json!({"name": name.unwrap_or("Authorization"), "value": "Basic {credentials}"}),
+        "apikey" if text(definition, "in") == Some("header") => json!({"name": name?}),
+        _ => return None,
+    };
+    if let Some(description) = text(definition, "description") {
+        header["description"] = description.into();
+    }
+    if let Some(value) = text(definition, "mcp:value") {
+        header["value"] = value.into();
+    }
+    if is_required {
+        header["isRequired"] = true.into();
+    }
+    header["isSecret"] = true.into();
+    Some(header)
+}

@@ -1,0 +1,79 @@
+//! What documents about MCP servers are, for the table of formats.
+
+use serde_json::{Map, Value};
+
+use super::{DocumentKind, Options, Server, export, from_thing, read::is_answer};
+use crate::{
+    Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax, Tracking,
+    descriptor::{Sign, nothing_to_supply, report_on},
+};
+
+pub(crate) const FORMAT: Descriptor = Descriptor {
+    name: "mcp-server",
+    noun: "a description of an MCP server",
+    recognized_by: "`name`, and `remotes` or `packages`",
+    signs: &[Sign::certain(names_schema), Sign::likely(is_server)],
+    search_terms: &[],
+    import: Some(Import {
+        summary: "Register an MCP server by its server.json or Server Card, and track its URL",
+        description: "`server.json` of the MCP registry (schema 2025-12-11, and older ones with a warning) and Server \
+            Cards are read, also in the answer of a registry.",
+        media_types: &[("application/json", Syntax::Json), ("application/mcp-server-card+json", Syntax::Json)],
+        schema: include_str!("schema.json"),
+        parameters: &[Parameter::id("The id of the Thing, instead of one that is made of the name of the server")],
+        takes_components: false,
+        tracking: Some(Tracking {
+            accept: Some("application/mcp-server-card+json, application/json;q=0.9"),
+            well_known: &["/server-card", "/mcp/server-card", "/.well-known/mcp/server-card.json"],
+            is_signed: false,
+        }),
+        to_things,
+        validate: |input, options| Ok(report_on(to_things(input, options)?)),
+    }),
+    export: Some(Export {
+        path: "mcp-server",
+        summary: "Read a Thing as server.json or Server Card of an MCP server",
+        description: "What it was imported from, without secrets; of other descriptions one that is made of their \
+            forms with the subprotocol `mcp`.",
+        media_types: &[
+            ("application/json", None),
+            ("application/mcp-server-card+json", Some(DocumentKind::ServerCard.name())),
+        ],
+        versions: &[DocumentKind::ServerJson.name(), DocumentKind::ServerCard.name()],
+        read_version: |asked| DocumentKind::named(asked).map(DocumentKind::name),
+        max_age: Some(60),
+        from_thing: |thing, version| from_thing(thing, kind(version)),
+        in_version: |original, version| in_kind(original, kind(Some(version))),
+        supply: nothing_to_supply,
+    }),
+};
+
+fn names_schema(document: &Map<String, Value>) -> bool {
+    let of_mcp = |schema: &str| schema.contains("modelcontextprotocol") && schema.contains("server");
+    document.get("$schema").and_then(Value::as_str).is_some_and(of_mcp)
+        || is_answer(document)
+            && document.get("server").is_some_and(|server| server.as_object().is_some_and(is_like_server))
+}
+
+fn is_like_server(server: &Map<String, Value>) -> bool {
+    names_schema(server) || is_server(server)
+}
+
+fn is_server(document: &Map<String, Value>) -> bool {
+    document.contains_key("name")
+        && ["remotes", "packages"].iter().any(|name| document.get(*name).is_some_and(Value::is_array))
+}
+
+fn kind(version: Option<&str>) -> DocumentKind {
+    version.and_then(DocumentKind::named).unwrap_or(DocumentKind::ServerJson)
+}
+
+fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
+    let json = input.syntax.to_json(input.bytes)?;
+    Server::parse(json.as_bytes())?.to_thing(&Options { id: options.text("id").map(str::to_owned) })
+}
+
+fn in_kind(original: &[u8], kind: DocumentKind) -> Result<Option<Rendition>> {
+    let server = Server::parse(original)?;
+    Ok((server.kind() != kind).then(|| export::as_kind(server.members().clone(), kind)))
+}

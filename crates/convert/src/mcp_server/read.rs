@@ -1,0 +1,199 @@
+//! A description of an MCP server that was read: its members as the schema of 2025-12-11 has them.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{DocumentKind, redaction::ServerMarks, schema::SERVER};
+use crate::{
+    Error, Format, Result,
+    looks::look_of,
+    redacted_json::RedactedJson,
+    shape::{self, Findings},
+    td::{self, Report, Violation, internal::Path},
+};
+
+type Object = Map<String, Value>;
+
+/// A description of an MCP server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    bytes: Vec<u8>,
+    members: Object,
+    kind: DocumentKind,
+    warnings: Vec<Violation>,
+}
+
+impl Server {
+    /// Reads `server.json` of any schema, or a Server Card.
+    ///
+    /// ```
+    /// use agentdex_convert::mcp_server::{Options, Server};
+    ///
+    /// let server = Server::parse(br#"{
+    ///     "name": "com.example/weather", "description": "Tells the weather", "version": "1.0.0",
+    ///     "remotes": [{"type": "streamable-http", "url": "https://weather.example/mcp"}]
+    /// }"#)?;
+    /// let conversion = server.to_thing(&Options::default())?;
+    /// assert_eq!(conversion.things[0].id, "urn:agentdex:mcp:com.example/weather");
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidSource`] for what is no such document, and those of
+    /// [`Document::parse`](crate::td::Document::parse).
+    pub fn parse(json: &[u8]) -> Result<Server> {
+        let text = td::internal::text_of(json)?;
+        let RedactedJson { mut bytes, value, mut warnings } = RedactedJson::parse(json, &ServerMarks(text))?;
+        let Value::Object(mut members) = value else {
+            return Err(invalid("not-an-mcp-server", "it is not an object"));
+        };
+        let mut findings = Findings::default();
+        if is_answer(&members) {
+            bytes = unwrap(&mut members, &bytes);
+            findings.add(&Path::ROOT, "registry-answer", || {
+                "the answer of a registry: the server in it is read, and what other warnings point into".into()
+            });
+        }
+        read_older_members(&mut members, &mut findings);
+        shape::respell(&mut members, SERVER, &Path::ROOT, &mut findings);
+        diagnose(&members)?;
+        shape::fix(&mut members, SERVER, &Path::ROOT, &mut findings);
+        check(&members, &mut findings);
+        let schema = members.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let kind = if schema.contains("server-card") { DocumentKind::ServerCard } else { DocumentKind::ServerJson };
+        warnings.extend(findings.into_list());
+        Ok(Server { bytes, members, kind, warnings })
+    }
+
+    /// Whether it is `server.json` or a Server Card.
+    pub fn kind(&self) -> DocumentKind {
+        self.kind
+    }
+
+    /// What is odd about it; pointers are into the document.
+    pub fn warnings(&self) -> &[Violation] {
+        &self.warnings
+    }
+
+    pub(super) fn members(&self) -> &Object {
+        &self.members
+    }
+
+    /// The document as it came, without the secrets that it had.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+}
+
+/// Whether a document is what the API of a registry answers: a server, and what the registry says of it.
+pub(super) fn is_answer(members: &Object) -> bool {
+    !members.contains_key("name")
+        && members.get("server").and_then(Value::as_object).is_some_and(|server| server.contains_key("name"))
+}
+
+/// Puts the server in the place of the answer that it is in, with the `_meta` of both; the text of the server.
+fn unwrap(members: &mut Object, answer: &[u8]) -> Vec<u8> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        server: &'a RawValue,
+    }
+    let answered = members.remove("_meta");
+    let Some(Value::Object(server)) = members.remove("server") else { return answer.to_vec() };
+    *members = server;
+    if let Some(Value::Object(answered)) = answered
+        && let Value::Object(own) = members.entry("_meta").or_insert_with(|| Object::new().into())
+    {
+        for (name, value) in answered {
+            own.entry(name).or_insert(value);
+        }
+    }
+    match serde_json::from_slice::<Answer<'_>>(answer) {
+        Ok(answer) => answer.server.get().as_bytes().to_vec(),
+        // The member is there more than once.
+        Err(_) => serde_json::to_vec(members).unwrap_or_default(),
+    }
+}
+
+fn invalid(rule: &'static str, message: &str) -> Error {
+    let message = format!("not {}: {message}", Format::McpServer.descriptor().noun);
+    let violations = vec![Violation::new("", rule, message)];
+    Error::InvalidSource { format: Format::McpServer.name(), report: Report { violations, ..Report::default() } }
+}
+
+fn diagnose(members: &Object) -> Result<()> {
+    let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
+    let has_name = members.get("name").is_some_and(|name| name.as_str().is_some_and(|name| !name.is_empty()));
+    match look {
+        Some(look) if look.is_certain() || look.format.is_some() => {
+            Err(invalid("not-an-mcp-server", &format!("it looks like {}", look.words_with_format(members))))
+        }
+        _ if !has_name => Err(invalid("not-an-mcp-server", "`name` is missing, such as `com.example/weather`")),
+        _ => Ok(()),
+    }
+}
+
+/// Members that schemas before 2025-09-16 had elsewhere.
+fn read_older_members(members: &mut Object, findings: &mut Findings) {
+    let detail = members.get("version_detail").and_then(|detail| detail.get("version")).cloned();
+    if let Some(version) = detail
+        && !members.contains_key("version")
+    {
+        let message = || "`version_detail.version` is read as `version`".into();
+        findings.add(&Path::ROOT.member("version_detail"), "member-spelling", message);
+        members.insert("version".to_owned(), version);
+        members.remove("version_detail");
+    }
+    let Some(Value::Array(packages)) = members.get_mut("packages") else { return };
+    let list = Path::ROOT.member("packages");
+    for (index, package) in packages.iter_mut().enumerate().filter_map(|(i, one)| Some((i, one.as_object_mut()?))) {
+        for (old, new) in [("registry_name", "registryType"), ("name", "identifier")] {
+            let is_new = package.contains_key(new) || package.contains_key(&shape::snake_case(new));
+            if let (Some(value), false) = (package.get(old).cloned(), is_new) {
+                findings
+                    .add(&list.index(index).member(old), "member-spelling", || format!("`{old}` is read as `{new}`"));
+                package.remove(old);
+                package.insert(new.to_owned(), value);
+            }
+        }
+    }
+}
+
+/// What the current schema demands.
+fn check(members: &Object, findings: &mut Findings) {
+    let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut warn = |name: &str, rule: &'static str, message: String| {
+        findings.add(&Path::ROOT.member(name), rule, || message);
+    };
+    let schema = text("$schema");
+    if let Some(dated) = schema.split("/schemas/").nth(1).and_then(|rest| rest.split('/').next())
+        && !["2025-12-11", "v1"].contains(&dated)
+    {
+        warn("$schema", "schema-version", format!("written for the schema of {dated}, read as that of 2025-12-11"));
+    }
+    let name = text("name");
+    let is_part = |part: &str, more: &[u8]| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+    };
+    if !name.split_once('/').is_some_and(|(space, own)| is_part(space, b".-") && is_part(own, b"._-")) {
+        warn("name", "server-name", format!("{name:?} is not in reverse-DNS form, such as com.example/weather"));
+    }
+    let length = text("description").chars().count();
+    if length > 100 {
+        warn("description", "description-length", format!("{length} characters, but registries take 100 at most"));
+    }
+    let version = text("version");
+    if version == "latest" || version.starts_with(['^', '~', '>', '<', '=']) || version.contains('*') {
+        warn("version", "version", format!("{version:?} is not the version of one server, but a range"));
+    }
+    let lists_any = |name: &str| members.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    if !lists_any("remotes") && !lists_any("packages") {
+        findings.add(&Path::ROOT, "no-endpoint", || {
+            "nothing says where this is called or how it is run: add `remotes` or `packages`".to_owned()
+        });
+    }
+}

@@ -1,0 +1,158 @@
+//! Remotes as forms: where a server is reached, and what it takes to be let in.
+
+use std::collections::BTreeMap;
+
+use fluent_uri::Iri;
+use serde_json::{Map, Value, json};
+
+use super::input::{is, is_secret, objects, text, uri_variables, variables_in};
+use crate::{shape::Findings, td::internal::Path, thing_builder::form};
+
+type Object = Map<String, Value>;
+
+/// The most remotes that get forms: every tool has a form for each.
+const MOST_REMOTES: usize = 16;
+
+/// A remote that can be called.
+pub(super) struct Remote {
+    form: Object,
+    /// The variables of its URL and headers that aren't secret.
+    pub(super) variables: BTreeMap<String, Value>,
+}
+
+impl Remote {
+    /// What it requires, if it says so.
+    pub(super) fn security(&self) -> Option<&Value> {
+        self.form.get("security")
+    }
+
+    /// The form of a method, for a tool if it is one.
+    pub(super) fn form(&self, method: &str, tool: Option<&str>) -> Value {
+        let mut form = self.form.clone();
+        form.insert("mcp:method".to_owned(), method.into());
+        form.extend(tool.map(|tool| ("mcp:tool".to_owned(), tool.into())));
+        form.into()
+    }
+}
+
+/// The remotes of a server, and the security definitions that they name.
+pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>, Object) {
+    let (mut remotes, mut definitions) = (Vec::new(), Object::new());
+    let list = Path::ROOT.member("remotes");
+    for (index, remote) in objects(server, "remotes").enumerate() {
+        let path = list.index(index);
+        if remotes.len() >= MOST_REMOTES {
+            findings.add(&list, "too-many-remotes", || format!("only the first {MOST_REMOTES} remotes get forms"));
+            break;
+        }
+        match text(remote, "url").filter(|url| is_web(url)) {
+            Some(url) => remotes.push(Remote::of(remote, url, &mut definitions)),
+            None => findings.add(&path.member("url"), "url-broken", || {
+                "it is not an http or https URL with a host: there is no form for it".into()
+            }),
+        }
+    }
+    (remotes, definitions)
+}
+
+/// Whether a template is a URL of the web, whatever its variables are.
+fn is_web(url: &str) -> bool {
+    let is_of_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
+    let mut plain = String::with_capacity(url.len());
+    for (index, part) in url.split('{').enumerate() {
+        match part.split_once('}') {
+            Some((_, rest)) if index > 0 => {
+                plain.push('1');
+                plain.push_str(rest);
+            }
+            _ => plain.push_str(part),
+        }
+    }
+    let has_host = |url: Iri<&str>| {
+        url.authority().is_some_and(|authority| !authority.host().is_empty() && !authority.has_userinfo())
+    };
+    is_of_web && Iri::parse(plain.as_str()).is_ok_and(has_host)
+}
+
+impl Remote {
+    fn of(remote: &Object, url: &str, definitions: &mut Object) -> Remote {
+        let transport = text(remote, "type").unwrap_or("streamable-http");
+        let declared = remote.get("variables").and_then(Value::as_object);
+        let mut variables = uri_variables(std::iter::once((url, declared)));
+        let mut form = form("invokeaction", url);
+        form.insert("subprotocol".to_owned(), "mcp".into());
+        form.insert("contentType".to_owned(), "application/json".into());
+        form.insert("htv:methodName".to_owned(), "POST".into());
+        form.insert("mcp:transport".to_owned(), transport.into());
+        let (mut required, mut optional, mut headers) = (Vec::new(), Vec::new(), Vec::new());
+        for name in variables_in(url) {
+            if declared.and_then(|all| all.get(name)?.as_object()).is_some_and(|variable| is(variable, "isSecret")) {
+                variables.remove(name);
+                let definition = json!({"scheme": "apikey", "in": "uri", "name": name});
+                required.push(define(definitions, name, definition));
+            }
+        }
+        for header in objects(remote, "headers") {
+            let Some(name) = text(header, "name") else { continue };
+            if is_secret(header) {
+                let named = define(definitions, name, definition(name, header));
+                if is(header, "isRequired") {
+                    required.push(named)
+                } else {
+                    optional.push(named)
+                }
+                continue;
+            }
+            let own_template = format!("{{{name}}}");
+            let template = text(header, "value").unwrap_or(&own_template);
+            headers.push(json!({"htv:fieldName": name, "htv:fieldValue": template}));
+            let itself = Object::from_iter([(name.to_owned(), header.clone().into())]);
+            let declared = header.get("variables").and_then(Value::as_object).unwrap_or(&itself);
+            variables.extend(uri_variables(std::iter::once((template, Some(declared)))));
+        }
+        if !headers.is_empty() {
+            form.insert("htv:headers".to_owned(), headers.into());
+        }
+        let security = match (required.is_empty(), optional.is_empty()) {
+            (false, _) => required,
+            (true, false) => {
+                let nothing = define(definitions, "nosec_sc", json!({"scheme": "nosec"}));
+                let any: Vec<String> = std::iter::once(nothing).chain(optional).collect();
+                vec![define(definitions, "optional_sc", json!({"scheme": "combo", "oneOf": any}))]
+            }
+            (true, true) => Vec::new(),
+        };
+        if !security.is_empty() {
+            form.insert("security".to_owned(), security.into());
+        }
+        Remote { form, variables }
+    }
+}
+
+/// The security definition of a header that is a secret, or has one in it.
+fn definition(name: &str, header: &Object) -> Value {
+    let scheme = text(header, "value").and_then(|value| value.split_once(' ')).map(|(scheme, _)| scheme);
+    let known =
+        scheme.and_then(|scheme| ["bearer", "basic"].into_iter().find(|known| known.eq_ignore_ascii_case(scheme)));
+    let mut definition = match known.filter(|_| name.eq_ignore_ascii_case("authorization")) {
+        Some(known) => json!({"scheme": known, "in": "header", "name": name}),
+        None => json!({"scheme": "apikey", "in": "header", "name": name}),
+    };
+    if let Some(description) = text(header, "description") {
+        definition["description"] = description.into();
+    }
+    if let (Some(value), true) = (text(header, "value"), known.is_none()) {
+        definition["mcp:value"] = value.into();
+    }
+    definition
+}
+
+/// The name of a definition, put there if it isn't yet.
+fn define(definitions: &mut Object, name: &str, definition: Value) -> String {
+    let mut name = name.to_owned();
+    while definitions.get(&name).is_some_and(|known| *known != definition) {
+        name.push('_');
+    }
+    definitions.insert(name.clone(), definition);
+    name
+}

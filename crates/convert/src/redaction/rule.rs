@@ -1,0 +1,44 @@
+//! Why something is hidden.
+
+/// Why something was hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Field,
+    Value,
+    UserInfo,
+    Parameter,
+    Name,
+    Prompt,
+}
+
+impl Rule {
+    /// Its name in warnings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rule::Field => "secret-field",
+            Rule::Value => "secret-value",
+            Rule::UserInfo => "user-info",
+            Rule::Parameter => "secret-parameter",
+            Rule::Name => "secret-name",
+            Rule::Prompt => "hidden-prompt",
+        }
+    }
+
+    /// What was done, for somebody to read.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Rule::Field => "the value was hidden: the format's specification says that this field is a secret",
+            Rule::Value => "a credential in the text was hidden; it should be replaced, since it was sent",
+            Rule::UserInfo => {
+                "the user and password in a URL were left out; they should be replaced, since they were sent"
+            }
+            Rule::Parameter => {
+                "the value of a parameter in the text was hidden: by its name and its looks it is a secret"
+            }
+            Rule::Name => "the value was hidden: by its name and its looks it is a secret",
+            Rule::Prompt => {
+                "the prompt is not stored, since it may be confidential; `--publish-prompts` (`?publish_prompts=true`) stores it"
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Members that a document of another format has, and what is done about values of another kind.
+//!
+//! The working copy of a document is fixed in place, so that all other code finds what the tables say or
+//! nothing: a number where a text is meant is a text, one value where a list is meant is a list of one,
+//! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be fixed is
+//! left out of the working copy. Each of these is a warning; members that no table knows stay.
+
+use serde_json::{Map, Value};
+
+use crate::td::{Violation, internal::Path};
+
+type Object = Map<String, Value>;
+
+/// A member of an object.
+pub(super) struct Member {
+    name: &'static str,
+    kind: Expected,
+    need: Need,
+}
+
+/// Whether a member has to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// It is missed where it isn't.
+    Read,
+    /// It isn't missed, but readers of what we write want it.
+    Written,
+    None,
+}
+
+/// What the value of a member is.
+pub(super) enum Expected {
+    Text,
+    /// True or false.
+    Flag,
+    /// A list of texts.
+    Texts,
+    /// Media types.
+    Modes,
+    /// An object with these members, among others.
+    Object(&'static [Member]),
+    /// An object with flags; a list of names stands for flags that are set.
+    Flags(&'static [Member]),
+    /// A list of objects.
+    Objects(&'static [Member]),
+    /// An object of objects under names of the author's choice.
+    Named(&'static [Member]),
+    /// Texts under names of the author's choice; a list of names stands for names without a text.
+    Described,
+    /// Anything.
+    Free,
+}
+
+impl Member {
+    /// A member that every such object has.
+    pub(super) const fn required(name: &'static str, kind: Expected) -> Member {
+        Member { name, kind, need: Need::Read }
+    }
+
+    /// A member that may be missing, but that strict readers expect.
+    pub(super) const fn written(name: &'static str, kind: Expected) -> Member {
+        Member { name, kind, need: Need::Written }
+    }
+
+    /// A member that may be missing.
+    pub(super) const fn optional(name: &'static str, kind: Expected) -> Member {
+        Member { name, kind, need: Need::None }
+    }
+}
+
+/// Whether a table has a member of that name.
+pub(super) fn knows(members: &[Member], name: &str) -> bool {
+    members.iter().any(|member| member.name == name)
+}
+
+/// Gives members that are written in snake_case the name that they have in a card.
+pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
+    if !object.keys().any(|name| name.contains('_')) {
+        return;
+    }
+    for member in members {
+        if !object.contains_key(member.name) {
+            respell_member(object, member, path, findings);
+        }
+    }
+}
+
+/// Whether the member is there in snake_case.
+fn respell_member(object: &mut Object, member: &Member, path: &Path<'_>, findings: &mut Findings) -> bool {
+    let snake = snake_case(member.name);
+    let value = if snake == member.name { None } else { object.remove(&snake) };
+    let Some(value) = value else { return false };
+    findings.add(path, "member-spelling", || format!("`{snake}` is read as `{}`", member.name));
+    object.insert(member.name.to_owned(), value);
+    true
+}
+
+/// How readers of protocol buffers spell a member too.
+pub(super) fn snake_case(name: &str) -> String {
+    // A word that Python keeps for itself.
+    if name == "in" {
+        return "in_".into();
+    }
+    let mut snake = String::with_capacity(name.len() + 4);
+    for character in name.chars() {
+        if character.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(character.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Compares an object with its members and fixes it.
+pub(super) fn fix(object: &mut Object, members: &[Member], path: &Path<'_>, findings: &mut Findings) {
+    respell(object, members, path, findings);
+    let has_snake_case = object.keys().any(|name| name.contains('_'));
+    for member in members {
+        let mut outcome = fix_member(object, member, path, findings);
+        // What is of no use in one spelling may be in the other.
+        if has_snake_case && outcome != Outcome::Usable && respell_member(object, member, path, findings) {
+            outcome = fix_member(object, member, path, findings);
+        }
+        if outcome == Outcome::Missing && member.need == Need::Read {
+            findings.add(path, "member-missing", || format!("`{}` is missing", member.name));
+        }
+    }
+}
+
+fn fix_member(object: &mut Object, member: &Member, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let outcome = match object.get_mut(member.name) {
+        None | Some(Value::Null) => Outcome::Missing,
+        Some(value) => fix_value(value, &member.kind, &path.member(member.name), findings),
+    };
+    if outcome != Outcome::Usable {
+        object.remove(member.name);
+    }
+    outcome
+}
+
+/// Adds what must be there, empty, to an object that was fixed.
+pub(super) fn complete(object: &mut Object, members: &[Member]) {
+    for member in members {
+        match object.get_mut(member.name) {
+            Some(value) => complete_value(value, &member.kind),
+            None if member.need == Need::None => {}
+            None => drop(object.insert(member.name.to_owned(), member.kind.empty())),
+        }
+    }
+}
+
+fn complete_value(value: &mut Value, kind: &Expected) {
+    match (kind, value) {
+        (Expected::Object(members) | Expected::Flags(members), Value::Object(object)) => complete(object, members),
+        (Expected::Objects(members), Value::Array(elements)) => {
+            elements.iter_mut().filter_map(Value::as_object_mut).for_each(|object| complete(object, members));
+        }
+        (Expected::Named(members), Value::Object(named)) => {
+            named.values_mut().filter_map(Value::as_object_mut).for_each(|object| complete(object, members));
+        }
+        _ => {}
+    }
+}
+
+impl Expected {
+    /// The least that a value of this kind is.
+    fn empty(&self) -> Value {
+        match self {
+            Expected::Text => "".into(),
+            Expected::Flag => false.into(),
+            Expected::Texts | Expected::Modes | Expected::Objects(_) => Value::Array(Vec::new()),
+            Expected::Object(_) | Expected::Flags(_) | Expected::Named(_) | Expected::Described => Object::new().into(),
+            Expected::Free => Value::Null,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Usable,
+    Missing,
+    Unusable,
+}
+
+fn fix_value(value: &mut Value, kind: &Expected, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    match kind {
+        Expected::Free => Outcome::Usable,
+        Expected::Text => fix_text(value, path, findings),
+        Expected::Flag => fix_flag(value, path, findings),
+        Expected::Texts => fix_list(value, path, findings, fix_text),
+        Expected::Modes => fix_list(value, path, findings, |mode, path, findings| {
+            let outcome = fix_text(mode, path, findings);
+            if let Value::String(mode) = mode
+                && !mode.contains('/')
+            {
+                findings.add(path, "mode", || format!("{mode:?} is no media type, such as text/plain"));
+            }
+            outcome
+        }),
+        Expected::Object(members) => fix_object(value, members, path, findings),
+        Expected::Flags(members) => {
+            if let Value::Array(names) = value
+                && names.iter().all(Value::is_string)
+            {
+                findings.add(path, "member-type", || "a list of names is read as flags that are set".into());
+                let flags = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), Value::Bool(true)));
+                *value = flags.collect::<Object>().into();
+            }
+            fix_object(value, members, path, findings)
+        }
+        Expected::Objects(members) => {
+            fix_list(value, path, findings, |element, path, findings| fix_object(element, members, path, findings))
+        }
+        Expected::Named(members) => fix_named(value, members, path, findings),
+        Expected::Described => fix_described(value, path, findings),
+    }
+}
+
+fn fix_object(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let Value::Object(object) = value else {
+        return findings.unusable(value, "an object", path);
+    };
+    fix(object, members, path, findings);
+    Outcome::Usable
+}
+
+fn fix_named(value: &mut Value, members: &[Member], path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let Value::Object(named) = value else {
+        return findings.unusable(value, "an object", path);
+    };
+    let mut unusable = Vec::new();
+    for (name, value) in named.iter_mut() {
+        if fix_object(value, members, &path.member(name), findings) != Outcome::Usable {
+            unusable.push(name.clone());
+        }
+    }
+    for name in unusable {
+        named.remove(&name);
+    }
+    Outcome::Usable
+}
+
+fn fix_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    if let Value::Array(names) = value
+        && names.iter().all(Value::is_string)
+    {
+        findings.add(path, "member-type", || "a list of names is read as names without a description".into());
+        let described = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), "".into()));
+        *value = described.collect::<Object>().into();
+    }
+    match value {
+        Value::Object(described) => {
+            for (name, text) in described.iter_mut() {
+                if fix_text(text, &path.member(name), findings) != Outcome::Usable {
+                    *text = "".into();
+                }
+            }
+            Outcome::Usable
+        }
+        _ => findings.unusable(value, "an object", path),
+    }
+}
+
+fn fix_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let text = match value {
+        Value::String(_) => return Outcome::Usable,
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        _ => return findings.unusable(value, "a text", path),
+    };
+    findings.add(path, "member-type", || format!("{value} is read as a text"));
+    *value = Value::String(text);
+    Outcome::Usable
+}
+
+fn fix_flag(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
+    let flag = match value {
+        Value::Bool(_) => return Outcome::Usable,
+        Value::String(text) if text.eq_ignore_ascii_case("true") => true,
+        Value::String(text) if text.eq_ignore_ascii_case("false") => false,
+        _ => return findings.unusable(value, "true or false", path),
+    };
+    findings.add(path, "member-type", || format!("{value} is read as {flag}"));
+    *value = Value::Bool(flag);
+    Outcome::Usable
+}
+
+fn fix_list(
+    value: &mut Value,
+    path: &Path<'_>,
+    findings: &mut Findings,
+    fix_element: impl Fn(&mut Value, &Path<'_>, &mut Findings) -> Outcome,
+) -> Outcome {
+    if !value.is_array() {
+        let Outcome::Usable = fix_element(value, path, findings) else {
+            return Outcome::Unusable;
+        };
+        findings.add(path, "member-type", || "one value is read as a list of one".into());
+        *value = Value::Array(vec![value.take()]);
+        return Outcome::Usable;
+    }
+    let Value::Array(elements) = value else { return Outcome::Unusable };
+    let mut index = 0;
+    elements.retain_mut(|element| {
+        let outcome = fix_element(element, &path.index(index), findings);
+        index += 1;
+        outcome == Outcome::Usable
+    });
+    Outcome::Usable
+}
+
+/// More than anybody reads of one document.
+const MOST_FINDINGS: usize = 1000;
+/// The same for the bytes of their pointers, which repeat names, and messages.
+const MOST_FINDING_BYTES: usize = 256 * 1024;
+
+/// What is odd about a document, as much as anybody reads.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    list: Vec<Violation>,
+    bytes: usize,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, path: &Path<'_>, rule: &'static str, message: impl FnOnce() -> String) {
+        self.push(|| Violation::new(path.to_pointer(), rule, message()));
+    }
+
+    /// Adds what is made, if there is room for it.
+    pub(super) fn push(&mut self, make: impl FnOnce() -> Violation) {
+        if self.list.len() < MOST_FINDINGS && self.bytes < MOST_FINDING_BYTES {
+            let finding = make();
+            self.bytes += finding.pointer.len() + finding.message.len();
+            self.list.push(finding);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(super) fn into_list(self) -> Vec<Violation> {
+        self.list
+    }
+
+    fn unusable(&mut self, value: &Value, expected: &str, path: &Path<'_>) -> Outcome {
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a text",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.add(path, "member-type", || format!("found {found} instead of {expected}; it is ignored"));
+        Outcome::Unusable
+    }
+}

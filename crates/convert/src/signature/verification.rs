@@ -1,0 +1,61 @@
+//! The result of a check.
+
+use serde::{Deserialize, Serialize};
+
+use super::Form;
+use crate::td::Timestamp;
+
+/// The result of a check of a card's signatures; in Thing Descriptions `agentdex:signature`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verification {
+    /// The result.
+    pub status: Status,
+    /// The key that the signature names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kid: Option<String>,
+    /// The algorithm that the signature names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alg: Option<String>,
+    /// The form that was signed, for a valid one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
+    /// Why the key is trusted, for a valid one: the name of the operator's file, or the URL of a domain's keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted_by: Option<String>,
+    /// Why it isn't valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When a check first had this result. For a tracked card, later checks with the same result leave it unchanged:
+    /// the last check is then the last success of its source.
+    pub checked_at: Timestamp,
+}
+
+/// Whether a card is signed with a trusted key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// A trusted key signed this card.
+    Valid,
+    /// A signature is not what it should be: the card was changed, or the signature is malformed or refused.
+    Invalid,
+    /// The keys that signed it are not trusted, so that the signatures prove nothing.
+    Untrusted,
+    /// It has no signatures.
+    Unsigned,
+}
+
+impl Status {
+    /// All of them, the best first.
+    pub const ALL: [Status; 4] = [Status::Valid, Status::Invalid, Status::Untrusted, Status::Unsigned];
+
+    /// The name in descriptions and filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Valid => "valid",
+            Status::Invalid => "invalid",
+            Status::Untrusted => "untrusted",
+            Status::Unsigned => "unsigned",
+        }
+    }
+}

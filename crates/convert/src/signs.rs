@@ -1,0 +1,152 @@
+//! What tells documents apart that are found where a description of an agent is looked for: the signs of
+//! each format, and what else is found there.
+
+use serde_json::{Map, Value};
+
+use super::shape::snake_case;
+use crate::{Error, Result, td::Document};
+
+type Object = Map<String, Value>;
+
+/// A member, also where it is spelled in snake_case.
+pub(super) fn member<'o>(object: &'o Object, name: &str) -> Option<&'o Value> {
+    object.get(name).or_else(|| object.get(&snake_case(name)))
+}
+
+/// Reads a JSON document; of what is not JSON the error says what it looks like.
+pub(super) fn parse(json: &[u8]) -> Result<Document> {
+    Document::parse(json).map_err(Error::from).map_err(|error| match str::from_utf8(json) {
+        Ok(text) => explain(error, text),
+        Err(_) => error,
+    })
+}
+
+/// What text that is not JSON looks like, if that is known.
+pub(super) fn explain(error: Error, text: &str) -> Error {
+    let Error::MalformedJson { line, column, message } = error else { return error };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let begins = |tag: &str| text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+    let looks = if text.is_empty() {
+        "the document is empty"
+    } else if begins("<!doctype html") || begins("<html") {
+        "the document is a web page (HTML)"
+    } else if begins("<") {
+        "the document looks like XML or HTML"
+    } else if begins("//") || begins("/*") {
+        "the document begins with a comment, which JSON doesn't have"
+    } else if is_yaml(text) {
+        "the document looks like YAML"
+    } else {
+        return Error::MalformedJson { line, column, message };
+    };
+    Error::MalformedJson { line, column, message: format!("{looks}; {message}") }
+}
+
+fn is_yaml(text: &str) -> bool {
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(line) = lines.take(1).next() else { return false };
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '_' | '$' | '@'))
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-$@.".contains(&byte))
+    };
+    let is_member =
+        line.split_once(':').is_some_and(|(name, value)| is_name(name) && (value.is_empty() || value.starts_with(' ')));
+    is_member || line == "---" || line.starts_with("--- ") || line.starts_with("- ") || line.starts_with("%YAML")
+}
+
+pub(super) fn has_any(object: &Object, names: &[&str]) -> bool {
+    names.iter().any(|name| object.contains_key(*name))
+}
+
+fn has_all(object: &Object, names: &[&str]) -> bool {
+    names.iter().all(|name| object.contains_key(*name))
+}
+
+pub(super) fn is_array(object: &Object, name: &str) -> bool {
+    object.get(name).is_some_and(Value::is_array)
+}
+
+/// Whether some context has this URI in it.
+fn has_context(object: &Object, uri: &str) -> bool {
+    let is_it = |context: &Value| context.as_str().is_some_and(|context| context.contains(uri));
+    match object.get("@context") {
+        Some(Value::Array(contexts)) => contexts.iter().any(is_it),
+        Some(Value::Object(terms)) => terms.values().any(is_it),
+        Some(one) => is_it(one),
+        None => false,
+    }
+}
+
+pub(super) fn has_schema_org(object: &Object) -> bool {
+    has_context(object, "schema.org")
+}
+
+pub(super) fn is_thing_description(object: &Object) -> bool {
+    has_context(object, "www.w3.org/2022/wot/td")
+        || has_context(object, "www.w3.org/2019/wot/td")
+        || has_all(object, &["securityDefinitions", "title"])
+}
+
+pub(super) fn is_agent_spec(object: &Object) -> bool {
+    has_any(object, &["component_type", "agentspec_version", "air_version", "$referenced_components", "$component_ref"])
+}
+
+/// What a Thing Description has that lacks its context.
+pub(super) fn is_like_thing(object: &Object) -> bool {
+    has_any(object, &["@context", "securityDefinitions"])
+}
+
+/// A card may say where its OpenAPI document is; the document itself says more.
+pub(super) fn is_openapi(object: &Object) -> bool {
+    has_any(object, &["openapi", "swagger"]) && has_any(object, &["info", "paths"])
+}
+
+pub(super) fn is_list_of_cards(object: &Object) -> bool {
+    is_array(object, "agents") || is_array(object, "agentCards") || is_array(object, "cards")
+}
+
+pub(super) fn has_card_in(object: &Object, name: &str) -> bool {
+    let inner = object.get(name).and_then(Value::as_object);
+    inner.is_some_and(|inner| has_any(inner, &["skills", "supportedInterfaces", "supported_interfaces"]))
+}
+
+pub(super) fn is_capability_file(object: &Object) -> bool {
+    let has_name = |capability: &Value| capability.get("name").is_some();
+    member(object, "supportedTenants").is_some()
+        || member(object, "supportedChannels").is_some()
+        || (!object.contains_key("skills")
+            && object.get("capabilities").and_then(Value::as_array).is_some_and(|all| all.iter().any(has_name)))
+}
+
+pub(super) fn is_mcp(object: &Object) -> bool {
+    let of_mcp = |uri: &Value| uri.as_str().is_some_and(|uri| uri.contains("modelcontextprotocol"));
+    let offers = object.get("capabilities").and_then(Value::as_object);
+    object.get("$schema").is_some_and(of_mcp)
+        || offers.is_some_and(|offers| has_any(offers, &["tools", "prompts", "resources"]))
+        || has_any(object, &["mcpServers", "serverInfo", "transport"])
+        || is_array(object, "tools")
+        || (has_any(object, &["packages", "remotes"]) && object.contains_key("name"))
+}
+
+pub(super) fn is_oauth_metadata(object: &Object) -> bool {
+    object.contains_key("issuer") && has_any(object, &["authorization_endpoint", "token_endpoint", "jwks_uri"])
+}
+
+pub(super) fn is_web_manifest(object: &Object) -> bool {
+    object.contains_key("start_url") || (is_array(object, "icons") && has_any(object, &["short_name", "display"]))
+}
+
+pub(super) fn is_json_schema(object: &Object) -> bool {
+    let of_schema = |uri: &Value| uri.as_str().is_some_and(|uri| uri.contains("json-schema.org"));
+    object.get("$schema").is_some_and(of_schema) && has_any(object, &["properties", "type"])
+}
+
+pub(super) fn is_package(object: &Object) -> bool {
+    has_all(object, &["name", "version"]) && has_any(object, &["dependencies", "devDependencies", "scripts"])
+}
+
+pub(super) fn is_error(object: &Object) -> bool {
+    has_any(object, &["error", "errors"])
+        || (object.contains_key("detail") && !object.contains_key("name"))
+        || (object.contains_key("message") && has_any(object, &["status", "statusCode", "code"]))
+}

@@ -1,0 +1,66 @@
+//! `Syntax`: what the bytes of a document are written in.
+
+use std::borrow::Cow;
+
+use super::{MAX_SOURCE_BYTES, yaml};
+use crate::{Error, Result, td};
+
+/// What the bytes of a document are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Syntax {
+    /// JSON (RFC 8259).
+    Json,
+    /// YAML 1.2, as far as it has a JSON form.
+    Yaml,
+}
+
+impl Syntax {
+    /// What a file is written in by the end of its name: `.json`, `.yaml` or `.yml`.
+    pub fn of_file_name(name: &str) -> Option<Syntax> {
+        match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+            "json" => Some(Syntax::Json),
+            "yaml" | "yml" => Some(Syntax::Yaml),
+            _ => None,
+        }
+    }
+
+    /// The media type that documents in it are exported with.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Syntax::Json => "application/json",
+            Syntax::Yaml => "application/yaml",
+        }
+    }
+
+    /// The document as JSON text: JSON as it is but for a byte order mark, YAML transcribed. Whether
+    /// JSON is well-formed is for the reader of the text to find out; what comes from YAML is.
+    ///
+    /// ```
+    /// use agentdex_convert::Syntax;
+    ///
+    /// assert_eq!(Syntax::Yaml.to_json(b"name: Weather\ntools: []\n")?, r#"{"name":"Weather","tools":[]}"#);
+    /// assert_eq!(Syntax::Json.to_json(b"{\"a\": 1.50}")?, "{\"a\": 1.50}");
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DocumentTooLarge`] beyond [`MAX_SOURCE_BYTES`], [`Error::MalformedJson`] or
+    /// [`Error::MalformedYaml`]; for YAML [`Error::LimitExceeded`] too: nesting, number of values, and
+    /// what its aliases stand for. No message quotes the document.
+    pub fn to_json(self, bytes: &[u8]) -> Result<Cow<'_, str>> {
+        if bytes.len() > MAX_SOURCE_BYTES {
+            return Err(Error::DocumentTooLarge { maximum: MAX_SOURCE_BYTES });
+        }
+        let text = td::internal::text_of(bytes).map_err(Error::from);
+        match self {
+            Syntax::Json => text.map(Cow::Borrowed),
+            Syntax::Yaml => {
+                let text = text.map_err(|error| match error {
+                    Error::MalformedJson { line, column, message } => Error::MalformedYaml { line, column, message },
+                    error => error,
+                })?;
+                yaml::to_json(text).map(Cow::Owned)
+            }
+        }
+    }
+}

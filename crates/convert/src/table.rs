@@ -1,0 +1,74 @@
+//! The table of formats: everything that is done with a format is driven by its [`Descriptor`].
+
+use std::sync::LazyLock;
+
+use super::{Descriptor, Export, Format, Import, Tracking, format::list_formats};
+use crate::SearchTerm;
+
+macro_rules! define_table {
+    ($($(#[$doc:meta])* $variant:ident = $folder:ident,)+) => {
+        impl Format {
+            /// What it is.
+            pub fn descriptor(self) -> &'static Descriptor {
+                match self {
+                    $(Format::$variant => &super::$folder::FORMAT,)+
+                }
+            }
+        }
+    };
+}
+
+list_formats!(define_table);
+
+impl Format {
+    /// The name in parameters, flags, filters, paths and records.
+    pub fn name(self) -> &'static str {
+        self.descriptor().name
+    }
+
+    /// How its documents become Things.
+    pub fn import(self) -> Option<&'static Import> {
+        self.descriptor().import.as_ref()
+    }
+
+    /// How Things become its documents.
+    pub fn export(self) -> Option<&'static Export> {
+        self.descriptor().export.as_ref()
+    }
+
+    /// How the URL of one of its documents is polled.
+    pub fn tracking(self) -> Option<&'static Tracking> {
+        self.import()?.tracking.as_ref()
+    }
+
+    /// Whether its documents may be signed.
+    pub fn is_signed(self) -> bool {
+        self.tracking().is_some_and(|tracking| tracking.is_signed)
+    }
+
+    /// Where descriptions of any format have texts to search by, beside those of every Thing.
+    pub fn search_terms() -> &'static [SearchTerm] {
+        static TERMS: LazyLock<Vec<SearchTerm>> =
+            LazyLock::new(|| Format::ALL.iter().flat_map(|format| format.descriptor().search_terms).copied().collect());
+        &TERMS
+    }
+
+    /// The formats that are converted, with how.
+    pub fn imports() -> impl Iterator<Item = (Format, &'static Import)> {
+        Format::ALL.iter().filter_map(|&format| Some((format, format.import()?)))
+    }
+
+    /// The formats that Things are exported in, with how.
+    pub fn exports() -> impl Iterator<Item = (Format, &'static Export)> {
+        Format::ALL.iter().filter_map(|&format| Some((format, format.export()?)))
+    }
+
+    /// The names of formats, as a sentence lists them.
+    pub fn names(formats: impl Iterator<Item = Format>) -> String {
+        let names: Vec<&str> = formats.map(Format::name).collect();
+        match names.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            names => names.concat(),
+        }
+    }
+}

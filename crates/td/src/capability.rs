@@ -1,0 +1,100 @@
+//! What an agent can do: the entries of `lmos:capabilities`, and the actions.
+
+use std::collections::HashSet;
+
+use semver::{BuildMetadata, Version};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Something an agent can do: an entry of `lmos:capabilities`, or an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Capability<'a> {
+    /// The `id` of the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<&'a str>,
+    /// The name of the entry or of the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'a str>,
+    /// Its description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+}
+
+impl<'a> Capability<'a> {
+    /// The key that events and topics carry: the `id`, else the name.
+    pub fn key(&self) -> &'a str {
+        self.id.or(self.name).unwrap_or_default()
+    }
+
+    fn of_entry(entry: &'a Value) -> Capability<'a> {
+        // Inner names are unprefixed where control planes write them, prefixed where JSON-LD tools do.
+        let text = |name, prefixed| {
+            let value = entry.get(name).or_else(|| entry.get(prefixed))?;
+            value.as_str().filter(|text| !text.is_empty())
+        };
+        Capability {
+            id: text("id", "lmos:id"),
+            name: entry.as_str().or_else(|| text("name", "lmos:name")),
+            description: text("description", "lmos:description"),
+        }
+    }
+}
+
+/// The version of a capability, if it is a semantic one: to the letter of that specification, but for
+/// white space around it and a `v` before it. Without its build metadata, which doesn't order versions.
+pub fn semantic_version(text: &str) -> Option<Version> {
+    let text = text.trim();
+    let version = Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()?;
+    Some(Version { build: BuildMetadata::EMPTY, ..version })
+}
+
+/// What a list of a Thing's capabilities has, each with its entry: all entries, of which one capability
+/// may have several in different versions, then the actions that no entry names.
+pub fn listed_capabilities(thing: &Value) -> Vec<(Capability<'_>, Option<&Value>)> {
+    let mut names = HashSet::new();
+    let mut seen = HashSet::new();
+    let mut listed = Vec::new();
+    for entry in entries(thing) {
+        let capability = Capability::of_entry(entry);
+        let version = entry.get("version").or_else(|| entry.get("lmos:version")).and_then(Value::as_str);
+        if !capability.key().is_empty() && seen.insert((capability.id, capability.name, version)) {
+            names.extend(capability.id.into_iter().chain(capability.name));
+            listed.push((capability, Some(entry)));
+        }
+    }
+    let actions = capabilities(thing).into_iter().filter(|capability| !names.contains(capability.key()));
+    listed.extend(actions.map(|action| (action, None)));
+    listed
+}
+
+fn entries(thing: &Value) -> &[Value] {
+    match thing.get("lmos:capabilities") {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    }
+}
+
+/// The capabilities of a Thing: its `lmos:capabilities`, then its actions, without repeated keys.
+///
+/// ```
+/// let thing = serde_json::json!({
+///     "lmos:capabilities": [{"id": "urn:example:billing", "name": "billing"}],
+///     "actions": {"payBill": {"description": "Pays a bill."}}
+/// });
+/// let keys: Vec<_> = agentdex_td::capabilities(&thing).iter().map(|capability| capability.key()).collect();
+/// assert_eq!(keys, ["urn:example:billing", "payBill"]);
+/// ```
+pub fn capabilities(thing: &Value) -> Vec<Capability<'_>> {
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten().map(|(name, action)| {
+        let description = action.get("description").and_then(Value::as_str);
+        Capability { id: None, name: Some(name.as_str()), description }
+    });
+    let mut seen = HashSet::new();
+    entries(thing)
+        .iter()
+        .map(Capability::of_entry)
+        .chain(actions)
+        .filter(|capability| !capability.key().is_empty() && seen.insert(capability.key()))
+        .collect()
+}

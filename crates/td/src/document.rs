@@ -1,0 +1,161 @@
+//! Reading JSON: one parse gives the value and notices what a value can't tell any more, member
+//! names that are repeated.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeSeed;
+use serde_json::{Map, Value};
+
+use super::{
+    MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, MAX_NESTING,
+    duplicates::find_duplicates,
+    members::compact,
+    value_seed::{Findings, ValueSeed},
+};
+use crate::{Error, Result};
+
+/// A JSON document as it came: its text and its value; not validated yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    pub(super) text: String,
+    pub(super) value: Value,
+    /// JSON Pointers of the members whose name is repeated in its object.
+    pub(super) duplicates: Vec<String>,
+    /// Whether the text was written here, and is compact.
+    pub(super) is_compact: bool,
+}
+
+impl Document {
+    /// Reads JSON (UTF-8, a byte order mark is skipped).
+    ///
+    /// ```
+    /// let document = agentdex_td::Document::parse(br#"{"title": "Lamp"}"#)?;
+    /// assert_eq!(document.value()["title"], "Lamp");
+    /// # Ok::<(), agentdex_td::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::MalformedJson`], also for a number beyond the range of a double;
+    /// [`Error::DocumentTooLarge`]; and [`Error::LimitExceeded`] (nesting, number of affordances).
+    pub fn parse(json: &[u8]) -> Result<Document> {
+        if json.len() > MAX_DOCUMENT_BYTES {
+            return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
+        }
+        let text = text_of(json)?;
+        let (value, duplicates) = parse_json(text)?;
+        if count_affordances(&value) > MAX_AFFORDANCES {
+            return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
+        }
+        Ok(Document { text: text.to_owned(), value, duplicates, is_compact: false })
+    }
+
+    /// A document that was made here: its value, and compact text that says the same in an order of its own.
+    ///
+    /// # Errors
+    /// [`Error::DocumentTooLarge`]; [`Error::LimitExceeded`] (nesting, number of affordances).
+    pub fn of_parts(value: Value, text: String) -> Result<Document> {
+        if text.len() > MAX_DOCUMENT_BYTES {
+            return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
+        }
+        if !is_nested_within(&value, MAX_NESTING) {
+            return Err(limit("JSON nesting depth", MAX_NESTING));
+        }
+        if count_affordances(&value) > MAX_AFFORDANCES {
+            return Err(limit("number of affordances and capabilities", MAX_AFFORDANCES));
+        }
+        debug_assert!(matches!(compact(&text), Cow::Borrowed(_)), "it was not written compactly");
+        Ok(Document { text, value, duplicates: Vec::new(), is_compact: true })
+    }
+
+    /// The value of the document; of repeated members the last.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The value, and JSON Pointers of the members whose name is repeated in its object.
+    pub fn into_parts(self) -> (Value, Vec<String>) {
+        (self.value, self.duplicates)
+    }
+
+    /// JSON Pointers of the members whose name is repeated in its object, about 1,000 at most.
+    pub fn repeated_members(&self) -> &[String] {
+        &self.duplicates
+    }
+
+    /// The text as it came, without a byte order mark.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The value of JSON text, of repeated members the last, and pointers to the members whose name is
+/// repeated. The nesting is bounded; the size is the caller's business.
+///
+/// # Errors
+/// [`Error::MalformedJson`]; [`Error::LimitExceeded`] (nesting).
+pub fn parse_json(text: &str) -> Result<(Value, Vec<String>)> {
+    let findings = Findings::default();
+    let value = parse_value(text, &findings)?;
+    let duplicates = if findings.repeats.get() { find_duplicates(text) } else { Vec::new() };
+    Ok((value, duplicates))
+}
+
+fn limit(what: &'static str, maximum: usize) -> Error {
+    Error::LimitExceeded { what, maximum: maximum as u64 }
+}
+
+fn is_nested_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(elements) => levels > 0 && elements.iter().all(|element| is_nested_within(element, levels - 1)),
+        Value::Object(members) => levels > 0 && members.values().all(|member| is_nested_within(member, levels - 1)),
+        _ => true,
+    }
+}
+
+/// Returns bytes as text, without a byte order mark.
+///
+/// # Errors
+/// [`Error::MalformedJson`] where they aren't UTF-8.
+pub fn text_of(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|error| malformed_utf8(bytes, error.valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {
+    let before = &json[..valid_up_to];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    Error::MalformedJson {
+        line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+        column: valid_up_to - line_start + 1,
+        message: "the text is not UTF-8".into(),
+    }
+}
+
+fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = ValueSeed { depth: 0, findings }.deserialize(&mut deserializer);
+    value.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
+        if findings.too_deep.get() {
+            return limit("JSON nesting depth", MAX_NESTING);
+        }
+        malformed_json(&error)
+    })
+}
+
+/// Converts a parser's error, with the place it has found.
+pub fn malformed_json(error: &serde_json::Error) -> Error {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    Error::MalformedJson {
+        line: error.line(),
+        column: error.column(),
+        message: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
+    }
+}
+
+/// Properties, actions, events and `lmos:capabilities`: events and topics have one entry for each.
+fn count_affordances(thing: &Value) -> usize {
+    let count = |kind| thing.get(kind).and_then(Value::as_object).map_or(0, Map::len);
+    let affordances: usize = ["properties", "actions", "events"].into_iter().map(count).sum();
+    affordances + thing.get("lmos:capabilities").and_then(Value::as_array).map_or(0, Vec::len)
+}

@@ -1,0 +1,95 @@
+//! Thing Descriptions of software agents: reading, validation, fixes, merge patch, JSON-LD.
+//!
+//! An agent describes itself as an Eclipse LMOS agent, that is as a W3C Web of Things Thing Description (TD) 1.0 or 1.1
+//! with the vocabulary of LMOS. [`Document::parse`] reads one, [`validate`] returns every violation with a JSON Pointer,
+//! [`admit`] fixes what can be fixed and returns a valid [`ThingDescription`].
+//!
+//! The document's own text is the truth: member order and number tokens are preserved, and edits (a fixed id, a scheme
+//! that was missing) touch only the members they are about.
+//!
+//! ```
+//! use agentdex_td::{Document, Layers, validate};
+//!
+//! let document = Document::parse(br#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": 7}"#)?;
+//! let report = validate(&document, Layers::All);
+//! assert!(report.violations.iter().any(|violation| violation.pointer == "/title"));
+//! # Ok::<(), agentdex_td::Error>(())
+//! ```
+
+mod admission;
+mod assess;
+mod capability;
+mod check;
+pub mod description;
+mod document;
+mod duplicates;
+mod enrich;
+mod error;
+mod flag;
+mod identity;
+mod json;
+#[cfg(feature = "json-ld")]
+pub mod json_ld;
+mod lmos;
+mod members;
+pub mod merge_patch;
+mod operation;
+mod path;
+mod registration;
+mod report;
+mod sacp;
+mod schema;
+mod semantics;
+mod thing_description;
+mod timestamp;
+mod value_seed;
+mod version;
+
+pub use admission::{Admission, admit};
+pub use assess::assess;
+pub use capability::{Capability, capabilities};
+pub use check::{Layers, Strictness, validate};
+pub use description::Description;
+pub use document::Document;
+pub use enrich::enrich;
+pub use error::{BoxError, Error, Result};
+pub use flag::{Flag, FlagKind, flags};
+pub use identity::{Identity, NORMALIZED_ID_PREFIX, normalize_id};
+pub use json::Json;
+pub use lmos::{LMOS_NAMESPACE, LmosKind};
+pub use operation::Operation;
+pub use registration::{Registration, RegistrationRequest};
+pub use report::{Report, Violation};
+pub use sacp::{SACP, answers_in_sacp};
+pub use thing_description::ThingDescription;
+pub use timestamp::Timestamp;
+pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
+
+/// The most bytes an id may have.
+pub const MAX_ID_BYTES: usize = 1024;
+/// The deepest nesting of a document.
+pub const MAX_NESTING: usize = 64;
+/// The most properties, actions and events together.
+pub const MAX_AFFORDANCES: usize = 1000;
+/// The largest document in bytes.
+pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
+
+/// Functions that the other crates of agentdex share; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::{
+        capability::{listed_capabilities, semantic_version},
+        document::{malformed_json, parse_json, text_of},
+        members::push_string,
+        path::Path,
+        report::push_token,
+    };
+}
+
+/// JSON-LD contexts of the terms that conversions write, as they are served.
+pub mod contexts {
+    /// The terms that conversions of A2A agent cards write.
+    pub const A2A: &str = include_str!("../schemas/a2a.jsonld");
+    /// The terms that conversions of Agent Spec configurations write.
+    pub const AGENT_SPEC: &str = include_str!("../schemas/agent-spec.jsonld");
+}

@@ -1,0 +1,70 @@
+//! What counts as an LMOS agent or tool.
+//!
+//! The namespace doesn't end in `/` or `#`, so that JSON-LD doesn't expand `lmos:Agent`; therefore all
+//! forms that are found in the wild are recognised literally.
+
+use serde_json::{Map, Value};
+
+/// The namespace of the LMOS vocabulary.
+pub const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
+
+/// What a Thing is in the LMOS vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LmosKind {
+    /// `lmos:Agent`
+    Agent,
+    /// `lmos:Tool`
+    Tool,
+}
+
+impl LmosKind {
+    /// What the `@type` of `thing` says: `lmos:Agent`, `Agent` where the namespace is in the
+    /// `@context`, or the IRI with `/`, `#` or nothing between namespace and name.
+    ///
+    /// ```
+    /// use agentdex_td::LmosKind;
+    ///
+    /// let thing = serde_json::json!({"@type": ["Thing", "lmos:Tool"]});
+    /// assert_eq!(LmosKind::of(&thing), Some(LmosKind::Tool));
+    /// ```
+    pub fn of(thing: &Value) -> Option<LmosKind> {
+        Self::of_members(thing.as_object()?)
+    }
+
+    pub(super) fn of_members(thing: &Map<String, Value>) -> Option<LmosKind> {
+        let types = match thing.get("@type")? {
+            Value::Array(types) => types.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        types.iter().filter_map(Value::as_str).find_map(|name| LmosKind::of_type(name, thing))
+    }
+
+    fn of_type(name: &str, thing: &Map<String, Value>) -> Option<LmosKind> {
+        let local = if let Some(local) = name.strip_prefix("lmos:") {
+            local
+        } else if let Some(local) = name.strip_prefix(LMOS_NAMESPACE) {
+            local.strip_prefix(['/', '#']).unwrap_or(local)
+        } else if matches!(name, "Agent" | "Tool") && thing.get("@context").is_some_and(names_lmos) {
+            name
+        } else {
+            return None;
+        };
+        match local {
+            "Agent" => Some(LmosKind::Agent),
+            "Tool" => Some(LmosKind::Tool),
+            _ => None,
+        }
+    }
+}
+
+fn names_lmos(context: &Value) -> bool {
+    match context {
+        Value::String(uri) => uri.trim_end_matches(['/', '#']) == LMOS_NAMESPACE,
+        Value::Array(entries) => entries.iter().any(names_lmos),
+        Value::Object(terms) => terms.values().any(|term| match term {
+            Value::Object(definition) => definition.get("@id").is_some_and(names_lmos),
+            _ => names_lmos(term),
+        }),
+        _ => false,
+    }
+}
