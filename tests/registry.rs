@@ -1,6 +1,6 @@
 //! The registry as an embedder sees it, without HTTP or MQTT.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use agentdex::{
     ChangeKind, Error, Precondition, Registry, Seq,
@@ -9,7 +9,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use crate::support::eventually;
+use crate::support::{eventually, next_millisecond};
 
 fn agent(id: &str, title: &str) -> String {
     format!(
@@ -166,7 +166,7 @@ fn renewals_are_no_changes() {
     let registry = open(directory.path());
     registry.register(agent("urn:a", "Weather").replacen('{', r#"{"registration": {"ttl": 60}, "#, 1)).unwrap();
     let before = registry.find("urn:a").unwrap().unwrap();
-    std::thread::sleep(Duration::from_millis(5));
+    next_millisecond();
     assert_eq!(registry.patch("urn:a", "{}").unwrap().effect, Effect::Unchanged);
     let after = registry.find("urn:a").unwrap().unwrap();
     assert!(after.expiry().expires > before.expiry().expires, "{:?}", after.expiry());

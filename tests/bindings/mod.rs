@@ -7,7 +7,6 @@ mod websocket;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use agentdex::{
@@ -16,6 +15,8 @@ use agentdex::{
 };
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
+
+use crate::support::eventually_async;
 
 /// A file beside this one.
 fn beside(name: &str) -> PathBuf {
@@ -56,11 +57,7 @@ impl Certified {
 
 /// Waits until something holds, without holding up what else runs.
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} did not come to pass");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    eventually_async(what, async || holds()).await;
 }
 
 /// A description with these affordances.

@@ -1,13 +1,24 @@
 //! A2A of both generations, over JSON-RPC and HTTP+JSON, against the SDKs of the protocol's project.
 
-use agentdex::consumer::{Agent, Error, Event, Exchange, Media, Message, Part, State, ToolResult};
+use std::sync::Arc;
+
+use agentdex::consumer::{
+    Agent, Call, Error, Event, Exchange, Media, Message, Middleware, Next, Part, Pending, State, ToolResult,
+};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
-use super::{TestAgent, agent, run};
+use super::{TestAgent, agent, consumer, run};
+use crate::support::eventually_async;
 
 /// The agents that are installed, each with its bindings.
 fn each(check: impl AsyncFn(&str, Agent)) {
+    each_described(async |name, described| check(name, agent(described)).await);
+}
+
+/// The same by their descriptions.
+fn each_described(check: impl AsyncFn(&str, &Value)) {
     let agents = [
         ("Python 1.0", TestAgent::python_1_0()),
         ("Python 0.3", TestAgent::python_0_3()),
@@ -17,7 +28,7 @@ fn each(check: impl AsyncFn(&str, Agent)) {
         let Some(peer) = peer else { continue };
         for binding in ["JSONRPC", "HTTP+JSON"] {
             let described = peer.described(binding);
-            run(check(&format!("{name}, {binding}"), agent(&described)));
+            run(check(&format!("{name}, {binding}"), &described));
         }
     }
 }
@@ -132,29 +143,43 @@ fn call_that_is_given_up_cancels_its_task() {
                 assert!(matches!(error, Error::Cancelled), "{name}: {error}");
             }
             let expected = before + 1 + u32::from(dropped);
-            while cancelled().await < expected {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            }
+            eventually_async(&format!("the end of the task of {name}"), async || cancelled().await >= expected).await;
         }
     });
 }
 
+/// Reports that the agent works on a question.
+#[derive(Debug)]
+struct ReportWork(Arc<Notify>);
+
+impl Middleware for ReportWork {
+    fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange> {
+        Box::pin(async move {
+            let Exchange { events, control } = next.run(call).await?;
+            let working = self.0.clone();
+            let events = events.inspect(move |event| {
+                if matches!(event, Ok(Event::Status(status)) if status.state == State::Working) {
+                    working.notify_one();
+                }
+            });
+            Ok(Exchange { events: events.boxed(), control })
+        })
+    }
+}
+
 #[test]
 fn question_that_nobody_waits_for_any_more_cancels_its_task() {
-    each(async |name, agent| {
+    each_described(async |name, described| {
+        let working = Arc::new(Notify::new());
+        let consumer = consumer().with_middleware(ReportWork(working.clone()));
+        let agent = consumer.agent_of(&described.to_string()).unwrap();
         let cancelled = async || -> u32 { agent.ask("cancelled?").await.unwrap().message().text().parse().unwrap() };
         let before = cancelled().await;
-        // Nobody sees when the agent has begun: it is given more time until it had enough.
-        for seconds in [1, 2, 4, 8, 16] {
-            let patience = std::time::Duration::from_secs(seconds);
-            let answer = tokio::time::timeout(patience, agent.ask("slow")).await;
-            assert!(answer.is_err(), "{name}: {answer:?}");
-            tokio::time::sleep(patience).await;
-            if cancelled().await > before {
-                return;
-            }
+        tokio::select! {
+            answer = agent.ask("slow") => panic!("{name}: {answer:?}"),
+            () = working.notified() => {}
         }
-        panic!("{name}: the task goes on");
+        eventually_async(&format!("the end of the task of {name}"), async || cancelled().await > before).await;
     });
 }
 

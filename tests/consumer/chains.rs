@@ -13,7 +13,7 @@ use super::{
     server::{Said, Server},
     thing,
 };
-use crate::support::TestRegistry;
+use crate::support::{TestRegistry, eventually_async};
 
 fn chain(description: Value) -> Chain {
     Chain::new(description).unwrap()
@@ -214,9 +214,8 @@ fn cancelling_a_run_cancels_the_tasks_of_its_agents() {
             assert_eq!(reason(&run), "it was cancelled");
             assert_eq!(events(&mut run).await, ["ended both"]);
             let agent = consumer().agent_of(&thing.to_string()).unwrap();
-            while agent.ask("cancelled").await.unwrap().message().text() != "2" {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            let both = async || agent.ask("cancelled").await.unwrap().message().text() == "2";
+            eventually_async("the end of both tasks", both).await;
         });
     }
 }

@@ -14,6 +14,7 @@ use super::{
     server::{Said, Server},
     thing,
 };
+use crate::support::eventually_async;
 
 /// The error of asking an agent that answers like this.
 fn error_of(said: Said, settings: Settings) -> Error {
@@ -162,9 +163,7 @@ fn request_is_dropped_with_its_call() {
     run(async {
         let asking = agent(&asking(&server.origin));
         let call = tokio::spawn(async move { asking.ask("x").await });
-        while server.received().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        eventually_async("the request", async || !server.received().is_empty()).await;
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
     });
@@ -173,7 +172,18 @@ fn request_is_dropped_with_its_call() {
     run(async {
         // Nothing happens for longer than a call may take: a subscription waits.
         let settings = Settings::new().timeout(Duration::from_millis(200)).idle_timeout(Duration::from_millis(100));
-        let mut events = agent(&description).update(settings).subscribe("storm", None).await.unwrap();
-        assert!(tokio::time::timeout(Duration::from_millis(600), events.next()).await.is_err());
+        let mut events = agent(&description).update(settings.clone()).subscribe("storm", None).await.unwrap();
+        let impatient = agent(&asking(&server.origin)).update(settings);
+        let calls = async {
+            for _ in 0..3 {
+                let error = impatient.ask("x").await.unwrap_err();
+                assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+            }
+        };
+        tokio::select! {
+            biased;
+            event = events.next() => panic!("{event:?}"),
+            () = calls => {}
+        }
     });
 }

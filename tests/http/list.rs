@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestRegistry, agent, eventually};
+use crate::support::{Answer, TestRegistry, agent, eventually, next_millisecond};
 
 fn with_things(count: usize) -> TestRegistry {
     let registry = TestRegistry::start();
@@ -236,7 +236,7 @@ fn other_orders_are_listed_in_pages() {
     let registry = TestRegistry::start();
     for (id, title) in [("a", "Zebra"), ("b", "Ant"), ("c", "Mole"), ("d", "Ant")] {
         registry.registry().put(agent(&format!("urn:example:{id}"), title)).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(3));
+        next_millisecond();
     }
     registry.registry().patch("urn:example:b", r#"{"description": "changed"}"#).unwrap();
     let list = |query: &str| {

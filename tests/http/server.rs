@@ -154,15 +154,19 @@ fn requests_in_flight_finish_when_the_server_stops() {
     let body = agent("urn:example:a", "A");
     let mut socket = TcpStream::connect(registry.address()).unwrap();
     let head = format!(
-        "PUT /things/urn:example:a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/td+json\r\nContent-Length: {}\r\n\r\n",
+        "PUT /things/urn:example:a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/td+json\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
+    socket.write_all(head.as_bytes()).unwrap();
+    // The server says that it has read the head.
+    let mut proceed = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    socket.read_exact(&mut proceed).unwrap();
+    assert_eq!(&proceed, b"HTTP/1.1 100 Continue\r\n\r\n");
     let (first, second) = body.split_at(10);
-    socket.write_all(format!("{head}{first}").as_bytes()).unwrap();
-    std::thread::sleep(Duration::from_millis(200));
-    let second = second.to_owned();
+    socket.write_all(first.as_bytes()).unwrap();
+    let (address, second) = (registry.address(), second.to_owned());
     let calling = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
+        eventually("the beginning of the end", || TcpStream::connect(address).is_err());
         socket.write_all(second.as_bytes()).unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();

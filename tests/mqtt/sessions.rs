@@ -7,6 +7,7 @@ use agentdex::{
     mqtt::{Endpoint, EndpointOptions},
     store,
 };
+use serde_json::Value;
 
 use super::{
     support::{Server, Subscriber, agent, has_mosquitto},
@@ -234,6 +235,19 @@ fn clean_start_discards_the_session() {
     client.assert_nothing_comes();
 }
 
+/// When the stored session `reader` ends: none while its client is connected, the past once it is gone.
+fn end_of_session(registry: &Registry) -> Option<Timestamp> {
+    let sessions = registry.sessions().unwrap();
+    let Some((_, state)) = sessions.iter().find(|(name, _)| name == "reader") else { return Some(Timestamp(0)) };
+    let state: Value = serde_json::from_slice(state).unwrap();
+    let away_since = Timestamp::parse_rfc3339(state["awaySince"].as_str()?).unwrap();
+    Some(away_since.plus_seconds(state["expiry"].as_u64().unwrap()))
+}
+
+fn has_passed(moment: Option<Timestamp>) -> bool {
+    moment.is_some_and(|moment| moment <= Timestamp::now())
+}
+
 #[test]
 fn session_expiry_of_version_5_is_honoured() {
     let server = Server::start();
@@ -248,7 +262,7 @@ fn session_expiry_of_version_5_is_honoured() {
     let (client, connack) = Client::connect(server.port(), V5, &expiring(1));
     assert_eq!(connack[0], 1);
     drop(client);
-    std::thread::sleep(Duration::from_millis(2100));
+    eventually("the expiry", || has_passed(end_of_session(&server.registry)));
     let (client, connack) = Client::connect(server.port(), V5, &expiring(0));
     assert_eq!(connack[0], 0, "the session did not expire");
     drop(client);
@@ -266,11 +280,18 @@ fn session_expires_while_the_server_is_down() {
         client.subscribe(&[("agentdex/events/#", 1)]);
         client.send(&packet(0xe0, &[]));
         assert!(client.try_receive().is_none());
+        let mut end = None;
+        eventually("the session in the store", || {
+            end = end_of_session(&server.registry);
+            end.is_some()
+        });
         let Server { endpoint, registry, directory } = server;
         drop(endpoint);
         registry.close();
         drop(registry);
-        std::thread::sleep(Duration::from_millis(1100));
+        if !is_there {
+            eventually("the expiry", || has_passed(end));
+        }
         let registry = Registry::builder(directory.path()).open().unwrap();
         let endpoint = Endpoint::bind("127.0.0.1:0", registry.clone(), EndpointOptions::default()).unwrap();
         let server = Server { endpoint, registry, directory };
@@ -281,16 +302,18 @@ fn session_expires_while_the_server_is_down() {
 
 #[test]
 fn session_of_version_3_expires_by_the_setting() {
-    let options = EndpointOptions { default_session_expiry: Duration::from_secs(4), ..EndpointOptions::default() };
-    let server = Server::with(options);
-    let (client, _) = Client::connect(server.port(), V3, &persistent("reader"));
-    drop(client);
-    let (client, connack) = Client::connect(server.port(), V3, &persistent("reader"));
-    assert_eq!(connack, [1, 0]);
-    drop(client);
-    std::thread::sleep(Duration::from_millis(5100));
-    let (_, connack) = Client::connect(server.port(), V3, &persistent("reader"));
-    assert_eq!(connack, [0, 0]);
+    for (seconds, is_there) in [(600, true), (1, false)] {
+        let default_session_expiry = Duration::from_secs(seconds);
+        let server = Server::with(EndpointOptions { default_session_expiry, ..EndpointOptions::default() });
+        let (mut client, _) = Client::connect(server.port(), V3, &persistent("reader"));
+        client.subscribe(&[("agentdex/events/#", 1)]);
+        drop(client);
+        if !is_there {
+            eventually("the expiry", || has_passed(end_of_session(&server.registry)));
+        }
+        let (_, connack) = Client::connect(server.port(), V3, &persistent("reader"));
+        assert_eq!(connack, [u8::from(is_there), 0], "with {seconds} s");
+    }
 }
 
 #[test]

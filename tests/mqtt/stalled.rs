@@ -85,11 +85,16 @@ fn subscriber_that_pings_and_never_acknowledges_is_disconnected() {
 #[test]
 fn subscriber_with_nothing_to_take_is_left_alone() {
     let server = impatient(Duration::from_millis(700));
+    server.put_many(300);
     let (mut client, _) = Client::connect(server.port(), V5, &Hello::default());
     client.subscribe(&[("agentdex/events/#", 1)]);
     server.put("urn:a", "A");
     let message = client.receive();
-    std::thread::sleep(Duration::from_millis(1500));
+    // Another one that has more to take, since later, is cut off meanwhile.
+    let (mut stalled, _) = Client::connect(server.port(), V5, &Hello::default());
+    stalled.subscribe(&[("agentdex/things/#", 1)]);
+    let last = std::iter::from_fn(|| stalled.try_receive()).last().unwrap();
+    assert_eq!((last.kind, last.body[0]), (DISCONNECT, 0x97));
     client.acknowledge(message.publish_id());
     server.put("urn:b", "B");
     assert_eq!(client.receive().topic(), "agentdex/events/thing_created/urn:b");

@@ -3,6 +3,7 @@
 use agentdex::{Error, store::Original};
 
 use super::*;
+use crate::support::eventually;
 
 #[test]
 fn store_keeps_its_identity() {
@@ -44,8 +45,14 @@ fn second_open_says_that_the_directory_is_in_use() {
 fn lock_that_is_let_go_in_time_is_waited_for() {
     let store = TestStore::open();
     let path = store.directory.path().to_owned();
+    // sled makes this folder each time before it tries to take the lock.
+    let blobs = path.join("store/blobs");
     let opened = std::thread::spawn(move || Store::open(&path, Options::default()).is_ok());
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    // The second attempt begins after the first has failed.
+    for attempt in ["the first attempt", "the second attempt"] {
+        std::fs::remove_dir(&blobs).expect("it is there and empty");
+        eventually(attempt, || blobs.is_dir());
+    }
     let TestStore { store, directory, .. } = store;
     drop(store);
     assert!(opened.join().expect("no panic"));

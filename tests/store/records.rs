@@ -1,6 +1,7 @@
 //! Reading records.
 
 use super::*;
+use crate::support::next_millisecond;
 
 #[test]
 fn records_come_in_the_order_of_their_ids() {
@@ -34,7 +35,7 @@ fn record_tells_when_it_was_created_and_modified() {
     store.put("urn:a", "{}");
     let created = store.find("urn:a").expect("reading succeeds").expect("it is there");
     assert_eq!(created.created, created.modified);
-    std::thread::sleep(std::time::Duration::from_millis(5));
+    next_millisecond();
     store.put("urn:a", r#"{"a":1}"#);
     store.reopen();
     let updated = store.find("urn:a").expect("reading succeeds").expect("it is there");

@@ -27,7 +27,7 @@ pub use self::{
     resolver::Answers,
     sdk::{run_agent_spec, run_browser, run_javascript, run_node, run_node_wot, run_python},
     site::{Page, Reply, Site, certified},
-    wait::eventually,
+    wait::{eventually, eventually_async, next_millisecond},
 };
 
 /// A registry in a directory of its own, served over HTTP until it is dropped.
@@ -192,9 +192,7 @@ pub fn await_index(registry: &Registry) {
         let status = registry.status();
         status.not_ready().is_none() && status.followers.iter().all(FollowerStatus::is_ready)
     };
-    while !is_ready() {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+    eventually("a search index that answers", is_ready);
 }
 
 /// An LMOS agent with one capability, as a document.

@@ -7,6 +7,7 @@ use agentdex::{
 };
 
 use super::*;
+use crate::support::next_millisecond;
 
 fn track(fixture: &Fixture, source: &Page, ttl: u64) -> Imported {
     block_on(fixture.registry.track(TrackRequest::new(source.url(), Format::A2a).ttl(Some(ttl)))).unwrap()
@@ -19,7 +20,7 @@ fn expiry(fixture: &Fixture) -> Expiry {
 /// Does what is due in `seconds`; returns how many sources were polled, and whether the Thing was renewed.
 fn after(fixture: &Fixture, seconds: u64) -> (usize, bool) {
     let before = expiry(fixture).expires;
-    std::thread::sleep(Duration::from_millis(5));
+    next_millisecond();
     let polls = block_on(fixture.registry.refresh_due(Timestamp::now().plus_seconds(seconds))).unwrap();
     (polls, expiry(fixture).expires > before)
 }

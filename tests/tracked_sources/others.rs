@@ -3,7 +3,7 @@
 use agentdex::registry::tracked_sources::SourceStatus;
 
 use super::*;
-use crate::support::eventually;
+use crate::support::{eventually, eventually_async};
 
 /// An answer that begins at once and takes half a minute.
 fn dripping() -> Reply {
@@ -75,13 +75,11 @@ fn source_is_polled_although_nobody_waited_for_its_import() {
     let fixture = Fixture::start();
     block_on(async {
         let mut request = Box::pin(fixture.registry.track(TrackRequest::new(source.url(), Format::A2a)));
-        while !fixture.is_tracked("urn:card:a") {
+        let mut is_polled_or_done = async || {
             let poll = std::future::poll_fn(|context| std::task::Poll::Ready(request.as_mut().poll(context)));
-            if poll.await.is_ready() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(60)).await;
-        }
+            poll.await.is_ready() || fixture.is_tracked("urn:card:a")
+        };
+        eventually_async("the import", &mut is_polled_or_done).await;
     });
     assert!(fixture.is_tracked("urn:card:a"));
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
