@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     process::ServerProcess,
-    support::{Call, Event, EventStream, client},
+    support::{Call, Event, EventStream, client, closed_address},
 };
 
 /// How often the server is killed, and how many write meanwhile: `AGENTDEX_CRASH_ROUNDS` and `AGENTDEX_CRASH_WRITERS`.
@@ -44,8 +44,8 @@ fn killed_server_loses_no_acknowledged_write() {
         if round % 5 == 4 {
             fs::remove_dir_all(directory.path().join("search")).unwrap();
         }
-        // Nobody listens there.
-        let without_broker = ["--mqtt-url", "mqtt://127.0.0.1:9", "--no-mqtt"];
+        let broker = format!("mqtt://{}", closed_address());
+        let without_broker = ["--mqtt-url", &broker, "--no-mqtt"];
         let server = ServerProcess::start(directory.path(), if round % 2 == 1 { &without_broker } else { &[] });
         check(&server, &mut clients, &mut replica);
         // A new index is worked on while the writes below go on.

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::{answer, beside, block_on, call, description, events, invoke, until};
 use crate::{
     consumer::{loopback, thing},
-    support::{TestRegistry, eventually},
+    support::{TestRegistry, eventually, unreachable_url},
 };
 
 /// The Python of an environment with the SDK; none: the tests are skipped.
@@ -194,9 +194,7 @@ fn answers_are_bounded_and_private_addresses_refused() {
     }
     let error = block_on(answer(&Mcp::default(), call_of("http://127.0.0.2:9/mcp", "add", json!({})))).unwrap_err();
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
-    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error =
-        block_on(answer(&Mcp::default(), call_of(&format!("http://{dead}/mcp"), "add", json!({})))).unwrap_err();
+    let error = block_on(answer(&Mcp::default(), call_of(&unreachable_url("/mcp"), "add", json!({})))).unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{Certified, answer, beside, block_on, call, description, events, invoke, network_trusting};
 use crate::{
     consumer::{agent, thing},
-    support::eventually,
+    support::{closed_address, eventually},
 };
 
 const THING: &str = "urn:example:agent";
@@ -198,9 +198,11 @@ fn what_goes_wrong_is_told_apart() {
     assert!(matches!(&error, Error::Unreachable { reason, .. } if reason.contains("nobody")), "{error:?}");
     let wildcard = setting.call(Affordance::Action("a".into()), json!({"mqv:topic": "a/+"}), invoke(json!({})));
     assert!(matches!(failed(wildcard), Error::NoForm { .. }));
-    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (href, is_expected) in [
-        (format!("mqtt://{dead}"), (|error| matches!(error, Error::Unreachable { .. })) as fn(&Error) -> bool),
+        (
+            format!("mqtt://{}", closed_address()),
+            (|error| matches!(error, Error::Unreachable { .. })) as fn(&Error) -> bool,
+        ),
         ("mqtt://127.0.0.2:9".into(), |error| matches!(error, Error::Refused { .. })),
     ] {
         let error = failed(setting.call(Affordance::Action("a".into()), json!({"href": href}), invoke(json!({}))));

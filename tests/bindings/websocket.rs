@@ -3,7 +3,6 @@
 use std::{
     env,
     io::{BufRead, BufReader},
-    net::TcpListener,
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver},
     time::Duration,
@@ -17,7 +16,10 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::{Certified, answer, beside, block_on, call, description, events, invoke, network_trusting};
-use crate::consumer::{agent, thing};
+use crate::{
+    consumer::{agent, thing},
+    support::{closed_address, unreachable_url},
+};
 
 /// An agent that runs.
 struct Agent {
@@ -343,7 +345,7 @@ fn what_agents_do_wrong_is_told_apart() {
 
 #[test]
 fn what_is_no_agent_is_told_apart() {
-    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let dead = closed_address();
     let to = |href: String| {
         let form = json!({"href": href, "subprotocol": "lmosprotocol"});
         let description = description(json!({"actions": {"a": {"forms": [form]}}}));
@@ -367,7 +369,7 @@ fn what_is_no_agent_is_told_apart() {
 fn a_consumer_prefers_it_to_plain_http() {
     let Some(server) = Agent::start(&[]) else { return };
     let input = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
-    let forms = json!([{"href": "http://127.0.0.1:9/weather"}, server.form()]);
+    let forms = json!([{"href": unreachable_url("/weather")}, server.form()]);
     let action = json!({"input": input, "output": {"type": "string"}, "forms": forms});
     let described = thing(json!({"id": "urn:example:agent", "actions": {"getWeather": action}}));
     let weather = agent(&described);

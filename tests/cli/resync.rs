@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{run, stderr, stdout};
-use crate::{process::ServerProcess, support::eventually};
+use crate::{
+    process::ServerProcess,
+    support::{closed_address, eventually},
+};
 
 /// A Mosquitto that keeps nothing on disk; none where the programs are missing.
 struct Broker {
@@ -83,14 +86,16 @@ fn broker_that_lost_its_state_gets_it_again() {
 fn server_that_publishes_nowhere_is_told_apart() {
     let data = tempfile::tempdir().unwrap();
     let _server = ServerProcess::start(data.path(), &[]);
-    let asked = run(&["mqtt", "resync", "--data", data.path().to_str().unwrap(), "--mqtt-url", "mqtt://127.0.0.1:1"]);
+    let broker = format!("mqtt://{}", closed_address());
+    let asked = run(&["mqtt", "resync", "--data", data.path().to_str().unwrap(), "--mqtt-url", &broker]);
     assert_eq!(asked.status.code(), Some(1));
     assert!(stderr(&asked).contains("--mqtt-url"), "{}", stderr(&asked));
 }
 
 #[test]
 fn directory_without_a_registry_clears_nothing() {
-    let output = run(&["mqtt", "resync", "--data", "there/is/none", "--mqtt-url", "mqtt://127.0.0.1:1"]);
+    let broker = format!("mqtt://{}", closed_address());
+    let output = run(&["mqtt", "resync", "--data", "there/is/none", "--mqtt-url", &broker]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("--data"), "{}", stderr(&output));
 }

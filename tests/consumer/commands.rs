@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::server::{Said, Server};
-use crate::support::TestRegistry;
+use crate::support::{TestRegistry, unreachable_url};
 
 fn agentdex(registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
     agentdex_allowing("127.0.0.1", registry, arguments, input)
@@ -132,7 +132,7 @@ edges: [{from: ask, to: end}]
 #[test]
 fn registered_flow_is_run_and_what_it_needs_is_told() {
     let server = super::flows::tools();
-    let Some(flows) = super::flows::flows(&server.origin, "http://127.0.0.1:9/rpc") else { return };
+    let Some(flows) = super::flows::flows(&server.origin, &unreachable_url("/rpc")) else { return };
     let registry = TestRegistry::start();
     let import = registry.call("POST", "/import/agent-spec").body("application/json", flows["one"].to_string()).send();
     let id = format!("urn:uuid:{}", flows["one"]["id"].as_str().unwrap());

@@ -12,6 +12,7 @@ use super::{
     server::{Received, Said, Server},
     thing,
 };
+use crate::support::unreachable_url;
 
 fn secured(origin: &str, definition: Value) -> Value {
     thing(json!({
@@ -146,14 +147,14 @@ fn agent_that_only_a_search_found_gets_no_credential_without_an_origin() {
 
 #[test]
 fn what_is_missing_is_named_when_it_is_needed() {
-    let description = secured("http://127.0.0.1:9", json!({"scheme": "basic"}));
+    let description = secured(&unreachable_url(""), json!({"scheme": "basic"}));
     let agent = consumer().agent_of(&description.to_string()).unwrap();
     let error = run(agent.call("ask", json!({}))).unwrap_err().to_string();
     assert!(error.contains("AGENTDEX_CREDENTIAL_MY_KEY") && error.contains("user:password"), "{error}");
     let moved = agent.update(Settings::new().endpoint("gateway"));
     let error = run(moved.call("ask", json!({}))).unwrap_err().to_string();
     assert!(error.starts_with("endpoint: "), "{error}");
-    let templated = thing(json!({"actions": {"ask": {"forms": [{"href": "http://127.0.0.1:9/{city}"}]}}}));
+    let templated = thing(json!({"actions": {"ask": {"forms": [{"href": unreachable_url("/{city}")}]}}}));
     let error = run(super::agent(&templated).call("ask", json!({}))).unwrap_err().to_string();
     assert!(error.starts_with("variables.city: "), "{error}");
     let error = run(super::agent(&templated).update(Settings::new().action("talk")).ask("x")).unwrap_err().to_string();
@@ -168,7 +169,7 @@ fn secrets_are_shown_nowhere() {
         .environment([("A", "s3cret")]);
     assert!(!format!("{settings:?}").contains("s3cret"));
     let definition = json!({"scheme": "apikey", "in": "query", "name": "k"});
-    let agent = agent(&secured("http://127.0.0.1:9", definition))
+    let agent = agent(&secured(&unreachable_url(""), definition))
         .update(Settings::new().credential("my-key", Credential::new("s3cret")));
     let error = run(agent.call("ask", json!({}))).unwrap_err();
     assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");

@@ -14,7 +14,7 @@ use super::{
     server::{Said, Server},
     thing,
 };
-use crate::support::eventually_async;
+use crate::support::{eventually_async, unreachable_url};
 
 /// The error of asking an agent that answers like this.
 fn error_of(said: Said, settings: Settings) -> Error {
@@ -39,8 +39,7 @@ fn quick() -> Settings {
 
 #[test]
 fn dead_agent_is_unreachable() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let error = run(agent(&asking(&format!("http://127.0.0.1:{port}"))).ask("x")).unwrap_err();
+    let error = run(agent(&asking(&unreachable_url(""))).ask("x")).unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }) && error.is_transient(), "{error}");
 }
 

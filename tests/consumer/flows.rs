@@ -17,7 +17,7 @@ use super::{
     TestAgent, consumer, loopback, run,
     server::{Received, Said, Server},
 };
-use crate::support::{TestRegistry, run_agent_spec};
+use crate::support::{TestRegistry, run_agent_spec, unreachable_url};
 
 /// Tools over HTTP: one that translates, one that counts, one that is broken.
 pub fn tools() -> Server {
@@ -72,7 +72,7 @@ fn result(run: &Run) -> Result<Value, String> {
 #[test]
 fn flows_of_the_sdk_run_over_http_tools() {
     let server = tools();
-    let Some(flows) = flows(&server.origin, "http://127.0.0.1:9/rpc") else { return };
+    let Some(flows) = flows(&server.origin, &unreachable_url("/rpc")) else { return };
     let text = |language: &str| json!({"text": "rain", "language": language});
     let failed = "the failure is told";
     for (name, input, expected) in [
@@ -128,7 +128,7 @@ fn a_parallel_map_calls_at_the_same_time() {
             Err(_) => Said::new("500 Internal Server Error", &[], ""),
         }
     });
-    let Some(flows) = flows(&server.origin, "http://127.0.0.1:9/rpc") else { return };
+    let Some(flows) = flows(&server.origin, &unreachable_url("/rpc")) else { return };
     let mut flow = flows["parallel map"].clone();
     // Up to the translations alone: the counts would be asked for with other words.
     let text = flow.to_string().replace("/length/{{word}}", "/count/{{word}}");
@@ -152,7 +152,7 @@ fn a_parallel_map_calls_at_the_same_time() {
 #[test]
 fn a_flow_asks_its_user_and_an_agent() {
     let Some(peer) = TestAgent::python_1_0() else { return };
-    let Some(flows) = flows("http://127.0.0.1:9", &peer.url("/rpc")) else { return };
+    let Some(flows) = flows(&unreachable_url(""), &peer.url("/rpc")) else { return };
     run(async {
         let mut run = consumer().run(chain(&flows["asking"]), json!({"name": "Ada"}));
         let mut said = Vec::new();
@@ -174,7 +174,7 @@ fn a_flow_asks_its_user_and_an_agent() {
 #[test]
 fn a_tool_that_needs_confirmation_is_called_once_the_user_agrees() {
     let server = tools();
-    let Some(flows) = flows(&server.origin, "http://127.0.0.1:9/rpc") else { return };
+    let Some(flows) = flows(&server.origin, &unreachable_url("/rpc")) else { return };
     for (answer, expected) in [("yes", Ok(json!({"translated": "rain (de)"}))), ("no", Err("did not allow"))] {
         run(async {
             let before = server.received().len();
@@ -193,7 +193,7 @@ fn a_tool_that_needs_confirmation_is_called_once_the_user_agrees() {
 
 #[test]
 fn what_a_flow_needs_and_what_no_chain_can_be_is_told_with_the_node() {
-    let Some(flows) = flows("http://127.0.0.1:9", "http://127.0.0.1:9/rpc") else { return };
+    let Some(flows) = flows(&unreachable_url(""), &unreachable_url("/rpc")) else { return };
     let thinking = converted(&flows["thinking"]).unwrap().needed;
     let [needed] = thinking.as_slice() else { panic!("{thinking:?}") };
     assert_eq!((needed.node.as_str(), needed.component_type.as_str()), ("think", "LlmNode"));
@@ -215,7 +215,7 @@ fn what_a_flow_needs_and_what_no_chain_can_be_is_told_with_the_node() {
 #[test]
 fn an_agent_is_registered_for_a_node_that_does_not_say_how_it_is_called() {
     let server = Server::start(|request| Said::json(json!(format!("I thought: {}", request.body.trim_matches('"')))));
-    let Some(flows) = flows("http://127.0.0.1:9", "http://127.0.0.1:9/rpc") else { return };
+    let Some(flows) = flows(&unreachable_url(""), &unreachable_url("/rpc")) else { return };
     let registry = TestRegistry::start();
     let id = converted(&flows["thinking"]).unwrap().needed.remove(0).id.unwrap();
     let mut agent = super::asking(&server.origin);

@@ -16,7 +16,7 @@ use super::{
     server::{Said, Server},
     thing,
 };
-use crate::support::TestRegistry;
+use crate::support::{TestRegistry, unreachable_url};
 
 #[test]
 fn guardian_stops_and_changes_calls_and_answers() {
@@ -65,7 +65,7 @@ fn guardian_stops_and_changes_calls_and_answers() {
     let (request, result) = ("steps/toolCallRequest", "steps/toolCallResult");
     assert_eq!(methods, [request, result, request, result, request]);
     // A guardian that can't be asked lets nothing pass.
-    let nobody = RegistryClient::new("http://127.0.0.1:9").unwrap();
+    let nobody = RegistryClient::new(&unreachable_url("")).unwrap();
     let error = run(guarded(nobody).call("find_trains", json!({"from": "a", "to": "b"}))).unwrap_err();
     assert!(matches!(&error, Error::Denied { .. }), "{error}");
     assert_eq!(server.received().len(), 2);

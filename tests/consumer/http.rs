@@ -15,6 +15,7 @@ use super::{
     server::{Said, Server},
     thing,
 };
+use crate::support::unreachable_url;
 
 #[test]
 fn form_says_method_headers_and_content() {
@@ -139,7 +140,7 @@ fn action_under_way_is_asked_about_until_it_is_done() {
         let done = agent.process("go").await.unwrap();
         assert_eq!((done.state(), done.message().text().as_str()), (State::Completed, "done"));
         // The place of a status is on the same server.
-        let error = agent.query("ask", Some("http://127.0.0.1:1/x".into())).await.unwrap_err();
+        let error = agent.query("ask", Some(unreachable_url("/x"))).await.unwrap_err();
         assert!(matches!(error, Error::Refused { .. }), "{error}");
     });
 }

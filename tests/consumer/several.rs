@@ -10,7 +10,7 @@ use super::{
     loopback, run,
     server::{Said, Server},
 };
-use crate::support::TestRegistry;
+use crate::support::{TestRegistry, unreachable_url};
 
 fn translator(id: &str, origin: &str) -> Value {
     json!({
@@ -45,7 +45,7 @@ impl Directory for Ranked {
 #[test]
 fn router_takes_the_live_then_the_verified_then_the_current_then_the_best_match() {
     let alive = Server::start(|_| Said::json(json!("hallo")));
-    let dead = format!("http://{}", std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let dead = unreachable_url("");
     let of = |id: &str, origin: &str, is_verified: bool, is_stale: bool| {
         let mut description = translator(id, origin);
         if is_verified {
@@ -80,7 +80,7 @@ fn router_takes_the_live_then_the_verified_then_the_current_then_the_best_match(
 fn first_that_answers_and_best_that_is_live() {
     let alive = Server::start(|_| Said::json(json!("hallo")));
     let broken = Server::start(|_| Said::new("500 Internal Server Error", &[], ""));
-    let dead = format!("http://{}", std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let dead = unreachable_url("");
     let registry = TestRegistry::start();
     for (id, origin) in [("urn:t:alive", &alive.origin), ("urn:t:broken", &broken.origin), ("urn:t:dead", &dead)] {
         registry.put(&format!("/things/{id}"), translator(id, origin).to_string()).expect(201);

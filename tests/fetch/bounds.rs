@@ -12,7 +12,7 @@ use agentdex::{
 use flate2::{Compression, write::GzEncoder};
 
 use super::{allowing, block_on, failure, fetch, fetcher_for};
-use crate::support::{Answers, Reply, Site};
+use crate::support::{Answers, Reply, Site, closed_address};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -151,7 +151,7 @@ fn connection_that_breaks_off_fails() {
         let site = Site::start(move |_| Reply::raw(&[bytes], Duration::ZERO));
         failure(&fetcher_for(&site), &site.url("/"));
     }
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = closed_address();
     let fetcher = Fetcher::new(allowing([closed.to_string()])).unwrap();
     let reason = failure(&fetcher, &format!("http://{closed}/"));
     assert!(reason.contains("refused"), "{reason}");

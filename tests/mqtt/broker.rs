@@ -19,7 +19,7 @@ use super::{
     decisions::decide,
     support::{Subscriber, agent, has_mosquitto, put_many},
 };
-use crate::support::eventually;
+use crate::support::{closed_address, eventually};
 
 /// Where something is published that isn't retained, to see that everything else has come.
 const LAST: &str = "test/last";
@@ -456,10 +456,10 @@ fn make_secrets(directory: &Path) {
 #[test]
 fn broker_that_cannot_be_reached_is_named_without_its_password() {
     let (registry, _directory) = registry();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let error = mqtt::resync(&format!("mqtt://user:secret@127.0.0.1:{free}"), registry, options()).unwrap_err();
+    let address = closed_address();
+    let error = mqtt::resync(&format!("mqtt://user:secret@{address}"), registry, options()).unwrap_err();
     let text = format!("{error} {error:?}");
-    assert!(text.contains(&format!("127.0.0.1:{free}")) && !text.contains("secret"), "{text}");
+    assert!(text.contains(&address.to_string()) && !text.contains("secret"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What tests of a running registry share: a server on a port of its own, and a plain client.
 
 mod call;
+mod closed;
 mod events;
 mod resolver;
 mod sdk;
@@ -23,6 +24,7 @@ use tokio::sync::oneshot;
 #[allow(unused_imports, reason = "named by the tests that need them")]
 pub use self::{
     call::{Answer, Call},
+    closed::{closed_address, unreachable_url},
     events::{Event, EventStream},
     resolver::Answers,
     sdk::{run_agent_spec, run_browser, run_javascript, run_node, run_node_wot, run_python},
