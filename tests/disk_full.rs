@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     process::{ServerProcess, agentdex},
-    support::{Answer, Call},
+    support::{Answer, Call, skipped},
 };
 
 /// A file system in memory of so many MiB.
@@ -71,7 +71,7 @@ fn total(server: &ServerProcess) -> Value {
 #[test]
 fn full_disk_refuses_writes_and_loses_nothing() {
     let Some(disk) = SmallDisk::mount(32) else {
-        println!("skipped: mounting a file system in memory needs root");
+        skipped("tmpfs", "root, who may mount a file system in memory");
         return;
     };
     let data = disk.path().join("data");
@@ -128,7 +128,7 @@ fn full_disk_refuses_writes_and_loses_nothing() {
 #[test]
 fn directory_that_can_not_be_written_is_said_to_be_so() {
     let Some(disk) = SmallDisk::mount(80) else {
-        println!("skipped: mounting a file system in memory needs root");
+        skipped("tmpfs", "root, who may mount a file system in memory");
         return;
     };
     let data = disk.path().join("data");

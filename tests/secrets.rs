@@ -240,7 +240,7 @@ fn corpus() -> Vec<Value> {
     let shared = std::env::var_os("AGENTDEX_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
     let Ok(folder) = fs::read_dir(shared.join("corpus/agent-spec")) else {
-        eprintln!("skipped: the corpus of configurations isn't there");
+        support::skipped("corpus/agent-spec", &shared.display().to_string());
         return Vec::new();
     };
     let files = folder.map(|entry| entry.unwrap().path());

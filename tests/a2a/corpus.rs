@@ -7,6 +7,7 @@ use agentdex::convert::a2a::{Card, Generation, Options, from_thing};
 use serde_json::Value;
 
 use super::{json, rendition, thing, thing_with};
+use crate::support::skipped;
 
 /// Documents that are no cards, with what they are told. There are none.
 const REFUSED: &[(&str, &str)] = &[];
@@ -17,7 +18,7 @@ pub fn cards() -> Option<Vec<(String, Vec<u8>)>> {
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus/a2a");
     let Ok(verdicts) = fs::read_to_string(folder.join("verdicts.jsonl")) else {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped("corpus/a2a", &folder.display().to_string());
         return None;
     };
     let row = |line: &str| {

@@ -16,6 +16,8 @@ use agentdex::convert::{
 };
 use serde_json::{Value, json};
 
+use crate::support::skipped;
+
 /// What of a request counts: its method and target, some headers, its body.
 #[derive(Debug, PartialEq)]
 struct Request {
@@ -82,7 +84,7 @@ fn described(name: &str, fields: Value) -> Value {
 #[test]
 fn node_wot_sends_what_the_sdk_would_send() {
     let Some(folder) = env::var_os("AGENTDEX_NODE_WOT") else {
-        println!("skipped: needs node, and AGENTDEX_NODE_WOT that names a folder with @node-wot/core and binding-http");
+        skipped("node-wot", "node, and AGENTDEX_NODE_WOT that names a folder with @node-wot/core and binding-http");
         return;
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

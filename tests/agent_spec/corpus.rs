@@ -10,6 +10,8 @@ use agentdex::convert::{
 };
 use serde::Deserialize;
 
+use crate::support::skipped;
+
 /// Documents whose expectation the `spec` profile doesn't share, with the reason.
 const SPEC_DISAGREEMENTS: &[(&str, &str)] = &[
     ("mut_0164.json", "all that this transport uses was there in 25.4.1; the newer `sensitive_headers` is null"),
@@ -32,7 +34,7 @@ fn collection() -> Option<Vec<(Row, Configuration)>> {
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus/agent-spec");
     let Ok(verdicts) = fs::read_to_string(folder.join("verdicts.jsonl")) else {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped("corpus/agent-spec", &folder.display().to_string());
         return None;
     };
     let row = |line: &str| {

@@ -21,14 +21,14 @@ use serde_json::{Map, Value, json};
 use super::{answer, beside, block_on, call, description, events, invoke, until};
 use crate::{
     consumer::{loopback, thing},
-    support::{TestRegistry, eventually, unreachable_url},
+    support::{TestRegistry, eventually, skipped, unreachable_url},
 };
 
 /// The Python of an environment with the SDK; none: the tests are skipped.
 fn python() -> Option<String> {
     let python = env::var("AGENTDEX_MCP_PYTHON").ok();
     if python.is_none() {
-        eprintln!("skipped: AGENTDEX_MCP_PYTHON names no Python with the SDK of MCP (.ci/run installs one)");
+        skipped("mcp", "AGENTDEX_MCP_PYTHON that names a Python with the SDK of MCP (.ci/run installs one)");
     }
     python
 }

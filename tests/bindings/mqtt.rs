@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{Certified, answer, beside, block_on, call, description, events, invoke, network_trusting};
 use crate::{
     consumer::{agent, thing},
-    support::{closed_address, eventually},
+    support::{closed_address, eventually, skipped},
 };
 
 const THING: &str = "urn:example:agent";
@@ -48,7 +48,7 @@ impl Setting {
     fn listening(port: u16, arguments: &[&str]) -> Option<Setting> {
         let broker = Command::new("mosquitto").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let Ok(broker) = broker else {
-            eprintln!("skipped: mosquitto is not installed (Debian: mosquitto)");
+            skipped("mosquitto", "the program mosquitto (Debian: mosquitto)");
             return None;
         };
         let broker = Process(broker);
@@ -63,7 +63,7 @@ impl Setting {
 
     fn with_agent(port: u16, arguments: &[&str]) -> Option<Setting> {
         let Ok(python) = env::var("AGENTDEX_PAHO_PYTHON") else {
-            eprintln!("skipped: AGENTDEX_PAHO_PYTHON names no Python with paho-mqtt (.ci/run installs one)");
+            skipped("paho-mqtt", "AGENTDEX_PAHO_PYTHON that names a Python with paho-mqtt (.ci/run installs one)");
             return None;
         };
         let mut setting = Setting::listening(port, arguments)?;
@@ -217,7 +217,7 @@ fn credentials_are_those_of_the_connection() {
     let made =
         Command::new("mosquitto_passwd").args(["-b", "-c"]).arg(file("passwords")).args(["ada", "s3cret"]).status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mosquitto_passwd is not installed (Debian: mosquitto)");
+        skipped("mosquitto", "the program mosquitto_passwd (Debian: mosquitto)");
         return;
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{Certified, answer, beside, block_on, call, description, events, invoke, network_trusting};
 use crate::{
     consumer::{agent, thing},
-    support::{closed_address, unreachable_url},
+    support::{closed_address, skipped, unreachable_url},
 };
 
 /// An agent that runs.
@@ -32,7 +32,7 @@ impl Agent {
     /// None where the package isn't there: the test is skipped.
     fn start(arguments: &[&str]) -> Option<Agent> {
         let Ok(folder) = env::var("AGENTDEX_WS_JS") else {
-            eprintln!("skipped: AGENTDEX_WS_JS names no folder with the package ws (.ci/run installs it)");
+            skipped("ws", "AGENTDEX_WS_JS that names a folder with the package ws (.ci/run installs it)");
             return None;
         };
         let mut process = Command::new("node")

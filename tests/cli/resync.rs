@@ -8,7 +8,7 @@ use std::{
 use super::{run, stderr, stdout};
 use crate::{
     process::ServerProcess,
-    support::{closed_address, eventually},
+    support::{closed_address, eventually, skipped},
 };
 
 /// A Mosquitto that keeps nothing on disk; none where the programs are missing.
@@ -25,7 +25,7 @@ impl Broker {
         let mut command = Command::new("mosquitto");
         command.args(["-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(process) = command.spawn() else {
-            eprintln!("NOTE: skipped, there is no mosquitto");
+            skipped("mosquitto", "mosquitto and mosquitto_sub (Debian: mosquitto, mosquitto-clients)");
             return None;
         };
         let broker = Broker { process, port };

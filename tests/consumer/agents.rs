@@ -10,7 +10,7 @@ use std::{
 use agentdex::convert::a2a::{Card, Options};
 use serde_json::Value;
 
-use crate::support::Call;
+use crate::support::{Call, skipped};
 
 /// A process that printed its port, and ends with its standard input.
 pub struct TestAgent {
@@ -22,22 +22,22 @@ pub struct TestAgent {
 impl TestAgent {
     /// The Python SDK of A2A 1.0.
     pub fn python_1_0() -> Option<TestAgent> {
-        python("AGENTDEX_PYTHON", include_str!("agent_1_0.py"))
+        python("a2a-sdk", "AGENTDEX_PYTHON", include_str!("agent_1_0.py"))
     }
 
     /// The last Python SDK of A2A 0.3.
     pub fn python_0_3() -> Option<TestAgent> {
-        python("AGENTDEX_PYTHON_0_3", include_str!("agent_0_3.py"))
+        python("a2a-sdk-0.3", "AGENTDEX_PYTHON_0_3", include_str!("agent_0_3.py"))
     }
 
     /// The JavaScript SDK of A2A 1.0.
     pub fn javascript() -> Option<TestAgent> {
-        node("AGENTDEX_A2A_JS", include_str!("agent.mjs"))
+        node("@a2a-js/sdk", "AGENTDEX_A2A_JS", include_str!("agent.mjs"))
     }
 
     /// A Thing of node-wot.
     pub fn node_wot() -> Option<TestAgent> {
-        node("AGENTDEX_NODE_WOT", include_str!("thing.mjs"))
+        node("node-wot", "AGENTDEX_NODE_WOT", include_str!("thing.mjs"))
     }
 
     /// The URL of a path.
@@ -75,19 +75,19 @@ impl Drop for TestAgent {
     }
 }
 
-fn python(variable: &str, program: &str) -> Option<TestAgent> {
-    let python = env::var_os(variable).map(PathBuf::from).or_else(|| skipped(variable))?;
-    start(Command::new(python).args(["-c", program])).or_else(|| skipped(variable))
+fn python(name: &str, variable: &str, program: &str) -> Option<TestAgent> {
+    let python = env::var_os(variable).map(PathBuf::from).or_else(|| missing(name, variable))?;
+    start(Command::new(python).args(["-c", program])).or_else(|| missing(name, variable))
 }
 
-fn node(variable: &str, program: &str) -> Option<TestAgent> {
-    let folder = env::var_os(variable).map(PathBuf::from).or_else(|| skipped(variable))?;
+fn node(name: &str, variable: &str, program: &str) -> Option<TestAgent> {
+    let folder = env::var_os(variable).map(PathBuf::from).or_else(|| missing(name, variable))?;
     let mut node = Command::new("node");
-    start(node.args(["--input-type=module", "--eval", program]).current_dir(folder)).or_else(|| skipped(variable))
+    start(node.args(["--input-type=module", "--eval", program]).current_dir(folder)).or_else(|| missing(name, variable))
 }
 
-fn skipped<T>(variable: &str) -> Option<T> {
-    println!("skipped: needs what {variable} names; `.ci/run` installs it");
+fn missing<T>(name: &str, variable: &str) -> Option<T> {
+    skipped(name, &format!("what {variable} names; .ci/run installs it"));
     None
 }
 

@@ -3,7 +3,7 @@
 use agentdex::fetch::{Fetcher, Options};
 
 use super::{allowing, failure, fetch, fetcher_for, refusal};
-use crate::support::{Answers, Reply, Site};
+use crate::support::{Answers, Reply, Site, skipped};
 
 fn card_site() -> Site {
     Site::start(|_| Reply::json("{\"name\": \"Agent\"}"))
@@ -92,7 +92,7 @@ fn names_are_judged_by_all_they_stand_for() {
 #[test]
 fn name_that_changes_its_mind_gains_nothing() {
     let (checked, victim) = (card_site(), Site::at("127.0.0.2:0", None, |_| Reply::json("{}")));
-    let Ok(victim) = victim else { return eprintln!("no second loopback address here; not tested") };
+    let Ok(victim) = victim else { return skipped("127.0.0.2", "a second loopback address") };
     // Both are on one port as far as the URL can tell: the connection decides.
     let port = checked.address().port();
     let _same_port = Site::at(&format!("127.0.0.2:{port}"), None, |_| Reply::json("\"victim\"")).unwrap();
@@ -137,7 +137,7 @@ fn name_without_addresses_is_no_failure_of_ours() {
 #[test]
 fn ipv6_is_guarded_and_fetched_alike() {
     let Ok(site) = Site::at("[::1]:0", None, |_| Reply::json("6")) else {
-        return eprintln!("no IPv6 here; not tested");
+        return skipped("IPv6", "the address ::1");
     };
     let reason = refusal(&Fetcher::new(Options::default()).unwrap(), &site.url("/"));
     assert!(reason.ends_with(&format!("--allow-fetch {}", site.address())), "{reason}");

@@ -10,14 +10,14 @@ use agentdex::{
 use serde_json::{Map, Value, json};
 
 use super::compose::load;
-use crate::support::TestRegistry;
+use crate::support::{TestRegistry, skipped};
 
-fn shared(folder: &str) -> Option<PathBuf> {
+fn shared(name: &str) -> Option<PathBuf> {
     let shared = std::env::var_os("AGENTDEX_SHARED").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-    let folder = shared.join(folder);
+    let folder = shared.join(name);
     if !folder.exists() {
-        println!("skipped: there is no {}", folder.display());
+        skipped(name, &folder.display().to_string());
         return None;
     }
     Some(folder)

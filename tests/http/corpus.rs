@@ -9,7 +9,10 @@ use agentdex::{
 };
 use serde_json::Value;
 
-use crate::{a2a::corpus::cards, support::TestRegistry};
+use crate::{
+    a2a::corpus::cards,
+    support::{TestRegistry, skipped},
+};
 
 /// The documents that the W3C schema and the playground call valid.
 fn valid_documents() -> Option<Vec<Value>> {
@@ -17,7 +20,7 @@ fn valid_documents() -> Option<Vec<Value>> {
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus/td");
     let Ok(verdicts) = fs::read_to_string(folder.join("verdicts.jsonl")) else {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped("corpus/td", &folder.display().to_string());
         return None;
     };
     let verdicts = verdicts.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

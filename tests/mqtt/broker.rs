@@ -19,7 +19,7 @@ use super::{
     decisions::decide,
     support::{Subscriber, agent, has_mosquitto, put_many},
 };
-use crate::support::{closed_address, eventually};
+use crate::support::{closed_address, eventually, skipped};
 
 /// Where something is published that isn't retained, to see that everything else has come.
 const LAST: &str = "test/last";
@@ -415,7 +415,7 @@ fn broker_may_ask_for_credentials_and_tls() {
 fn has_openssl() -> bool {
     let found = Command::new("openssl").arg("version").stdout(Stdio::null()).status().is_ok();
     if !found {
-        eprintln!("skipped: openssl is not installed");
+        skipped("openssl", "the program openssl");
     }
     found
 }

@@ -15,6 +15,8 @@ use agentdex::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::skipped;
+
 /// Far longer than anything here takes, so that only what never comes fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -95,14 +97,14 @@ pub fn agent(id: &str, title: &str, capabilities: &[&str]) -> String {
     .to_string()
 }
 
-/// Whether the Mosquitto programs are there; says so where they aren't.
+/// True if the Mosquitto programs are there; else the test is recorded as skipped.
 pub fn has_mosquitto() -> bool {
     let found = ["mosquitto", "mosquitto_sub"].iter().all(|program| {
         let tried = Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status();
         tried.is_ok()
     });
     if !found {
-        eprintln!("skipped: mosquitto and mosquitto_sub are not installed (Debian: mosquitto, mosquitto-clients)");
+        skipped("mosquitto", "mosquitto and mosquitto_sub (Debian: mosquitto, mosquitto-clients)");
     }
     found
 }

@@ -17,7 +17,7 @@ use std::{
 use agentdex::{fetch::Fetcher, http::Options, registry::IssuerOptions};
 use serde_json::Value;
 
-use crate::support::{Call, TestRegistry};
+use crate::support::{Call, TestRegistry, skipped};
 
 /// An authorization server; ends when it is dropped.
 struct Provider {
@@ -31,7 +31,7 @@ impl Provider {
     /// Starts one that signs in this algorithm; none where it isn't installed.
     fn start(algorithm: &str) -> Option<Provider> {
         let Some(folder) = env::var_os("AGENTDEX_OIDC_PROVIDER") else {
-            println!("skipped: it needs node, and AGENTDEX_OIDC_PROVIDER that names a folder with oidc-provider");
+            skipped("oidc-provider", "node, and AGENTDEX_OIDC_PROVIDER that names a folder with oidc-provider");
             return None;
         };
         let mut process = Command::new("node")

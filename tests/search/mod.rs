@@ -21,6 +21,8 @@ use agentdex::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::skipped;
+
 /// An index in a directory of its own.
 struct TestIndex {
     home: TempDir,
@@ -98,11 +100,11 @@ fn extended(mut thing: Value, members: Value) -> Value {
 }
 
 /// A folder of documents that tests share; none, with a note, where it is missing.
-fn shared(folder: &str) -> Option<PathBuf> {
+fn shared(name: &str) -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let folder = env::var_os("AGENTDEX_SHARED").map_or(beside, PathBuf::from).join(folder);
+    let folder = env::var_os("AGENTDEX_SHARED").map_or(beside, PathBuf::from).join(name);
     if !folder.is_dir() {
-        println!("skipped: there is no {}", folder.display());
+        skipped(name, &folder.display().to_string());
         return None;
     }
     Some(folder)

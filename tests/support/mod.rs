@@ -6,6 +6,8 @@ mod events;
 mod resolver;
 mod sdk;
 mod site;
+mod skip_log;
+mod skipped;
 mod wait;
 
 use std::{fs, net::SocketAddr, path::Path, sync::Once, thread::JoinHandle, time::Duration};
@@ -29,6 +31,7 @@ pub use self::{
     resolver::Answers,
     sdk::{run_agent_spec, run_browser, run_javascript, run_node, run_node_wot, run_python},
     site::{Page, Reply, Site, certified},
+    skipped::skipped,
     wait::{eventually, eventually_async, next_millisecond},
 };
 

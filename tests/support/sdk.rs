@@ -1,6 +1,6 @@
 //! The SDKs of A2A's own project, run beside ours: `a2a-sdk` by `python3` or what `AGENTDEX_PYTHON`
 //! names, `@a2a-js/sdk` by `node` in the folder that `AGENTDEX_A2A_JS` names. Where one isn't
-//! installed that is printed, and there is no answer.
+//! installed the test is recorded as skipped, and there is no answer.
 
 use std::{
     env,
@@ -8,11 +8,13 @@ use std::{
     process::{Command, Stdio},
 };
 
+use super::skipped;
+
 /// What a Python program writes that reads `input`.
 pub fn run_python(program: &str, input: &str) -> Option<String> {
     let python = env::var_os("AGENTDEX_PYTHON").unwrap_or_else(|| "python3".into());
     run(Command::new(python).args(["-c", program]), input)
-        .or_else(|| skipped("needs a python3 (or AGENTDEX_PYTHON) with a2a-sdk, cryptography and pyjwt"))
+        .or_else(|| missing("a2a-sdk", "python3 or AGENTDEX_PYTHON, with a2a-sdk, cryptography and pyjwt"))
 }
 
 /// What a Python program writes, with an argument, that reads `input` and needs the SDK of Agent Spec and a
@@ -20,21 +22,21 @@ pub fn run_python(program: &str, input: &str) -> Option<String> {
 pub fn run_agent_spec(program: &str, argument: &str, input: &str) -> Option<String> {
     let python = env::var_os("AGENTDEX_AGENT_SPEC_PYTHON").unwrap_or_else(|| "python3".into());
     run(Command::new(python).args(["-c", program, argument]), input)
-        .or_else(|| skipped("needs a python3 (or AGENTDEX_AGENT_SPEC_PYTHON) with pyagentspec 26.3.1 and pyld"))
+        .or_else(|| missing("pyagentspec", "python3 or AGENTDEX_AGENT_SPEC_PYTHON, with pyagentspec 26.3.1 and pyld"))
 }
 
 /// What a JavaScript module writes that reads `input`, beside the SDK.
 pub fn run_javascript(program: &str, input: &str) -> Option<String> {
     env::var_os("AGENTDEX_A2A_JS")
         .and_then(|folder| run(node(program).current_dir(folder), input))
-        .or_else(|| skipped("needs node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
+        .or_else(|| missing("@a2a-js/sdk", "node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
 }
 
 /// What a JavaScript module writes that reads `input`, beside node-wot.
 pub fn run_node_wot(program: &str, input: &str) -> Option<String> {
     env::var_os("AGENTDEX_NODE_WOT")
         .and_then(|folder| run(node(program).current_dir(folder), input))
-        .or_else(|| skipped("needs node, and AGENTDEX_NODE_WOT that names a folder with @node-wot/binding-http"))
+        .or_else(|| missing("node-wot", "node, and AGENTDEX_NODE_WOT that names a folder with @node-wot/binding-http"))
 }
 
 /// What a JavaScript module writes that reads `input`, beside what drives a browser.
@@ -45,13 +47,13 @@ pub fn run_browser(program: &str, input: &str) -> Option<String> {
         .filter(|_| is_there)
         .and_then(|folder| run(node(program).current_dir(folder), input))
         .or_else(|| {
-            skipped("needs node, chromium, and AGENTDEX_BROWSER that names a folder with puppeteer-core and axe-core")
+            missing("chromium", "node, and AGENTDEX_BROWSER that names a folder with puppeteer-core and axe-core")
         })
 }
 
 /// What a JavaScript module writes that reads `input` and needs npm only.
 pub fn run_node(program: &str, input: &str) -> Option<String> {
-    run(&mut node(program), input).or_else(|| skipped("needs node and npm"))
+    run(&mut node(program), input).or_else(|| missing("npm", "node and npm"))
 }
 
 fn node(program: &str) -> Command {
@@ -60,8 +62,8 @@ fn node(program: &str) -> Command {
     node
 }
 
-fn skipped(needs: &str) -> Option<String> {
-    println!("skipped: {needs}");
+fn missing(counterpart: &str, remedy: &str) -> Option<String> {
+    skipped(counterpart, remedy);
     None
 }
 

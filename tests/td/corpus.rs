@@ -6,6 +6,8 @@ use std::{fs, path::PathBuf};
 use agentdex::td::{Document, Layers, validate};
 use serde::Deserialize;
 
+use crate::support::skipped;
+
 /// Documents whose verdict we don't share, with the reason. There are none.
 const DISAGREEMENTS: &[(&str, &str)] = &[];
 
@@ -24,7 +26,7 @@ fn collection(name: &str) -> Option<Vec<(Verdict, Vec<u8>)>> {
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus").join(name);
     let Ok(verdicts) = fs::read_to_string(folder.join("verdicts.jsonl")) else {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped(&format!("corpus/{name}"), &folder.display().to_string());
         return None;
     };
     let row = |line: &str| {

@@ -10,6 +10,8 @@ use std::{
 use agentdex::td::flags;
 use serde_json::{Value, json};
 
+use crate::support::skipped;
+
 /// What is flagged in those collections: the file, or the id of the agent, where, and what for.
 const KNOWN: [&str; 0] = [];
 
@@ -18,7 +20,7 @@ fn corpus() -> Option<PathBuf> {
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus");
     if !folder.join("td").is_dir() {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped("corpus/td", &folder.display().to_string());
         return None;
     }
     Some(folder)

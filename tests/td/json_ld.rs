@@ -11,7 +11,7 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
-use crate::support::run_agent_spec;
+use crate::support::{run_agent_spec, skipped};
 
 static EXPANDER: LazyLock<Expander> = LazyLock::new(Expander::new);
 
@@ -195,7 +195,7 @@ fn statements_are_those_of_another_processor() {
     let folder =
         shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("corpus/td");
     let Ok(files) = fs::read_dir(&folder) else {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped("corpus/td", &folder.display().to_string());
         return;
     };
     let mut input = String::new();

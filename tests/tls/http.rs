@@ -6,7 +6,7 @@ use agentdex::http::{Limits, Options};
 use serde_json::json;
 
 use super::{Files, metric};
-use crate::support::{agent, run_node};
+use crate::support::{agent, run_node, skipped};
 
 #[test]
 fn curl_and_node_trust_the_authority_alone() {
@@ -21,7 +21,7 @@ fn curl_and_node_trust_the_authority_alone() {
             assert!(text.contains("Weather agent"), "{text} {}", String::from_utf8_lossy(&output.stderr));
             assert!(!curl(&[]).unwrap().status.success());
         }
-        Err(_) => println!("skipped: needs curl"),
+        Err(_) => skipped("curl", "the program curl"),
     }
     let program = "
         import https from 'node:https';

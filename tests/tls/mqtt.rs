@@ -11,7 +11,7 @@ use agentdex::{
 use super::Files;
 use crate::{
     mqtt::support::{Subscriber, agent, has_mosquitto},
-    support::eventually,
+    support::{eventually, skipped},
 };
 
 struct Server {
@@ -64,7 +64,7 @@ fn mosquitto_sub_receives_over_tls() {
 #[test]
 fn paho_receives_over_tls_and_over_a_websocket_under_it() {
     let Some(python) = env::var_os("AGENTDEX_PAHO_PYTHON") else {
-        return println!("skipped: needs AGENTDEX_PAHO_PYTHON with paho-mqtt");
+        return skipped("paho-mqtt", "AGENTDEX_PAHO_PYTHON that names a Python with paho-mqtt (.ci/run installs one)");
     };
     let files = Files::new();
     let server = Server::start(&files, EndpointOptions::default());

@@ -3,13 +3,16 @@
 use agentdex::convert::a2a::{self, Card};
 
 use super::*;
-use crate::support::run_agent_spec;
+use crate::support::{run_agent_spec, skipped};
 
 /// The agent cards of the collection, by the names of their files.
 fn cards() -> Vec<(String, Vec<u8>)> {
     let shared = std::env::var_os("AGENTDEX_SHARED").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-    let Ok(folder) = fs::read_dir(shared.join("corpus/a2a")) else { return Vec::new() };
+    let Ok(folder) = fs::read_dir(shared.join("corpus/a2a")) else {
+        skipped("corpus/a2a", &shared.display().to_string());
+        return Vec::new();
+    };
     let files = folder.map(|entry| entry.unwrap().path());
     let cards = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     cards.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap())).collect()

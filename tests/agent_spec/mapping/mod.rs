@@ -17,6 +17,8 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
+use crate::support::skipped;
+
 /// The configurations of the collection that both the language and its SDK accept; none, with a note, where
 /// the collection is missing.
 fn collection() -> Vec<(String, Value)> {
@@ -24,7 +26,7 @@ fn collection() -> Vec<(String, Value)> {
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let folder = shared.join("corpus/agent-spec");
     let Ok(verdicts) = fs::read_to_string(folder.join("verdicts.jsonl")) else {
-        println!("skipped: there is no collection {}", folder.display());
+        skipped("corpus/agent-spec", &folder.display().to_string());
         return Vec::new();
     };
     let rows = verdicts.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

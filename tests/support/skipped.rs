@@ -1,0 +1,36 @@
+//! Tests that lack a counterpart, such as an SDK, a program or a collection of documents: they end early, or do without
+//! a part, and are recorded. The target `skips` counts them.
+
+use std::{
+    fs::File,
+    io::Write,
+    sync::{LazyLock, Mutex, PoisonError},
+    thread,
+};
+
+use super::skip_log;
+
+/// Records that this test lacks a counterpart. `remedy` names what would be there, and where.
+pub fn skipped(counterpart: &str, remedy: &str) {
+    // None where it can't be written: that fails no test.
+    static LOG: LazyLock<Mutex<Option<File>>> = LazyLock::new(|| {
+        let mut file = File::create(skip_log::path()).ok();
+        if let Some(file) = &mut file {
+            let _ = writeln!(file, "{}", skip_log::invocation());
+        }
+        Mutex::new(file)
+    });
+    println!("skipped: there is no {counterpart}: {remedy}");
+    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = log.as_mut() {
+        let _ = writeln!(file, "{}\t{counterpart}", thread::current().name().unwrap_or("a test"));
+    }
+}
+
+#[test]
+fn skips_are_counted_by_test_and_by_counterpart() {
+    assert_eq!(skip_log::summary(""), "skipped: none");
+    assert_eq!(skip_log::summary("a\tnode-wot\na\tnode-wot\n"), "skipped: 1 test (node-wot 1)");
+    let lines = "a\tmosquitto\nb\tnode-wot\nc\tmosquitto\nc\topenssl\n";
+    assert_eq!(skip_log::summary(lines), "skipped: 3 tests (mosquitto 2, node-wot 1, openssl 1)");
+}
