@@ -405,6 +405,24 @@ impl From<convert::Error> for Error {
     }
 }
 
+#[cfg(feature = "fetch")]
+impl From<crate::fetch::Error> for Error {
+    fn from(error: crate::fetch::Error) -> Error {
+        use crate::fetch;
+
+        match error {
+            fetch::Error::Refused { url, reason } => Error::FetchRefused { url, reason },
+            fetch::Error::Failed { url, status, reason, retry_after, source } => {
+                Error::FetchFailed { url, status, reason, retry_after, source }
+            }
+            fetch::Error::TimedOut { url, doing } => Error::FetchTimedOut { url, doing },
+            fetch::Error::Busy { host } => Error::FetchBusy { host },
+            fetch::Error::InvalidSetting { origin, message } => Error::InvalidSetting { origin, message },
+            other => Error::NotSerializable { source: other.into() },
+        }
+    }
+}
+
 /// Who has a data directory open, and what to do.
 fn holder(by_this_process: bool) -> &'static str {
     if by_this_process {

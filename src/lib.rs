@@ -7,21 +7,21 @@
 pub use agentdex_convert as convert;
 #[cfg(feature = "signature")]
 pub use agentdex_convert::signature;
+#[cfg(feature = "fetch")]
+pub use agentdex_fetch as fetch;
+#[cfg(feature = "guardian")]
+pub use agentdex_guardian as policy;
+#[cfg(feature = "sacp")]
+pub use agentdex_sacp as sacp;
+#[cfg(feature = "expression")]
+pub use agentdex_sacp::expression;
 pub use agentdex_td as td;
 
 pub mod access;
 pub mod change;
 pub mod error;
-#[cfg(feature = "expression")]
-pub mod expression;
 mod whole_number;
 
-#[cfg(feature = "fetch")]
-pub mod fetch;
-#[cfg(feature = "guardian")]
-pub mod policy;
-#[cfg(feature = "sacp")]
-pub mod sacp;
 pub mod search;
 #[doc(hidden)]
 pub mod store;

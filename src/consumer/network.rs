@@ -72,10 +72,10 @@ impl Network {
     }
 }
 
-fn refused(error: crate::Error) -> Error {
+fn refused(error: fetch::Error) -> Error {
     match error {
-        crate::Error::FetchRefused { url, reason } => Error::Refused { url, reason },
-        crate::Error::FetchFailed { url, reason, source, .. } => Error::Unreachable { url, reason, source },
+        fetch::Error::Refused { url, reason } => Error::Refused { url, reason },
+        fetch::Error::Failed { url, reason, source, .. } => Error::Unreachable { url, reason, source },
         other => Error::Refused { url: "the agent".into(), reason: other.to_string() },
     }
 }

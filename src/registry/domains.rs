@@ -6,7 +6,7 @@ use super::{DomainProof, Registry};
 use crate::{
     Error, Result,
     access::{Namespace, Owner},
-    fetch::Request,
+    fetch::{self, Request},
 };
 
 /// Where a domain says which owners claim its namespace (RFC 8615).
@@ -61,7 +61,7 @@ impl Registry {
         };
         let fetched = match tracker.fetcher().fetch(&Request::new(url.as_str())).await {
             Ok(fetched) => fetched,
-            Err(busy @ Error::FetchBusy { .. }) => return Err(busy),
+            Err(busy @ fetch::Error::Busy { .. }) => return Err(busy.into()),
             Err(error) => return unproven(error.to_string()),
         };
         // Wherever a redirect leads, somebody else may say what is there.

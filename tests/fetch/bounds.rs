@@ -5,10 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{
-    Error,
-    fetch::{Fetcher, Options, Request},
-};
+use agentdex::fetch::{Error, Fetcher, Options, Request};
 use flate2::{Compression, write::GzEncoder};
 
 use super::{allowing, block_on, failure, fetch, fetcher_for};
@@ -29,7 +26,7 @@ fn compressed(bytes: &[u8]) -> Reply {
 /// What a fetch waited for when its time was over.
 fn waited_for(options: Options, site: &Site) -> &'static str {
     match fetch(&Fetcher::new(options).unwrap(), &site.url("/")) {
-        Err(Error::FetchTimedOut { doing, url }) => {
+        Err(Error::TimedOut { doing, url }) => {
             assert_eq!(url, site.url("/"));
             doing
         }
@@ -113,7 +110,7 @@ fn answers_without_a_document_fail_with_their_status() {
     ] {
         let site = Site::start(move |_| Reply::new(status, &[("content-type", "application/json")], ""));
         match fetch(&fetcher_for(&site), &site.url("/")) {
-            Err(Error::FetchFailed { status, .. }) => assert_eq!(status, Some(code)),
+            Err(Error::Failed { status, .. }) => assert_eq!(status, Some(code)),
             other => panic!("{status}: {other:?}"),
         }
     }
@@ -171,7 +168,7 @@ fn many_names_of_one_address_are_one_server() {
             fetches.spawn(async move { fetcher.fetch(&Request::new(url)).await });
         }
         let outcomes = fetches.join_all().await;
-        outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::FetchBusy { .. }))).count()
+        outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::Busy { .. }))).count()
     });
     // Twenty at once, then ten a second.
     let most = 21 + started.elapsed().as_millis() / 100;
@@ -199,9 +196,8 @@ fn busy_host_turns_the_impatient_away() {
         }
         outcomes
     });
-    let busy =
-        outcomes.iter().filter(|error| matches!(error, Error::FetchBusy { host } if host == "127.0.0.1")).count();
-    let slow = outcomes.iter().filter(|error| matches!(error, Error::FetchTimedOut { .. })).count();
+    let busy = outcomes.iter().filter(|error| matches!(error, Error::Busy { host } if host == "127.0.0.1")).count();
+    let slow = outcomes.iter().filter(|error| matches!(error, Error::TimedOut { .. })).count();
     assert_eq!(busy + slow, 4, "{outcomes:?}");
     assert!(site.heads().len() < 4 && busy > 0, "{outcomes:?}");
 }

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use agentdex::{
-    Error,
-    fetch::{Answer, Fetcher, Request, Validators},
-};
+use agentdex::fetch::{Answer, Error, Fetcher, Request, Validators};
 
 use super::{allowing, block_on, fetch, fetcher_for};
 use crate::support::{Reply, Site};
@@ -69,7 +66,7 @@ fn validators_are_no_business_of_another_server() {
     let site = Site::start(move |_| Reply::redirect(&to));
     let fetcher = Fetcher::new(allowing(["127.0.0.0/8"])).unwrap();
     let error = block_on(fetcher.fetch_if_changed(&Request::new(site.url("/")), &known)).unwrap_err();
-    assert!(matches!(error, Error::FetchFailed { status: Some(304), .. }), "{error}");
+    assert!(matches!(error, Error::Failed { status: Some(304), .. }), "{error}");
     assert!(site.heads()[0].contains("track-7"));
     assert!(!stranger.heads()[0].contains("track-7") && !stranger.heads()[0].contains(MODIFIED));
 }

@@ -10,10 +10,7 @@ mod secured;
 
 use std::time::Duration;
 
-use agentdex::{
-    Error,
-    fetch::{AllowList, Fetched, Fetcher, Options, Request},
-};
+use agentdex::fetch::{AllowList, Error, Fetched, Fetcher, Options, Request};
 
 use crate::support::Site;
 
@@ -39,7 +36,7 @@ fn fetch(fetcher: &Fetcher, url: &str) -> Result<Fetched, Error> {
 /// Why a URL isn't fetched.
 fn refusal(fetcher: &Fetcher, url: &str) -> String {
     match fetch(fetcher, url) {
-        Err(Error::FetchRefused { url: refused, reason }) => {
+        Err(Error::Refused { url: refused, reason }) => {
             assert!(url.starts_with(refused.trim_end_matches('…')) || url.contains('@'), "{refused}");
             reason
         }
@@ -50,7 +47,7 @@ fn refusal(fetcher: &Fetcher, url: &str) -> String {
 /// Why fetching failed.
 fn failure(fetcher: &Fetcher, url: &str) -> String {
     match fetch(fetcher, url) {
-        Err(Error::FetchFailed { reason, .. }) => reason,
+        Err(Error::Failed { reason, .. }) => reason,
         other => panic!("fetching {url} does not fail: {other:?}"),
     }
 }

@@ -2,10 +2,7 @@
 
 use std::process::Command;
 
-use agentdex::{
-    Error,
-    fetch::{Fetcher, Options},
-};
+use agentdex::fetch::{Error, Fetcher, Options};
 
 use super::{allowing, fetch, refusal};
 use crate::support::{Answers, Reply, Site};

@@ -2,10 +2,7 @@
 
 use std::{fs, path::Path};
 
-use agentdex::{
-    Error,
-    fetch::{Fetcher, Options},
-};
+use agentdex::fetch::{Error, Fetcher, Options};
 
 use super::{allowing, failure, fetch, refusal};
 use crate::support::{Answers, Reply, Site, certified};

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::blocking::blocking;
 use crate::{
-    Error, Result, Timestamp,
-    fetch::{Fetcher, Request},
+    Result, Timestamp,
+    fetch::{self, Fetcher, Request},
     signature::{Checking, Status, TrustedKeys, Verification, key_set_urls},
     td::Document,
 };
@@ -184,8 +184,8 @@ async fn fetch(fetcher: &Fetcher, url: &str) -> KeySet {
             Ok(keys) => KeySet::Published(Arc::new(keys)),
             Err(reason) => KeySet::Failed(format!("{url}: {reason}")),
         },
-        Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => KeySet::Absent(error.to_string()),
-        Err(error @ Error::FetchBusy { .. }) => KeySet::NotFetched(error.to_string()),
+        Err(error @ fetch::Error::Failed { status: Some(404 | 410), .. }) => KeySet::Absent(error.to_string()),
+        Err(error @ fetch::Error::Busy { .. }) => KeySet::NotFetched(error.to_string()),
         Err(error) => KeySet::Failed(error.to_string()),
     }
 }

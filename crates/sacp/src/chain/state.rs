@@ -7,10 +7,7 @@ use super::{
     compiled::{Chain, ChainError},
     description::Node,
 };
-use crate::{
-    sacp::{Outputs, Response},
-    td::Violation,
-};
+use crate::{Outputs, Response, td::Violation};
 
 /// Where a run of a chain stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::description::{Description, INPUT, Node};
-use crate::{
-    sacp::{Condition, Template},
-    td::Violation,
-};
+use crate::{Condition, Template, td::Violation};
 
 /// The most nodes, edges, and links of a chain, and of all within it together.
 const MAX_PARTS: usize = 1000;

@@ -8,7 +8,7 @@ use super::{
     gather,
     state::{Outcome, Place, State, Step},
 };
-use crate::sacp::{Condition, Outputs, Response, Status, TemplateError};
+use crate::{Condition, Outputs, Response, Status, TemplateError};
 
 /// The branch that is taken where a response names none.
 const NEXT: &str = "next";

@@ -7,7 +7,7 @@ const MAX_SHOWN: usize = 200;
 
 /// A URL without its credentials, the values of its query, and its fragment: tokens and signatures stand
 /// there, and errors are logged, stored and sent. What is not a URL is cut where a secret could begin.
-pub(crate) fn shown(url: &str) -> String {
+pub fn shown(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let has_credentials = |url: &Url| !url.username().is_empty() || url.password().is_some();
     let bare = match parsed {

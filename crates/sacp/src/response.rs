@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::td::Violation;
 
 /// The JSON Schema of a response (SACP, section 2.1), with the extension status of section 11.
-pub const SCHEMA: &str = include_str!("../../schemas/sacp-response.json");
+pub const SCHEMA: &str = include_str!("../schemas/sacp-response.json");
 
 /// How a task went: what edges of a chain are chosen by (SACP, section 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +62,10 @@ impl fmt::Display for Status {
 /// What an agent answered.
 ///
 /// ```
-/// let reading = agentdex::sacp::read(
+/// let reading = agentdex_sacp::read(
 ///     r#"Here you are: {"thought": "5+5 is 10.", "status": "success", "data": {"result": 10}, "message": "10"}"#,
 /// );
-/// assert_eq!(reading.response.status, agentdex::sacp::Status::Success);
+/// assert_eq!(reading.response.status, agentdex_sacp::Status::Success);
 /// assert_eq!(reading.response.data["result"], 10);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

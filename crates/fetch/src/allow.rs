@@ -8,9 +8,9 @@ use crate::{Error, Result};
 /// Networks, addresses and hosts of the operator's own that may be fetched from.
 ///
 /// ```
-/// let allowed = agentdex::fetch::AllowList::parse(["10.1.0.0/16", "cards.internal", "localhost:8080"])?;
+/// let allowed = agentdex_fetch::AllowList::parse(["10.1.0.0/16", "cards.internal", "localhost:8080"])?;
 /// assert_eq!(allowed.to_string(), "10.1.0.0/16, cards.internal, localhost:8080");
-/// # Ok::<(), agentdex::Error>(())
+/// # Ok::<(), agentdex_fetch::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct AllowList(Vec<Entry>);

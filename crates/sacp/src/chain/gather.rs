@@ -8,7 +8,7 @@ use super::{
     description::{Node, Reduction},
     state::{Outcome, State},
 };
-use crate::sacp::{Response, Status};
+use crate::{Response, Status};
 
 /// The response of a node that consists of chains: once all have ended, or one of them has failed.
 pub(super) fn gathered(node: &Node, runs: &[State]) -> Option<Response> {

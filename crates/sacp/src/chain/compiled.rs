@@ -8,10 +8,7 @@ use super::{
     check,
     description::{Description, Edge, Link, Node},
 };
-use crate::{
-    sacp::{Condition, Template},
-    td::Violation,
-};
+use crate::{Condition, Template, td::Violation};
 
 /// A valid chain.
 ///

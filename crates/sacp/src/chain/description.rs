@@ -128,7 +128,7 @@ pub struct Edge {
     pub from: String,
     /// The node that comes next.
     pub to: String,
-    /// The [`Condition`](crate::sacp::Condition) under which this edge is taken, whatever the status. Without one it is taken after
+    /// The [`Condition`](crate::Condition) under which this edge is taken, whatever the status. Without one it is taken after
     /// success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,

@@ -13,6 +13,7 @@ mod body;
 mod canonical;
 mod connections;
 mod errand;
+mod error;
 mod options;
 mod probe;
 mod resolver;
@@ -25,12 +26,14 @@ use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use reqwest::{Client, Response, StatusCode, Url, header, redirect};
 use rustls::ClientConfig;
+use time::OffsetDateTime;
 use tokio::time::Instant;
 
 pub use self::{
     allow::AllowList,
     answer::{Answer, Fetched, Validators},
     connections::{Connections, refusal},
+    error::{BoxError, Error, Result},
     options::{Options, Request},
     probe::candidates,
     resolver::{Resolver, Resolving},
@@ -43,8 +46,8 @@ use self::{
     target::Target,
     turns::{Pace, Turn, Turns},
 };
-pub(crate) use self::{canonical::is_same_url, shown::shown};
-use crate::{Error, Result, Timestamp};
+#[doc(hidden)]
+pub use self::{canonical::is_same_url, shown::shown};
 
 /// The maximum number of redirects.
 const MAX_REDIRECTS: usize = 5;
@@ -55,8 +58,8 @@ const MAX_ADDRESSES: usize = 8;
 /// cheap and shares the bounds.
 ///
 /// ```no_run
-/// # async fn example() -> agentdex::Result<()> {
-/// use agentdex::fetch::{Fetcher, Options, Request};
+/// # async fn example() -> agentdex_fetch::Result<()> {
+/// use agentdex_fetch::{Fetcher, Options, Request};
 ///
 /// let fetcher = Fetcher::new(Options::default())?;
 /// let card = fetcher.fetch(&Request::new("https://agents.example/.well-known/agent-card.json")).await?;
@@ -109,12 +112,14 @@ impl Fetcher {
     }
 
     /// The same with queues of its own: users of one never wait for users of the other.
-    pub(crate) fn apart(&self) -> Fetcher {
+    #[doc(hidden)]
+    pub fn apart(&self) -> Fetcher {
         self.allowing(AllowList::default())
     }
 
     /// The same with queues of its own, which may also fetch from elsewhere.
-    pub(crate) fn allowing(&self, more: AllowList) -> Fetcher {
+    #[doc(hidden)]
+    pub fn allowing(&self, more: AllowList) -> Fetcher {
         let Inner { options, tls, resolver, .. } = &*self.0;
         let (mut options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
         options.allowed = options.allowed.and(more);
@@ -129,7 +134,7 @@ impl Fetcher {
     /// Fetches a document.
     ///
     /// # Errors
-    /// [`Error::FetchRefused`], [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`].
+    /// [`Error::Refused`], [`Error::Failed`], [`Error::TimedOut`], [`Error::Busy`].
     pub async fn fetch(&self, request: &Request) -> Result<Fetched> {
         let errand = self.errand(request);
         match self.run(&errand, request, &Validators::default()).await? {
@@ -258,7 +263,7 @@ impl Inner {
             StatusCode::OK => {}
             StatusCode::NOT_MODIFIED if !known.is_empty() => return Ok(Answer::NotModified { max_age }),
             status @ (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
-                return Err(errand.unexpected(status, retry_after(response.headers(), Timestamp::now())));
+                return Err(errand.unexpected(status, retry_after(response.headers(), OffsetDateTime::now_utc())));
             }
             status => return Err(errand.unexpected(status, None)),
         }

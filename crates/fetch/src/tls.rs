@@ -8,7 +8,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-use crate::{Error, Result, error::BoxError};
+use crate::{BoxError, Error, Result};
 
 /// The configuration of all connections, made once. The ring provider is named, since nobody may have
 /// installed one for the whole process.

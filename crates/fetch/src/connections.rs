@@ -14,7 +14,7 @@ use reqwest::{Client, Url, redirect};
 use rustls::ClientConfig;
 
 use super::{Options, Resolver, resolver::SystemResolver, shown::shown, target::Target, tls};
-use crate::{Error, Result, error::BoxError};
+use crate::{BoxError, Error, Result};
 
 /// Origins whose connections are reused; beyond, all are forgotten and made again.
 const MAX_CLIENTS: usize = 1024;
@@ -70,10 +70,10 @@ impl Connections {
     /// A client for requests to the origin of a URL, and to no other: it follows no redirects.
     ///
     /// # Errors
-    /// [`Error::FetchRefused`] where it may not be connected to, as far as that is known before a connection is made;
+    /// [`Error::Refused`] where it may not be connected to, as far as that is known before a connection is made;
     /// afterwards [`refusal`] tells.
     pub async fn client(&self, url: &Url) -> Result<Client> {
-        let refused = |reason| Error::FetchRefused { url: shown(url.as_str()), reason };
+        let refused = |reason| Error::Refused { url: shown(url.as_str()), reason };
         let target = Target::parse(url.as_str()).map_err(refused)?;
         self.check(&target).map_err(refused)?;
         if self.0.options.proxy.is_some() {
@@ -95,8 +95,7 @@ impl Connections {
     }
 
     /// The configuration of TLS for protocols that make their own connections: whom they trust.
-    #[cfg(feature = "consumer-mqtt")]
-    pub(crate) fn tls(&self) -> ClientConfig {
+    pub fn tls(&self) -> ClientConfig {
         let mut configuration = self.0.tls.clone();
         // What HTTP would negotiate.
         configuration.alpn_protocols.clear();
@@ -106,17 +105,17 @@ impl Connections {
     /// The addresses of a host for protocols that make their own connections, all checked.
     ///
     /// # Errors
-    /// [`Error::FetchRefused`] where one may not be connected to, [`Error::FetchFailed`] where there is none.
+    /// [`Error::Refused`] where one may not be connected to, [`Error::Failed`] where there is none.
     pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>> {
         let bracketed =
             if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
         let url = format!("http://{bracketed}:{port}/");
-        let refused = |reason| Error::FetchRefused { url: format!("{bracketed}:{port}"), reason };
+        let refused = |reason| Error::Refused { url: format!("{bracketed}:{port}"), reason };
         let target = Target::parse(&url).map_err(refused)?;
         self.check(&target).map_err(refused)?;
         let addresses = match target.address() {
             Some(address) => vec![address],
-            None => self.0.resolver.resolve(&target.host).await.map_err(|error| Error::FetchFailed {
+            None => self.0.resolver.resolve(&target.host).await.map_err(|error| Error::Failed {
                 url: format!("{bracketed}:{port}"),
                 status: None,
                 reason: format!("the host {} can't be resolved: {error}", target.host),

@@ -33,9 +33,12 @@
 //! - A missing `thought`, `message` or `data` is reported and read as empty. Without a readable `status`
 //!   nothing can be routed, so such an object becomes the fallback of section 7.2.
 
+use agentdex_td as td;
+
 mod chain;
 mod condition;
 mod contract;
+pub mod expression;
 mod prompt;
 mod reading;
 mod repair;

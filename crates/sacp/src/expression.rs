@@ -52,7 +52,7 @@ pub struct Scope {
 /// A compiled expression.
 ///
 /// ```
-/// use agentdex::expression::{Expression, Facts, Scope};
+/// use agentdex_sacp::expression::{Expression, Facts, Scope};
 /// use serde_json::json;
 ///
 /// let scope = Scope { noun: "condition", facts: &["step"], example: "step.cost > 1" };

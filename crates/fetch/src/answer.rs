@@ -8,8 +8,6 @@ use reqwest::{
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 
-use crate::Timestamp;
-
 /// Longer validators are not stored.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
@@ -89,13 +87,13 @@ pub(super) fn max_age(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// How long a server wants to be left alone (RFC 9110, section 10.2.3), in seconds or until a moment.
-pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap, now: OffsetDateTime) -> Option<Duration> {
     let value = text(headers, header::RETRY_AFTER)?;
     if value.bytes().all(|byte| byte.is_ascii_digit()) {
         return value.parse().ok().map(Duration::from_secs);
     }
-    let moment = OffsetDateTime::parse(value, &Rfc2822).ok()?.unix_timestamp().saturating_mul(1000);
-    Some(Duration::from_millis(u64::try_from(moment.saturating_sub(now.0)).unwrap_or_default()))
+    let moment = OffsetDateTime::parse(value, &Rfc2822).ok()?;
+    Some(Duration::try_from(moment - now).unwrap_or_default())
 }
 
 /// The media type of an answer, if it is one of JSON; else what is wrong with it.
@@ -138,7 +136,7 @@ mod tests {
 
     #[test]
     fn pauses_that_are_asked_for_are_read() {
-        let now = Timestamp(784_111_777_000);
+        let now = OffsetDateTime::from_unix_timestamp(784_111_777).unwrap();
         let pause =
             |value: &str| retry_after(&headers(&[(header::RETRY_AFTER, value)]), now).map(|pause| pause.as_secs());
         assert_eq!(pause("120"), Some(120));

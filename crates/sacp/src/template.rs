@@ -15,7 +15,7 @@ pub type Outputs = BTreeMap<String, Response>;
 /// referenced string is inserted as it is and everything else as JSON.
 ///
 /// ```
-/// use agentdex::sacp::{Outputs, Template, read};
+/// use agentdex_sacp::{Outputs, Template, read};
 /// let answer = r#"{"thought": "", "status": "success", "data": {"names": ["Alice", "Bob"]}, "message": "Two"}"#;
 /// let outputs = Outputs::from([("a".to_owned(), read(answer).response)]);
 /// let template = Template::new(serde_json::json!({"names": "{{a.data.names}}", "text": "{{a.message}} names"}));

@@ -8,7 +8,7 @@ use reqwest::Url;
 /// well-known places are tried. Anything else may be either.
 ///
 /// ```
-/// use agentdex::fetch::candidates;
+/// use agentdex_fetch::candidates;
 ///
 /// let places = ["/.well-known/agent-card.json"];
 /// assert_eq!(candidates("https://agents.example", &places), ["https://agents.example/.well-known/agent-card.json"]);

@@ -10,7 +10,7 @@ const SCOPE: Scope = Scope { noun: "condition", facts: &["response"], example: "
 /// A compiled condition.
 ///
 /// ```
-/// use agentdex::sacp::{Condition, read};
+/// use agentdex_sacp::{Condition, read};
 /// let condition: Condition = r#"response.status == "success" and response.data.score > 0.8"#.parse().unwrap();
 /// let sure = read(r#"{"thought": "", "status": "success", "data": {"score": 1}, "message": ""}"#).response;
 /// assert_eq!(condition.holds(&sure), Ok(true));

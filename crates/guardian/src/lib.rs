@@ -17,6 +17,8 @@
 //! is over or a value isn't what a rule takes it for, is not allowed. `step.response` is the response in SACP that a step
 //! carries; a rule with `then = "fail-response"` makes it a failure instead of denying the step (SACP, section 9.1).
 
+use agentdex_sacp::expression;
+
 mod a2a;
 mod decide;
 mod description;

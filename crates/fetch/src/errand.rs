@@ -23,15 +23,15 @@ impl Errand {
     /// Waits for a turn with this host. Where none comes in time, it is not the host that is to blame.
     pub async fn turn<T>(&self, host: &str, waiting: impl Future<Output = Option<T>>) -> Result<T> {
         let turn = timeout_at(self.deadline, waiting).await.ok().flatten();
-        turn.ok_or_else(|| Error::FetchBusy { host: host.into() })
+        turn.ok_or_else(|| Error::Busy { host: host.into() })
     }
 
     pub fn timed_out(&self, doing: &'static str) -> Error {
-        Error::FetchTimedOut { url: self.shown.clone(), doing }
+        Error::TimedOut { url: self.shown.clone(), doing }
     }
 
     pub fn refused(&self, reason: impl Into<String>) -> Error {
-        Error::FetchRefused { url: self.shown.clone(), reason: reason.into() }
+        Error::Refused { url: self.shown.clone(), reason: reason.into() }
     }
 
     pub fn refused_at(&self, at: &Target, reason: String) -> Error {
@@ -45,13 +45,13 @@ impl Errand {
     /// Something that went wrong, with the answer that it went wrong with, if there was one.
     pub fn failed(&self, status: Option<StatusCode>, reason: impl Into<String>) -> Error {
         let (url, status) = (self.shown.clone(), status.map(|status| status.as_u16()));
-        Error::FetchFailed { url, status, reason: reason.into(), retry_after: None, source: None }
+        Error::Failed { url, status, reason: reason.into(), retry_after: None, source: None }
     }
 
     /// An answer with a status that brings no document, and how long its server wants to be left alone.
     pub fn unexpected(&self, status: StatusCode, pause: Option<Duration>) -> Error {
         let (url, reason) = (self.shown.clone(), format!("the answer is {status}"));
-        Error::FetchFailed { url, status: Some(status.as_u16()), reason, retry_after: pause, source: None }
+        Error::Failed { url, status: Some(status.as_u16()), reason, retry_after: pause, source: None }
     }
 
     /// A connection that didn't come about, or broke off.
@@ -61,7 +61,7 @@ impl Errand {
         }
         let error = error.without_url();
         let (url, reason) = (self.shown.clone(), format!("{doing} failed: {}", innermost(&error)));
-        Error::FetchFailed { url, status: None, reason, retry_after: None, source: Some(error.into()) }
+        Error::Failed { url, status: None, reason, retry_after: None, source: Some(error.into()) }
     }
 }
 

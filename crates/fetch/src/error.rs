@@ -1,0 +1,59 @@
+//! The errors of fetching.
+
+use std::time::Duration;
+
+/// An error of a library underneath, which is the source.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of fetching a document. URLs are those that were asked for, without credentials and the text of their query.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The URL isn't fetched: it isn't one of the public web, or leads to a place that isn't.
+    #[error("{url} is not fetched: {reason}")]
+    Refused {
+        /// The URL that was asked for.
+        url: String,
+        /// What is wrong with it, and how the operator can allow it.
+        reason: String,
+    },
+    /// A URL was asked for, and no document came back.
+    #[error("fetching {url} failed: {reason}")]
+    Failed {
+        /// The URL that was asked for.
+        url: String,
+        /// The status of the answer, if there was one.
+        status: Option<u16>,
+        /// What came instead.
+        reason: String,
+        /// How long its server asks to be left alone, if it does.
+        retry_after: Option<Duration>,
+        /// Why.
+        source: Option<BoxError>,
+    },
+    /// Fetching took longer than it may.
+    #[error("fetching {url} took too long while {doing}")]
+    TimedOut {
+        /// The URL that was asked for.
+        url: String,
+        /// What it was waiting for.
+        doing: &'static str,
+    },
+    /// So much is being fetched that there was no turn.
+    #[error("too much is being fetched at the moment, or from {host}; try again later")]
+    Busy {
+        /// Whom it was to be fetched from.
+        host: String,
+    },
+    /// A setting isn't known, or can't have that value.
+    #[error("{origin}: {message}")]
+    InvalidSetting {
+        /// Where it was set: a file or a variable.
+        origin: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+}
