@@ -7,11 +7,11 @@ use std::{
 
 use clap::Args;
 
-use super::{
-    output::{indented, visible},
-    remote::{self, Remote},
+use super::output::{indented, visible};
+use agentdex::{
+    access::{AccessRequest, Namespace, Owner, Visibility},
+    client::RegistryClient,
 };
-use agentdex::access::{AccessRequest, Namespace, Owner, Visibility};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -29,8 +29,6 @@ pub(super) struct Arguments {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
 /// A namespace, or that there is none.
@@ -42,17 +40,14 @@ fn namespace(text: &str) -> Result<OptionalNamespace, String> {
     Ok(OptionalNamespace(name))
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let Arguments { id, visibility, namespace, owner, json, remote } = arguments;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let Arguments { id, visibility, namespace, owner, json } = arguments;
     let namespace = namespace.clone().map(|OptionalNamespace(name)| name);
     let asked = AccessRequest { owner: owner.clone(), visibility: *visibility, namespace };
-    let client = remote.client()?;
-    let access = remote::block_on(async {
-        if asked != AccessRequest::default() {
-            client.set_access(id, &asked).await.map_err(remote::explain)?;
-        }
-        client.access(id).await.map_err(remote::explain)
-    })?;
+    if asked != AccessRequest::default() {
+        client.set_access(id, &asked).await?;
+    }
+    let access = client.access(id).await?;
     let mut out = io::stdout().lock();
     if *json {
         writeln!(out, "{}", indented(&serde_json::to_string(&access)?))?;

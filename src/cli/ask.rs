@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 use super::{
     calling::{Calling, print_event, shown},
     output::Style,
-    remote::block_on,
 };
-use agentdex::consumer::{Agent, Conversation, Event};
+use agentdex::{
+    client::RegistryClient,
+    consumer::{Agent, Conversation, Event},
+};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -36,10 +38,10 @@ pub(super) struct Arguments {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
-    pub(super) calling: Calling,
+    calling: Calling,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let (capability, question) = match (arguments.words.as_slice(), &arguments.agent) {
         ([question], Some(_)) => (None, question),
         ([capability, question], None) => (Some(capability), question),
@@ -48,30 +50,28 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         _ => anyhow::bail!("with --agent, give the question alone"),
     };
-    let consumer = arguments.calling.consumer()?;
-    block_on(async {
-        let agent = match (&arguments.agent, capability) {
-            (Some(id), _) => consumer.agent(id).await?,
-            (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
-        };
-        let agent = match &arguments.action {
-            Some(action) => agent.update(agentdex::consumer::Settings::new().action(action)),
-            None => agent,
-        };
-        if arguments.explain {
-            explain(&agent).await?;
-        }
-        if arguments.stream {
-            return stream(&agent, question).await;
-        }
-        let conversation = agent.process(question.as_str()).await?;
-        let mut out = io::stdout().lock();
-        match arguments.json {
-            true => writeln!(out, "{}", json_of(&conversation))?,
-            false => writeln!(out, "{}", shown(conversation.message()))?,
-        }
-        Ok(exit_code(&conversation))
-    })
+    let consumer = arguments.calling.consumer(client)?;
+    let agent = match (&arguments.agent, capability) {
+        (Some(id), _) => consumer.agent(id).await?,
+        (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
+    };
+    let agent = match &arguments.action {
+        Some(action) => agent.update(agentdex::consumer::Settings::new().action(action)),
+        None => agent,
+    };
+    if arguments.explain {
+        explain(&agent).await?;
+    }
+    if arguments.stream {
+        return stream(&agent, question).await;
+    }
+    let conversation = agent.process(question.as_str()).await?;
+    let mut out = io::stdout().lock();
+    match arguments.json {
+        true => writeln!(out, "{}", json_of(&conversation))?,
+        false => writeln!(out, "{}", shown(conversation.message()))?,
+    }
+    Ok(exit_code(&conversation))
 }
 
 /// Failure where the agent needs an answer that nobody is here to give.

@@ -7,11 +7,8 @@ use std::{
 
 use clap::Args;
 
-use super::{
-    output::visible,
-    remote::{self, Remote},
-};
-use agentdex::{access::Owner, registry::AuditEntry};
+use super::output::visible;
+use agentdex::{access::Owner, client::RegistryClient, registry::AuditEntry};
 
 /// How many entries are asked for at once.
 const AT_ONCE: usize = 1000;
@@ -24,15 +21,12 @@ pub(super) struct Arguments {
     /// Print one JSON object a line, for export
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let (mut since, mut out) = (arguments.since, io::stdout().lock());
     loop {
-        let audited = remote::block_on(async { client.audit(since, AT_ONCE).await.map_err(remote::explain) })?;
+        let audited = client.audit(since, AT_ONCE).await?;
         for entry in &audited.entries {
             match arguments.json {
                 true => writeln!(out, "{}", serde_json::to_string(entry)?)?,

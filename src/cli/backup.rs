@@ -13,72 +13,71 @@ use clap::Args;
 use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
-use super::remote::{self, Remote};
-use crate::config;
-use agentdex::{Registry, registry};
+use crate::config::DEFAULT_DATA;
+use agentdex::{Registry, client::RegistryClient, registry};
 
 #[derive(Debug, Args)]
 pub(super) struct Take {
+    #[command(flatten)]
+    pub(super) target: TargetFile,
+    /// The data directory of a registry that isn't running, instead of a server
+    #[arg(long, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TargetFile {
     /// The file to write; `-` is standard output
     file: PathBuf,
     /// Replace a file that is there
     #[arg(long)]
     force: bool,
-    /// The data directory of a registry that isn't running, instead of a server
-    #[arg(long, value_name = "DIR", conflicts_with = "url")]
-    data: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     /// The backup; `-` is standard input
     file: PathBuf,
-    /// The data directory to make; it must not exist, or be empty [default: ./agentdex-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    /// The data directory to make; it must not exist, or be empty
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
+    data: PathBuf,
 }
 
-pub(super) fn take(arguments: &Take) -> anyhow::Result<ExitCode> {
-    let mut target = Target::create(&arguments.file, arguments.force)?;
-    match &arguments.data {
-        Some(data) => {
-            // Opening would make an empty registry of it.
-            if !data.join("store").exists() {
-                bail!("{}: there is no registry in this directory", data.display());
-            }
-            let registry = Registry::builder(data).open()?;
-            let copied = registry
-                .backup()
-                .map_err(anyhow::Error::from)
-                .and_then(|mut backup| io::copy(&mut backup, &mut target).context("taking a backup"));
-            registry.close();
-            copied?;
-        }
-        None => remote::block_on(async {
-            let client = arguments.remote.client()?;
-            let mut pieces = client.backup().await.map_err(remote::explain)?;
-            while let Some(piece) = pieces.next().await {
-                target.write_all(&piece.map_err(remote::explain)?)?;
-            }
-            Ok(())
-        })?,
+pub(super) async fn take(file: &TargetFile, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let mut target = Target::create(&file.file, file.force)?;
+    let mut pieces = client.backup().await?;
+    while let Some(piece) = pieces.next().await {
+        target.write_all(&piece?)?;
     }
-    let (shown, bytes) = target.finish()?;
-    writeln!(io::stderr(), "backup written to {shown}: {}", HumanBytes(bytes))?;
-    Ok(ExitCode::SUCCESS)
+    target.finish()
+}
+
+/// The same of the data directory of a registry that isn't running.
+pub(super) fn take_of(directory: &Path, file: &TargetFile) -> anyhow::Result<ExitCode> {
+    let mut target = Target::create(&file.file, file.force)?;
+    // Opening would make an empty registry of it.
+    if !directory.join("store").exists() {
+        bail!("{}: there is no registry in this directory", directory.display());
+    }
+    let registry = Registry::builder(directory).open()?;
+    let copied = registry
+        .backup()
+        .map_err(anyhow::Error::from)
+        .and_then(|mut backup| io::copy(&mut backup, &mut target).context("taking a backup"));
+    registry.close();
+    copied?;
+    target.finish()
 }
 
 pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
-    let data = arguments.data.clone().unwrap_or_else(|| config::DEFAULT_DATA.into());
+    let data = &arguments.data;
     let bar = progress();
     let head = if arguments.file == Path::new("-") {
-        restore_into(bar.wrap_read(io::stdin().lock()), &data)
+        restore_into(bar.wrap_read(io::stdin().lock()), data)
     } else {
         let shown = arguments.file.display().to_string();
         let file = File::open(&arguments.file).with_context(|| format!("opening {shown}"))?;
-        restore_into(bar.wrap_read(file), &data).with_context(|| shown)
+        restore_into(bar.wrap_read(file), data).with_context(|| shown)
     };
     bar.finish_and_clear();
     let head = head?;
@@ -159,13 +158,17 @@ impl Target {
         Ok(Target { out: BufWriter::new(out), bar: progress(), written: 0, file: Some((file, partial, path.into())) })
     }
 
-    fn finish(mut self) -> anyhow::Result<(String, u64)> {
+    fn finish(mut self) -> anyhow::Result<ExitCode> {
         self.out.flush().context("writing the backup")?;
         self.bar.finish_and_clear();
-        let Some((file, partial, path)) = self.file.take() else { return Ok(("standard output".into(), self.written)) };
-        let renamed = file.sync_all().and_then(|()| fs::rename(&partial, &path));
-        renamed.with_context(|| format!("writing {}", path.display()))?;
-        Ok((path.display().to_string(), self.written))
+        let mut shown = "standard output".to_owned();
+        if let Some((file, partial, path)) = self.file.take() {
+            shown = path.display().to_string();
+            let renamed = file.sync_all().and_then(|()| fs::rename(&partial, &path));
+            renamed.with_context(|| format!("writing {shown}"))?;
+        }
+        writeln!(io::stderr(), "backup written to {shown}: {}", HumanBytes(self.written))?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

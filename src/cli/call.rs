@@ -10,10 +10,8 @@ use clap::Args;
 use futures_util::StreamExt;
 use serde_json::Value;
 
-use super::{
-    calling::{Calling, print_event, shown},
-    remote::block_on,
-};
+use super::calling::{Calling, print_event, shown};
+use agentdex::client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -30,31 +28,29 @@ pub(super) struct Arguments {
     #[arg(long)]
     stream: bool,
     #[command(flatten)]
-    pub(super) calling: Calling,
+    calling: Calling,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let input = arguments.input.as_deref().map(input).transpose()?;
-    let consumer = arguments.calling.consumer()?;
-    block_on(async {
-        let agent = consumer.agent(&arguments.id).await?;
-        if arguments.stream {
-            let mut exchange = agent.call_streaming(&arguments.action, input).await?;
-            while let Some(event) = exchange.events.next().await {
-                if print_event(&event?)? {
-                    writeln!(io::stdout())?;
-                }
+    let consumer = arguments.calling.consumer(client)?;
+    let agent = consumer.agent(&arguments.id).await?;
+    if arguments.stream {
+        let mut exchange = agent.call_streaming(&arguments.action, input).await?;
+        while let Some(event) = exchange.events.next().await {
+            if print_event(&event?)? {
+                writeln!(io::stdout())?;
             }
-            return Ok(ExitCode::SUCCESS);
         }
-        let reply = agent.call(&arguments.action, input).await?;
-        let text = match reply.message.data() {
-            Some(data) => serde_json::to_string_pretty(data)?,
-            None => shown(&reply.message),
-        };
-        writeln!(io::stdout(), "{text}")?;
-        Ok(ExitCode::SUCCESS)
-    })
+        return Ok(ExitCode::SUCCESS);
+    }
+    let reply = agent.call(&arguments.action, input).await?;
+    let text = match reply.message.data() {
+        Some(data) => serde_json::to_string_pretty(data)?,
+        None => shown(&reply.message),
+    };
+    writeln!(io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn input(text: &str) -> anyhow::Result<Value> {

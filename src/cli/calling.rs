@@ -7,16 +7,15 @@ use std::{
 
 use clap::Args;
 
-use super::{output::visible, remote::Remote};
+use super::output::visible;
 use agentdex::{
+    client::RegistryClient,
     consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings},
     fetch::{self, AllowList},
 };
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {
-    #[command(flatten)]
-    pub(super) remote: Remote,
     /// Network, address or host of agents that may be called although it isn't public, such as 127.0.0.1:9000; can be
     /// repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
@@ -31,12 +30,12 @@ pub(super) struct Calling {
 
 impl Calling {
     /// A consumer whose agents' answers are read for people.
-    pub(super) fn consumer(&self) -> anyhow::Result<Consumer> {
-        Ok(self.consumer_of_answers()?.with_middleware(ReadSacp))
+    pub(super) fn consumer(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
+        Ok(self.consumer_of_answers(client)?.with_middleware(ReadSacp))
     }
 
     /// A consumer that leaves answers as they are.
-    pub(super) fn consumer_of_answers(&self) -> anyhow::Result<Consumer> {
+    pub(super) fn consumer_of_answers(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
         // A variable that is set to nothing allows nothing.
         let allowed = AllowList::parse(self.allow_fetch.iter().filter(|entry| !entry.is_empty()))?;
         let options = fetch::Options { allowed, ..fetch::Options::default() };
@@ -44,7 +43,7 @@ impl Calling {
         if let Some(name) = &self.binding {
             settings = settings.binding(name);
         }
-        let consumer = Consumer::with_options(self.remote.client()?, options)?;
+        let consumer = Consumer::with_options(client.clone(), options)?;
         Ok(consumer.with_settings(settings).with_middleware(PassTrace))
     }
 }

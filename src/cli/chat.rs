@@ -13,9 +13,11 @@ use super::{
     calling::{Calling, print_event},
     line_editor::LineEditor,
     output::{Style, red_on_stderr, visible},
-    remote::block_on,
 };
-use agentdex::consumer::{Agent, Dialogue, Event, Media, Message, Part};
+use agentdex::{
+    client::RegistryClient,
+    consumer::{Agent, Dialogue, Event, Media, Message, Part},
+};
 
 const HELP: &str = "\
 /attach FILE  sends a file with the next message
@@ -37,22 +39,20 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
     #[command(flatten)]
-    pub(super) calling: Calling,
+    calling: Calling,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let consumer = arguments.calling.consumer()?;
-    block_on(async {
-        let mut agent = consumer.agent(&arguments.id).await?;
-        if let Some(action) = &arguments.action {
-            agent = agent.update(agentdex::consumer::Settings::new().action(action));
-        }
-        let dialogue = match &arguments.restore {
-            Some(file) => agent.restore_conversation(&std::fs::read_to_string(file)?)?.stream(),
-            None => agent.stream(),
-        };
-        chat(&agent, dialogue).await
-    })
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let consumer = arguments.calling.consumer(client)?;
+    let mut agent = consumer.agent(&arguments.id).await?;
+    if let Some(action) = &arguments.action {
+        agent = agent.update(agentdex::consumer::Settings::new().action(action));
+    }
+    let dialogue = match &arguments.restore {
+        Some(file) => agent.restore_conversation(&std::fs::read_to_string(file)?)?.stream(),
+        None => agent.stream(),
+    };
+    chat(&agent, dialogue).await
 }
 
 async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode> {

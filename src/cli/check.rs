@@ -11,23 +11,23 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use crate::config;
+use crate::config::DEFAULT_DATA;
 use agentdex::{Error, Registry};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The data directory of a registry that isn't running [default: ./agentdex-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    /// The data directory of a registry that isn't running
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
+    data: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let data = arguments.data.clone().unwrap_or_else(|| config::DEFAULT_DATA.into());
+    let data = &arguments.data;
     // Opening would make an empty registry of it.
     if !data.join("store").exists() {
         bail!("{}: there is no registry in this directory; name its directory with --data", data.display());
     }
-    let registry = Registry::open(&data)?;
+    let registry = Registry::open(data)?;
     let checked = loop {
         match registry.check() {
             // That of a restored directory has yet to be made.

@@ -10,11 +10,11 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::{
-    output::{self, visible},
-    remote::{self, Remote},
+use super::output::{self, visible};
+use agentdex::{
+    client::RegistryClient,
+    convert::{Format, Supply},
 };
-use agentdex::convert::{Format, Supply};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -27,29 +27,20 @@ pub(super) struct Arguments {
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let id = &arguments.id;
-    let found = remote::block_on(async {
-        let format = arguments.format;
-        let Some(export) = format.export() else { bail!("`agentdex get {id}` prints the Thing Description") };
-        let found = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
-            Err(message) => bail!("--version of the format {format}: {message}"),
-            Ok(Some(version)) => client.export(id, format, Some(version)).await,
-            Ok(None) => client.export(id, format, None).await,
-        };
-        found.map_err(remote::explain)
-    })?;
-    let Some(document) = found else {
-        bail!("there is no agent {:?} at {}\n  `agentdex list` shows what there is", arguments.id, client.url());
+    let format = arguments.format;
+    let Some(export) = format.export() else { bail!("`agentdex get {id}` prints the Thing Description") };
+    let version = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
+        Err(message) => bail!("--version of the format {format}: {message}"),
+        Ok(version) => version,
     };
-    if let Some(export) = arguments.format.export() {
-        print_supply(&export.supply(&document.bytes, &document.media_type)?)?;
-    }
+    let Some(document) = client.export(id, format, version).await? else {
+        bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
+    };
+    print_supply(&export.supply(&document.bytes, &document.media_type)?)?;
     if let Some(path) = &arguments.out {
         fs::write(path, document.bytes).with_context(|| format!("writing {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);

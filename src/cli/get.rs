@@ -8,10 +8,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use super::{
-    output::indented,
-    remote::{self, Remote},
-};
+use super::output::indented;
 use agentdex::client::RegistryClient;
 
 #[derive(Debug, Args)]
@@ -21,13 +18,10 @@ pub(super) struct Arguments {
     /// Print it as it came, on one line
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
-    let thing = remote::block_on(find(&client, &arguments.id))?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let thing = find(client, &arguments.id).await?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", thing.trim_end())?;
@@ -39,18 +33,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// The description of the agent with this id, else of the one with this title.
 async fn find(client: &RegistryClient, name: &str) -> anyhow::Result<String> {
-    if let Some(thing) = client.find(name).await.map_err(remote::explain)? {
+    if let Some(thing) = client.find(name).await? {
         return Ok(thing);
     }
     let query = format!("title:\"{}\"", name.replace('"', " "));
     let parameters = [("q", query.as_str()), ("mode", "lexical"), ("limit", "100"), ("consistent", "true")];
-    let answer = client.search(&parameters).await.map_err(remote::explain)?;
+    let answer = client.search(&parameters).await?;
     let is_called = |title: &Option<String>| title.as_deref().is_some_and(|title| title.eq_ignore_ascii_case(name));
     let ids: Vec<&str> = answer.hits.iter().filter(|hit| is_called(&hit.title)).map(|hit| hit.id.as_str()).collect();
     match ids.as_slice() {
         [] => {}
         [id] => {
-            if let Some(thing) = client.find(id).await.map_err(remote::explain)? {
+            if let Some(thing) = client.find(id).await? {
                 return Ok(thing);
             }
         }

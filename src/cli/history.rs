@@ -11,9 +11,8 @@ use clap::Args;
 use super::{
     moments,
     output::{INDENT, Style, fit, visible},
-    remote::{self, Remote},
 };
-use agentdex::{Change, ChangeKind, Seq};
+use agentdex::{Change, ChangeKind, Seq, client::RegistryClient};
 
 /// How many changes are asked for at once.
 const PAGE: usize = 100;
@@ -26,8 +25,6 @@ pub(super) struct OfAgent {
     /// Print one JSON object a change
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
 /// `agentdex changes`
@@ -42,50 +39,38 @@ pub(super) struct OfAll {
     /// Print one JSON object a change
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-impl OfAgent {
-    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let client = self.remote.client()?;
-        let mut out = io::stdout().lock();
-        remote::block_on(async {
-            let (mut since, mut shown) = (Seq::ZERO, 0);
-            loop {
-                let changes = client.history(&self.id, since, PAGE).await.map_err(remote::explain)?;
-                let Some(last) = changes.last() else { break };
-                since = last.seq;
-                shown += changes.len();
-                changes.iter().try_for_each(|change| print(&mut out, change, false, self.json))?;
-            }
-            if shown == 0 && !self.json {
-                writeln!(out, "The log has no change of {} (any more).", visible(&self.id))?;
-            }
-            Ok(ExitCode::SUCCESS)
-        })
+pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let (mut since, mut shown) = (Seq::ZERO, 0);
+    loop {
+        let changes = client.history(&arguments.id, since, PAGE).await?;
+        let Some(last) = changes.last() else { break };
+        since = last.seq;
+        shown += changes.len();
+        changes.iter().try_for_each(|change| print(&mut out, change, false, arguments.json))?;
     }
+    if shown == 0 && !arguments.json {
+        writeln!(out, "The log has no change of {} (any more).", visible(&arguments.id))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-impl OfAll {
-    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let client = self.remote.client()?;
-        let mut out = io::stdout().lock();
-        remote::block_on(async {
-            let (mut since, mut left) = (Seq(self.since), self.limit.unwrap_or(usize::MAX));
-            while left > 0 {
-                let page = client.changes(since, left.min(PAGE), Duration::ZERO).await.map_err(remote::explain)?;
-                if page.truncated {
-                    writeln!(io::stderr(), "note: the log begins with {}; what was before is gone", page.oldest)?;
-                }
-                let Some(last) = page.changes.last() else { break };
-                since = last.seq;
-                left = left.saturating_sub(page.changes.len());
-                page.changes.iter().try_for_each(|change| print(&mut out, change, true, self.json))?;
-            }
-            Ok(ExitCode::SUCCESS)
-        })
+pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let (mut since, mut left) = (Seq(arguments.since), arguments.limit.unwrap_or(usize::MAX));
+    while left > 0 {
+        let page = client.changes(since, left.min(PAGE), Duration::ZERO).await?;
+        if page.truncated {
+            writeln!(io::stderr(), "note: the log begins with {}; what was before is gone", page.oldest)?;
+        }
+        let Some(last) = page.changes.last() else { break };
+        since = last.seq;
+        left = left.saturating_sub(page.changes.len());
+        page.changes.iter().try_for_each(|change| print(&mut out, change, true, arguments.json))?;
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print(out: &mut impl Write, change: &Change, with_id: bool, as_json: bool) -> anyhow::Result<()> {

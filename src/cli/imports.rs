@@ -10,9 +10,8 @@ use clap::Args;
 use super::{
     moments,
     output::{self, INDENT, Style, fit, visible},
-    remote::{self, Remote},
 };
-use agentdex::client::TrackedSource;
+use agentdex::client::{RegistryClient, TrackedSource};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -22,14 +21,11 @@ pub(super) struct Arguments {
     /// Print them as a JSON array
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let parameters: Vec<(&str, &str)> = arguments.status.iter().map(|status| ("status", status.as_str())).collect();
-    let imports = remote::block_on(async { client.imports(&parameters).await.map_err(remote::explain) })?;
+    let imports = client.imports(&parameters).await?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", output::indented(&serde_json::to_string(&imports)?))?;

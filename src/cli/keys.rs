@@ -8,24 +8,25 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use super::{
-    moments, output,
-    remote::{self, Remote},
-};
+use super::{moments, output, remote::for_each};
 use agentdex::{
     access::{ApiKey, NewKey, Owner, Role},
+    client::RegistryClient,
     registry::Keys,
     store::Store,
 };
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
+    /// Data directory of a registry that is stopped; this is how the first key is made
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
     #[command(subcommand)]
-    action: Action,
+    pub(super) action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Create a key and print it; it can't be shown again.
     Create {
         /// What its holder may do
@@ -37,54 +38,44 @@ enum Action {
         /// How long it is valid, such as 90d, 12h, 30min or 60s [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = seconds)]
         expires: Option<u64>,
-        #[command(flatten)]
-        place: Place,
     },
     /// List the keys, without their secrets.
     List {
         /// Print them as a JSON array
         #[arg(long)]
         json: bool,
-        #[command(flatten)]
-        place: Place,
     },
     /// Revoke keys: requests with them are refused from then on.
     Revoke {
         /// The ids of the keys, or the keys themselves
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
-        #[command(flatten)]
-        place: Place,
     },
 }
 
-/// Where the keys are.
-#[derive(Debug, Args)]
-struct Place {
-    /// Data directory of a registry that is stopped; this is how the first key is made
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "api_key"])]
-    data: Option<PathBuf>,
-    #[command(flatten)]
-    remote: Remote,
-}
-
-impl Arguments {
-    pub(super) fn remote(&mut self) -> &mut Remote {
-        match &mut self.action {
-            Action::Create { place, .. } | Action::List { place, .. } | Action::Revoke { place, .. } => {
-                &mut place.remote
-            }
+pub(super) async fn run(action: &Action, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    match action {
+        Action::Create { role, owner, expires } => {
+            let new = NewKey { role: *role, owner: owner.clone(), ttl: *expires };
+            print_new(&client.create_key(&new).await?)
+        }
+        Action::List { json } => print_all(&client.keys().await?, *json),
+        Action::Revoke { ids } => {
+            let ids: Vec<String> = ids.iter().map(|text| id_of(text).to_owned()).collect();
+            for_each(&ids, async |id| client.revoke_key(id).await.map(|()| format!("revoked: {id}"))).await
         }
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    match &arguments.action {
-        Action::Create { role, owner, expires, place } => {
-            create(&NewKey { role: *role, owner: owner.clone(), ttl: *expires }, place)
+/// The same in the data directory of a registry that is stopped.
+pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCode> {
+    match action {
+        Action::Create { role, owner, expires } => {
+            let new = NewKey { role: *role, owner: owner.clone(), ttl: *expires };
+            print_new(&in_directory(directory, |keys| keys.create(new))?)
         }
-        Action::List { json, place } => list(*json, place),
-        Action::Revoke { ids, place } => revoke(ids, place),
+        Action::List { json } => print_all(&in_directory(directory, |keys| Ok(keys.list()))?, *json),
+        Action::Revoke { ids } => revoke_in(directory, ids),
     }
 }
 
@@ -96,14 +87,7 @@ fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> agentdex::Result
     Ok(done?)
 }
 
-fn create(new: &NewKey, place: &Place) -> anyhow::Result<ExitCode> {
-    let (key, text) = match &place.data {
-        Some(directory) => in_directory(directory, |keys| keys.create(new.clone()))?,
-        None => {
-            let client = place.remote.client()?;
-            remote::block_on(async { client.create_key(new).await.map_err(remote::explain) })?
-        }
-    };
+fn print_new((key, text): &(ApiKey, String)) -> anyhow::Result<ExitCode> {
     let until = key.expires.map_or_else(|| "until it is revoked".to_owned(), |moment| format!("until {moment}"));
     // Only the key goes to standard output, for `KEY=$(agentdex keys create …)`.
     writeln!(
@@ -117,21 +101,14 @@ fn create(new: &NewKey, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let keys = match &place.data {
-        Some(directory) => in_directory(directory, |keys| Ok(keys.list()))?,
-        None => {
-            let client = place.remote.client()?;
-            remote::block_on(async { client.keys().await.map_err(remote::explain) })?
-        }
-    };
+fn print_all(keys: &[ApiKey], json: bool) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if json {
-        writeln!(out, "{}", output::indented(&serde_json::to_string(&keys)?))?;
+        writeln!(out, "{}", output::indented(&serde_json::to_string(keys)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let widest = keys.iter().map(|key| key.owner.as_str().chars().count()).max().unwrap_or_default();
-    for key in &keys {
+    for key in keys {
         print(&mut out, key, widest)?;
     }
     writeln!(out, "{} {}", keys.len(), if keys.len() == 1 { "key" } else { "keys" })?;
@@ -150,15 +127,9 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
     writeln!(out, "{}  {:8}  {owner:widest_owner$}  created {created}, {expires}, {used}", key.id, key.role.as_str())
 }
 
-fn revoke(ids: &[String], place: &Place) -> anyhow::Result<ExitCode> {
-    let ids: Vec<String> = ids.iter().map(|text| id_of(text).to_owned()).collect();
-    let Some(directory) = &place.data else {
-        return place.remote.for_each(&ids, async |client, id| {
-            client.revoke_key(id).await?;
-            Ok(format!("revoked: {id}"))
-        });
-    };
-    let revoke = |keys: &Keys| ids.iter().map(|id| Ok((id, keys.revoke(id)?))).collect::<agentdex::Result<Vec<_>>>();
+fn revoke_in(directory: &Path, ids: &[String]) -> anyhow::Result<ExitCode> {
+    let ids = ids.iter().map(|text| id_of(text));
+    let revoke = |keys: &Keys| ids.map(|id| Ok((id, keys.revoke(id)?))).collect::<agentdex::Result<Vec<_>>>();
     let mut outcome = ExitCode::SUCCESS;
     for (id, is_revoked) in in_directory(directory, revoke)? {
         if is_revoked {

@@ -10,10 +10,9 @@ use futures_util::StreamExt;
 
 use super::{
     output::{INDENT, Style, fit},
-    remote::{self, Remote},
     search::Filters,
 };
-use agentdex::client::Summary;
+use agentdex::client::{RegistryClient, Summary};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -28,12 +27,9 @@ pub(super) struct Arguments {
     /// Print the whole descriptions, one a line; `agentdex register -` takes them again
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let [limit, offset] = [arguments.limit, arguments.offset].map(|count| count.map(|count| count.to_string()));
     // `format` of a list is its shape; what a description was converted from has another name there.
     let renamed = |(name, value)| (if name == "format" { "source_format" } else { name }, value);
@@ -42,23 +38,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut parameters = filters.clone();
     parameters.extend(limit.as_deref().map(|limit| ("limit", limit)));
     parameters.extend(offset.as_deref().map(|offset| ("offset", offset)));
-    remote::block_on(async {
-        let mut out = io::stdout().lock();
-        if !arguments.json {
-            let summaries = client.summaries(&parameters).await.map_err(remote::explain)?;
-            let total = match limit.is_some() || offset.is_some() {
-                true => Some(client.count(&parameters).await.map_err(remote::explain)?),
-                false => None,
-            };
-            return print(&mut out, &summaries, total, is_filtered);
-        }
-        parameters.push(("format", "ndjson"));
-        let mut pieces = client.list(&parameters).await.map_err(remote::explain)?;
-        while let Some(piece) = pieces.next().await {
-            out.write_all(&piece.map_err(remote::explain)?)?;
-        }
-        Ok(())
-    })?;
+    let mut out = io::stdout().lock();
+    if !arguments.json {
+        let summaries = client.summaries(&parameters).await?;
+        let total = match limit.is_some() || offset.is_some() {
+            true => Some(client.count(&parameters).await?),
+            false => None,
+        };
+        print(&mut out, &summaries, total, is_filtered)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    parameters.push(("format", "ndjson"));
+    let mut pieces = client.list(&parameters).await?;
+    while let Some(piece) = pieces.next().await {
+        out.write_all(&piece?)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -43,33 +43,31 @@ mod validate;
 mod watch;
 
 use std::{
+    env,
     io::{self, Write},
-    path::PathBuf,
     process::ExitCode,
 };
 
-use clap::{CommandFactory, Parser, Subcommand};
+use anyhow::{Context, bail};
+use clap::{
+    Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::{OsStr, Resettable},
+    parser::ValueSource,
+};
 
 use self::remote::Remote;
 
 /// An agent discovery registry: agents register what they can do, clients find them and subscribe to changes.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "agentdex", version, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
-    /// Where the registry is, for all commands that talk to one
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// API key, for all commands that talk to a registry
-    #[arg(long, value_name = "KEY")]
-    api_key: Option<String>,
-    /// PEM file with certificates to trust a registry by, for all commands that talk to one
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
+    #[command(flatten)]
+    remote: Remote,
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum Command {
     /// Run the registry: REST, search, events, MQTT.
     Serve(Box<serve::Arguments>),
@@ -142,96 +140,92 @@ enum Command {
     Completions(completions::Arguments),
 }
 
-impl Command {
-    /// Where the registry is that the command talks to; none where it talks to none.
-    fn remote(&mut self) -> Option<&mut Remote> {
-        Some(match self {
-            Command::Register(arguments) => &mut arguments.remote,
-            Command::Export(arguments) => &mut arguments.remote,
-            Command::Get(arguments) => &mut arguments.remote,
-            Command::List(arguments) => &mut arguments.remote,
-            Command::Search(arguments) => &mut arguments.remote,
-            Command::Ask(arguments) => &mut arguments.calling.remote,
-            Command::Chat(arguments) => &mut arguments.calling.remote,
-            Command::Call(arguments) => &mut arguments.calling.remote,
-            Command::Run(arguments) => &mut arguments.calling.remote,
-            Command::Patch(arguments) => &mut arguments.remote,
-            Command::Remove(arguments) => &mut arguments.remote,
-            Command::History(arguments) => &mut arguments.remote,
-            Command::Changes(arguments) => &mut arguments.remote,
-            Command::Status(arguments) => &mut arguments.remote,
-            Command::Imports(arguments) => &mut arguments.remote,
-            Command::Refresh(arguments) => &mut arguments.remote,
-            Command::Untrack(arguments) => &mut arguments.remote,
-            Command::Access(arguments) => &mut arguments.remote,
-            Command::Namespaces(arguments) => arguments.remote(),
-            Command::Audit(arguments) => &mut arguments.remote,
-            Command::Keys(arguments) => arguments.remote(),
-            Command::Watch(arguments) => &mut arguments.remote,
-            Command::Backup(arguments) => &mut arguments.remote,
-            Command::Records(arguments) => arguments.remote(),
-            Command::Sacp(arguments) => return arguments.remote(),
-            Command::Serve(_)
-            | Command::Validate(_)
-            | Command::Td(_)
-            | Command::Mqtt(_)
-            | Command::Restore(_)
-            | Command::Check(_)
-            | Command::Openapi
-            | Command::Completions(_) => return None,
-        })
+/// The commands that talk to no registry: flags that name one are hidden there, and refused.
+const LOCAL: [&str; 8] = ["serve", "validate", "td", "restore", "check", "mqtt", "openapi", "completions"];
+
+impl Cli {
+    async fn run(self) -> anyhow::Result<ExitCode> {
+        let registry = || self.remote.client();
+        match self.command {
+            Command::Serve(arguments) => serve::run(*arguments).await,
+            Command::Validate(arguments) => validate::run(&arguments),
+            Command::Register(arguments) => register::run(&arguments, &registry()?).await,
+            Command::Td(arguments) => td::run(&arguments),
+            Command::Export(arguments) => export::run(&arguments, &registry()?).await,
+            Command::Get(arguments) => get::run(&arguments, &registry()?).await,
+            Command::List(arguments) => list::run(&arguments, &registry()?).await,
+            Command::Search(arguments) => search::run(&arguments, &registry()?).await,
+            Command::Ask(arguments) => ask::run(&arguments, &registry()?).await,
+            Command::Chat(arguments) => chat::run(&arguments, &registry()?).await,
+            Command::Call(arguments) => call::run(&arguments, &registry()?).await,
+            Command::Run(arguments) => run::run(&arguments, &registry()?).await,
+            Command::Patch(arguments) => patch::run(&arguments, &registry()?).await,
+            Command::Remove(arguments) => remove::run(&arguments, &registry()?).await,
+            Command::History(arguments) => history::of_agent(&arguments, &registry()?).await,
+            Command::Changes(arguments) => history::of_all(&arguments, &registry()?).await,
+            Command::Status(arguments) => status::run(&arguments, &registry()?).await,
+            Command::Imports(arguments) => imports::run(&arguments, &registry()?).await,
+            Command::Refresh(arguments) => refresh::run(&arguments, &registry()?).await,
+            Command::Untrack(arguments) => untrack::run(&arguments, &registry()?).await,
+            Command::Access(arguments) => access::run(&arguments, &registry()?).await,
+            Command::Namespaces(arguments) => namespaces::run(&arguments, &registry()?).await,
+            Command::Audit(arguments) => audit::run(&arguments, &registry()?).await,
+            Command::Keys(keys::Arguments { data: Some(directory), action }) => keys::run_in(&directory, &action),
+            Command::Keys(keys::Arguments { action, .. }) => keys::run(&action, &registry()?).await,
+            Command::Watch(arguments) => watch::run(&arguments, &registry()?).await,
+            Command::Backup(backup::Take { data: Some(directory), target }) => backup::take_of(&directory, &target),
+            Command::Backup(backup::Take { target, .. }) => backup::take(&target, &registry()?).await,
+            Command::Restore(arguments) => backup::restore(&arguments),
+            Command::Records(arguments) => records::run(&arguments, &registry()?).await,
+            Command::Check(arguments) => check::run(&arguments),
+            Command::Mqtt(arguments) => mqtt::run(arguments).await,
+            Command::Sacp(arguments) => sacp::run(&arguments, &registry()?).await,
+            Command::Openapi => openapi::run(),
+            Command::Completions(arguments) => completions::run(&arguments, &mut command()),
+        }
     }
+}
+
+/// The command line. Variables that are empty count as absent.
+fn command() -> clap::Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    let command = Cli::command().mut_args(|arg| match is_empty(&arg) {
+        true => arg.env(Resettable::<OsStr>::Reset),
+        false => arg,
+    });
+    let hidden: Vec<Arg> = command.get_arguments().map(|arg| arg.clone().hide(true)).collect();
+    command.mut_subcommands(|subcommand| match LOCAL.contains(&subcommand.get_name()) {
+        true => subcommand.args(hidden.clone()),
+        false => subcommand,
+    })
 }
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
-    let Cli { url, api_key, ca, mut command } = Cli::parse();
-    let given = [("--url", url.is_some()), ("--api-key", api_key.is_some()), ("--ca", ca.is_some())];
-    if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
-        let Some(remote) = command.remote() else {
-            return report(&anyhow::anyhow!("{flag} is for commands that talk to a registry, and this one doesn't"));
-        };
-        // What stands behind the command is nearer to it.
-        remote.url = remote.url.take().or(url);
-        remote.api_key = remote.api_key.take().or(api_key);
-        remote.ca = remote.ca.take().or(ca);
-    }
-    let outcome = match command {
-        Command::Serve(arguments) => serve::run(*arguments),
-        Command::Validate(arguments) => validate::run(&arguments),
-        Command::Register(arguments) => register::run(&arguments),
-        Command::Td(arguments) => td::run(&arguments),
-        Command::Export(arguments) => export::run(&arguments),
-        Command::Get(arguments) => get::run(&arguments),
-        Command::List(arguments) => list::run(&arguments),
-        Command::Search(arguments) => search::run(&arguments),
-        Command::Ask(arguments) => ask::run(&arguments),
-        Command::Chat(arguments) => chat::run(&arguments),
-        Command::Call(arguments) => call::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Patch(arguments) => patch::run(&arguments),
-        Command::Remove(arguments) => remove::run(&arguments),
-        Command::History(arguments) => arguments.run(),
-        Command::Changes(arguments) => arguments.run(),
-        Command::Status(arguments) => status::run(&arguments),
-        Command::Imports(arguments) => imports::run(&arguments),
-        Command::Refresh(arguments) => refresh::run(&arguments),
-        Command::Untrack(arguments) => untrack::run(&arguments),
-        Command::Access(arguments) => access::run(&arguments),
-        Command::Namespaces(arguments) => namespaces::run(&arguments),
-        Command::Audit(arguments) => audit::run(&arguments),
-        Command::Keys(arguments) => keys::run(&arguments),
-        Command::Watch(arguments) => watch::run(&arguments),
-        Command::Backup(arguments) => backup::take(&arguments),
-        Command::Restore(arguments) => backup::restore(&arguments),
-        Command::Records(arguments) => records::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Mqtt(arguments) => mqtt::run(arguments),
-        Command::Sacp(arguments) => sacp::run(&arguments),
-        Command::Openapi => openapi::run(),
-        Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command()),
-    };
+    let matches = command().get_matches();
+    let outcome = refuse_unused(&matches).and_then(|()| {
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.context("starting the runtime")?.block_on(cli.run())
+    });
     outcome.unwrap_or_else(|error| report(&error))
+}
+
+/// Refuses flags that name a registry where the command talks to none.
+fn refuse_unused(matches: &ArgMatches) -> anyhow::Result<()> {
+    let is_local = matches.subcommand_name().is_some_and(|name| LOCAL.contains(&name)) || is_in_directory(matches);
+    let flags = Remote::augment_args(clap::Command::new("registry"));
+    let is_given = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    match flags.get_arguments().find(is_given).and_then(Arg::get_long) {
+        Some(flag) if is_local => bail!("--{flag} is for commands that talk to a registry, and this one doesn't"),
+        _ => Ok(()),
+    }
+}
+
+/// True if the command works in the directory of a registry that is stopped.
+fn is_in_directory(matches: &ArgMatches) -> bool {
+    matches.try_contains_id("data").unwrap_or(false)
+        || matches.subcommand().is_some_and(|(_, matches)| is_in_directory(matches))
 }
 
 /// Says what went wrong; a reader that has gone (`agentdex list | head`) is no failure.
@@ -243,4 +237,41 @@ fn report(error: &anyhow::Error) -> ExitCode {
     // Nobody is left to tell if standard error is closed.
     let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), output::causes(error));
     ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_line_fits_together() {
+        let mut command = command();
+        for name in LOCAL {
+            assert!(command.find_subcommand(name).is_some(), "{name}");
+        }
+        command.build();
+        command.debug_assert();
+    }
+
+    #[test]
+    fn flags_that_name_a_registry_stand_before_and_behind_the_command() {
+        // What stands behind the command is nearer to it.
+        for arguments in ["--url a status", "status --url a", "--url b status --url a", "keys --url b list --url a"] {
+            let matches = command().get_matches_from(["agentdex"].into_iter().chain(arguments.split(' ')));
+            assert!(refuse_unused(&matches).is_ok(), "{arguments}");
+            assert_eq!(matches.get_one::<String>("url").map(String::as_str), Some("a"), "{arguments}");
+        }
+        for arguments in [
+            "--url a openapi",
+            "openapi --url a",
+            "--api-key k mqtt resync",
+            "serve --ca f",
+            "keys --url a list --data d",
+            "backup f --data d --client-cert f",
+        ] {
+            let matches = command().get_matches_from(["agentdex"].into_iter().chain(arguments.split(' ')));
+            let error = refuse_unused(&matches).unwrap_err().to_string();
+            assert!(error.starts_with("--") && error.ends_with("talk to a registry, and this one doesn't"), "{error}");
+        }
+    }
 }

@@ -62,7 +62,7 @@ struct Resync {
     config: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Command::Resync(Resync { data, mqtt_url, mqtt_ca, mqtt_prefix, config }) = arguments.command;
     let flags = Layer { data, mqtt_url, mqtt_ca, mqtt_prefix, ..Layer::default() };
     let settings = Settings::load(flags, config.as_deref(), &|name| std::env::var(name).ok())?;
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         bail!("{}: there is no registry in this directory; name its directory with --data", settings.data.display());
     }
     let line = match Registry::builder(&settings.data).open() {
-        Ok(registry) => resync(&settings, &registry)?,
+        Ok(registry) => tokio::task::spawn_blocking(move || resync(&settings, &registry)).await??,
         Err(Error::StoreInUse { .. }) => ask_server(&settings.data)?,
         Err(error) => return Err(error.into()),
     };

@@ -7,11 +7,8 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use super::{
-    output::{indented, visible},
-    remote::{self, Remote},
-};
-use agentdex::{access::Owner, registry::ClaimedNamespace};
+use super::output::{indented, visible};
+use agentdex::{access::Owner, client::RegistryClient, registry::ClaimedNamespace};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,8 +23,6 @@ enum Action {
         /// Print them as a JSON array
         #[arg(long)]
         json: bool,
-        #[command(flatten)]
-        remote: Remote,
     },
     /// Claim one, or say who its members are beside you: all of them, each time. One with a dot is that of a domain,
     /// which names you at https://DOMAIN/.well-known/agentdex.json.
@@ -37,31 +32,18 @@ enum Action {
         /// An owner who sees what is in it; more than one may be given
         #[arg(long = "member", value_name = "OWNER")]
         members: Vec<Owner>,
-        #[command(flatten)]
-        remote: Remote,
     },
     /// Give one up: its members no longer see what is in it.
     Remove {
         /// Its name
         name: String,
-        #[command(flatten)]
-        remote: Remote,
     },
 }
 
-impl Arguments {
-    pub(super) fn remote(&mut self) -> &mut Remote {
-        match &mut self.action {
-            Action::List { remote, .. } | Action::Claim { remote, .. } | Action::Remove { remote, .. } => remote,
-        }
-    }
-}
-
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::List { json, remote } => {
-            let client = remote.client()?;
-            let namespaces = remote::block_on(async { client.namespaces().await.map_err(remote::explain) })?;
+        Action::List { json } => {
+            let namespaces = client.namespaces().await?;
             let mut out = io::stdout().lock();
             if *json {
                 writeln!(out, "{}", indented(&serde_json::to_string(&namespaces)?))?;
@@ -69,14 +51,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 namespaces.iter().try_for_each(|namespace| writeln!(out, "{}", line(namespace)))?;
             }
         }
-        Action::Claim { name, members, remote } => {
-            let client = remote.client()?;
-            let claim = async { client.claim_namespace(name, members).await.map_err(remote::explain) };
-            writeln!(io::stdout(), "{}", line(&remote::block_on(claim)?))?;
+        Action::Claim { name, members } => {
+            let claimed = client.claim_namespace(name, members).await?;
+            writeln!(io::stdout(), "{}", line(&claimed))?;
         }
-        Action::Remove { name, remote } => {
-            let client = remote.client()?;
-            remote::block_on(async { client.give_up_namespace(name).await.map_err(remote::explain) })?;
+        Action::Remove { name } => {
+            client.give_up_namespace(name).await?;
             writeln!(io::stdout(), "removed {}", visible(name))?;
         }
     }

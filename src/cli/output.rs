@@ -8,7 +8,8 @@ use std::{
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
-use agentdex::td::Violation;
+use super::remote::explain;
+use agentdex::{client, td::Violation};
 
 /// Colours and bold type, or the bare text where nobody would see them.
 #[derive(Debug, Clone, Copy)]
@@ -53,13 +54,29 @@ impl Style {
     }
 }
 
-/// An error and its causes in one line; some errors name their cause themselves.
+/// An error and its causes in one line; some errors name their cause themselves. What a registry refused is explained.
 pub(super) fn causes(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
-        "" => cause,
-        _ if said.ends_with(&cause) => said,
-        _ => format!("{said}: {cause}"),
-    })
+    let mut said = String::new();
+    for cause in error.chain() {
+        let (mut told, mut hint) = (cause.to_string(), None);
+        let refusal = cause.downcast_ref::<client::Error>();
+        if let Some(error) = refusal {
+            if let Some(before) = said.strip_suffix(&told) {
+                said.truncate(before.len());
+            }
+            (told, hint) = explain(error);
+        }
+        said = match said.trim_end_matches(": ") {
+            "" => told,
+            _ if said.ends_with(&told) => said,
+            before => format!("{before}: {told}"),
+        };
+        if refusal.is_some() {
+            // The rest is of the HTTP library.
+            return hint.into_iter().fold(said, |said, hint| format!("{said}\n  {hint}"));
+        }
+    }
+    said
 }
 
 /// Red where standard error is a terminal.

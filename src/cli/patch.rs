@@ -7,10 +7,8 @@ use std::{
 
 use clap::Args;
 
-use super::{
-    output::visible,
-    remote::{self, Remote},
-};
+use super::output::visible;
+use agentdex::client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -19,18 +17,15 @@ pub(super) struct Arguments {
     /// What changes, as a JSON merge patch (RFC 7396) such as '{"title": "New", "support": null}'; - reads standard input
     #[arg(value_name = "PATCH")]
     patch: String,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let mut patch = arguments.patch.clone();
     if patch == "-" {
         patch.clear();
         io::stdin().lock().read_to_string(&mut patch)?;
     }
-    let client = arguments.remote.client()?;
-    let written = remote::block_on(async { client.patch(&arguments.id, patch).await.map_err(remote::explain) })?;
+    let written = client.patch(&arguments.id, patch).await?;
     let verb = if written.unchanged { "unchanged" } else { "changed" };
     let warnings = match written.warnings {
         0 => String::new(),

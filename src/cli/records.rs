@@ -12,11 +12,7 @@ use clap::{Args, Subcommand};
 use futures_util::StreamExt;
 use serde_json::Value;
 
-use super::{
-    document::is_standard_input,
-    output::visible,
-    remote::{self, Remote},
-};
+use super::{document::is_standard_input, output::visible};
 use agentdex::client::{BatchResult, RegistryClient};
 
 /// The most lines that are sent together, and the bytes that are enough.
@@ -41,8 +37,6 @@ enum Action {
         /// Go on with a file that is there, after its last whole line
         #[arg(long)]
         resume: bool,
-        #[command(flatten)]
-        remote: Remote,
     },
     /// Register all agents of such a file. Those that are there already and the same stay as they are, so that an import
     /// that broke off is started again.
@@ -52,31 +46,21 @@ enum Action {
         /// Check everything and write nothing
         #[arg(long)]
         dry_run: bool,
-        #[command(flatten)]
-        remote: Remote,
     },
 }
 
-impl Arguments {
-    pub(super) fn remote(&mut self) -> &mut Remote {
-        match &mut self.action {
-            Action::Export { remote, .. } | Action::Import { remote, .. } => remote,
-        }
-    }
-}
-
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::Export { file, resume, remote } => export(file, *resume, &remote.client()?),
-        Action::Import { file, dry_run, remote } => remote::block_on(import(file, *dry_run, &remote.client()?)),
+        Action::Export { file, resume } => export(file, *resume, client).await,
+        Action::Import { file, dry_run } => import(file, *dry_run, client).await,
     }
 }
 
-fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+async fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let shown = path.display();
     if is_standard_input(path) {
         let mut out = io::stdout().lock();
-        remote::block_on(receive(client, None, &mut out))?;
+        receive(client, None, &mut out).await?;
         return Ok(ExitCode::SUCCESS);
     }
     if path.exists() && !resume {
@@ -93,7 +77,7 @@ fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<
         .and_then(|()| file.seek(SeekFrom::End(0)))
         .with_context(|| format!("writing {shown}"))?;
     let mut out = BufWriter::new(&file);
-    let more = remote::block_on(receive(client, written.last_id.as_deref(), &mut out));
+    let more = receive(client, written.last_id.as_deref(), &mut out).await;
     let synced = out.flush().and_then(|()| file.sync_all());
     let more = more.with_context(|| format!("{shown} isn't complete; `--resume` goes on with it"))?;
     synced.with_context(|| format!("writing {shown}"))?;
@@ -103,10 +87,10 @@ fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<
 
 /// Writes what the registry sends, and says how many lines that is.
 async fn receive(client: &RegistryClient, after: Option<&str>, out: &mut impl Write) -> anyhow::Result<usize> {
-    let mut pieces = client.records(after).await.map_err(remote::explain)?;
+    let mut pieces = client.records(after).await?;
     let mut lines = 0;
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(remote::explain)?;
+        let piece = piece?;
         lines += piece.iter().filter(|byte| **byte == b'\n').count();
         out.write_all(&piece)?;
     }
@@ -156,7 +140,7 @@ async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::
             break;
         }
         let text = String::from_utf8(group).with_context(|| format!("{shown} is no UTF-8"))?;
-        for result in client.write_records(text, dry_run).await.map_err(remote::explain)? {
+        for result in client.write_records(text, dry_run).await? {
             tally.add(before, &result)?;
         }
         before += count;

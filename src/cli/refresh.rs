@@ -4,20 +4,18 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::remote::Remote;
-use agentdex::client::RefreshResult;
+use super::remote::for_each;
+use agentdex::client::{RefreshResult, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The ids of the agents
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    arguments.remote.for_each(&arguments.ids, async |client, id| {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    for_each(&arguments.ids, async |id| {
         Ok(match client.refresh(id).await?.result {
             RefreshResult::Updated => format!("updated {id}"),
             RefreshResult::Unchanged => format!("unchanged {id}"),
@@ -25,4 +23,5 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             _ => format!("refreshed {id}"),
         })
     })
+    .await
 }

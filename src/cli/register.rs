@@ -26,7 +26,6 @@ use super::{
     document::{self, FileDocument},
     mapping::{Mapping, help_of_format},
     output::{causes, complain, red_on_stderr, visible, warn},
-    remote::{self, Remote},
     together,
 };
 use agentdex::{
@@ -71,8 +70,6 @@ pub(super) struct Arguments {
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
-    pub(super) remote: Remote,
-    #[command(flatten)]
     mapping: Mapping,
 }
 
@@ -113,7 +110,7 @@ impl Registered {
 
 /// The registry, and what everything is registered with.
 struct Registration<'a> {
-    client: RegistryClient,
+    client: &'a RegistryClient,
     arguments: &'a Arguments,
     components: Vec<Source>,
     /// The format of what is fetched.
@@ -122,23 +119,21 @@ struct Registration<'a> {
     ttl: Option<String>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let components = arguments.mapping.read_components()?;
     let places = places(arguments, &components)?;
     let registration = Registration {
-        client: arguments.remote.client()?,
+        client,
         arguments,
         components: components.into_iter().map(FileDocument::into_component).collect(),
         fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
-    remote::block_on(async {
-        let done = registration.register_all(&places).await?;
-        if arguments.keep_alive && !done.registered.is_empty() {
-            registration.keep_alive(&done.registered).await?;
-        }
-        Ok(if done.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    })
+    let done = registration.register_all(&places).await?;
+    if arguments.keep_alive && !done.registered.is_empty() {
+        registration.keep_alive(&done.registered).await?;
+    }
+    Ok(if done.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<Vec<Place>> {
@@ -171,16 +166,9 @@ struct Done {
     is_unreachable: bool,
 }
 
-/// The registry can't be reached: no other description could be registered.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Unreachable(String);
-
-fn refusal(error: client::Error) -> anyhow::Error {
-    match error {
-        client::Error::Unreachable { .. } => Unreachable(remote::explain(error).to_string()).into(),
-        error => remote::explain(error),
-    }
+/// True if the registry can't be reached, so that no other description could be registered.
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(client::Error::Unreachable { .. }))
 }
 
 impl Registration<'_> {
@@ -233,7 +221,7 @@ impl Registration<'_> {
         match outcome {
             Ok((agent, _)) if self.arguments.keep_alive => done.registered.push(agent),
             Ok(_) => {}
-            Err(error) => done.is_unreachable = error.downcast_ref::<Unreachable>().is_some(),
+            Err(error) => done.is_unreachable = is_unreachable(&error),
         }
         Ok(())
     }
@@ -255,7 +243,7 @@ impl Registration<'_> {
             return self.register_thing(&document.thing_description()?, id).await;
         }
         let document = document.into_source(format)?;
-        let imported = self.import(&document).await.map_err(refusal)?;
+        let imported = self.import(&document).await?;
         Ok((Registered::Import { ids: imported.ids.clone(), document }, Answer::Imported(imported)))
     }
 
@@ -273,8 +261,7 @@ impl Registration<'_> {
         let written = match id {
             Some(id) => self.client.put(&id, document.as_str()).await,
             None => self.client.register(document.as_str()).await,
-        }
-        .map_err(refusal)?;
+        }?;
         // With the id that it has by now, an anonymous agent that expired can be registered again.
         let document = td::merge_patch::apply(&document, &serde_json::json!({"id": written.id}).to_string())?;
         Ok((Registered::Thing { id: written.id.clone(), document }, Answer::Written(written)))
@@ -289,7 +276,7 @@ impl Registration<'_> {
                 Format::names(tracked)
             );
         }
-        let imported = self.import_url(url).await.map_err(refusal)?;
+        let imported = self.import_url(url).await?;
         Ok((Registered::Tracked { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
     }
 

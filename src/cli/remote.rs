@@ -1,8 +1,7 @@
-//! Commands that talk to a running registry: where it is, and what to say when it isn't there.
+//! The registry that commands talk to: where it is, and what to do about its errors.
 
 use std::{
-    env, fs,
-    future::Future,
+    fs,
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
@@ -11,87 +10,78 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 
-use super::output::red_on_stderr;
+use super::output::{causes, red_on_stderr};
 use agentdex::client::{self, RegistryClient};
 
-#[derive(Debug, Args)]
+/// Flags of all commands that talk to a registry.
+// No Debug: it has a key.
+#[derive(Args)]
+#[command(next_help_heading = "Registry")]
 pub(super) struct Remote {
-    /// Where the registry is: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// API key that the registry knows the caller by, or a token of its issuer; the variable doesn't show in lists of processes
-    /// [env: AGENTDEX_API_KEY]
-    #[arg(long, value_name = "KEY")]
-    pub api_key: Option<String>,
-    /// PEM file with certificates to trust a registry at https:// by, beside those of the system [env: AGENTDEX_CA]
-    #[arg(long, value_name = "FILE")]
-    pub ca: Option<PathBuf>,
+    /// Where the registry is: a URL, or HOST:PORT
+    #[arg(
+        long,
+        global = true,
+        env = "AGENTDEX_URL",
+        hide_env_values = true,
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
+    url: String,
+    /// API key that the registry knows the caller by, or a token of its issuer; the variable doesn't show in lists of
+    /// processes
+    #[arg(long, global = true, env = "AGENTDEX_API_KEY", hide_env_values = true, value_name = "KEY")]
+    api_key: Option<String>,
+    /// PEM file with certificates to trust a registry at https:// by, beside those of the system
+    #[arg(long, global = true, env = "AGENTDEX_CA", hide_env_values = true, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// PEM file with a client certificate and its key, to prove oneself with in place of an API key
-    /// [env: AGENTDEX_CLIENT_CERT]
-    #[arg(long, value_name = "FILE")]
-    pub client_cert: Option<PathBuf>,
+    #[arg(long, global = true, env = "AGENTDEX_CLIENT_CERT", hide_env_values = true, value_name = "FILE")]
+    client_cert: Option<PathBuf>,
 }
 
-/// Where a registry is looked for that nobody named.
-const DEFAULT_URL: &str = "http://127.0.0.1:8080";
-
 impl Remote {
+    /// A client of the registry.
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
-        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let url = self.url.clone().or_else(|| variable("AGENTDEX_URL"));
-        let file = |path: Option<PathBuf>, name: &str| {
-            let path = path.or_else(|| variable(name).map(PathBuf::from));
-            path.map(|path| fs::read(&path).with_context(|| format!("reading {}", path.display()))).transpose()
-        };
-        let mut client = RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?;
-        if let Some(authorities) = file(self.ca.clone(), "AGENTDEX_CA")? {
+        let read = |path: &PathBuf| fs::read(path).with_context(|| format!("reading {}", path.display()));
+        let mut client = RegistryClient::new(&self.url)?;
+        if let Some(authorities) = self.ca.as_ref().map(read).transpose()? {
             client = client.trusting(&authorities).context("--ca, AGENTDEX_CA")?;
         }
-        if let Some(certificate) = file(self.client_cert.clone(), "AGENTDEX_CLIENT_CERT")? {
+        if let Some(certificate) = self.client_cert.as_ref().map(read).transpose()? {
             client = client.client_certificate(&certificate).context("--client-cert, AGENTDEX_CLIENT_CERT")?;
         }
-        match self.api_key.clone().or_else(|| variable("AGENTDEX_API_KEY")) {
+        match &self.api_key {
             // A token has three parts.
-            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(&token)?),
-            Some(key) => Ok(client.api_key(&key)?),
+            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(token)?),
+            Some(key) => Ok(client.api_key(key)?),
             None => Ok(client),
         }
     }
+}
 
-    /// Does something with one agent after the other, and says of each what became of it. What fails with
-    /// one doesn't stop the others.
-    pub(super) fn for_each(
-        &self,
-        ids: &[String],
-        act: impl AsyncFn(&RegistryClient, &str) -> client::Result<String>,
-    ) -> anyhow::Result<ExitCode> {
-        let client = self.client()?;
-        let mut failed = false;
-        block_on(async {
-            for id in ids {
-                match act(&client, id).await {
-                    Ok(done) => writeln!(io::stdout(), "{done}")?,
-                    Err(error) => {
-                        failed = true;
-                        writeln!(io::stderr(), "{} {id}: {:#}", red_on_stderr("error:"), explain(error))?;
-                    }
-                }
+/// Does something with one agent after the other, and prints the result for each. What fails with one doesn't stop the
+/// others.
+pub(super) async fn for_each(
+    ids: &[String],
+    act: impl AsyncFn(&str) -> client::Result<String>,
+) -> anyhow::Result<ExitCode> {
+    let mut outcome = ExitCode::SUCCESS;
+    for id in ids {
+        match act(id).await {
+            Ok(done) => writeln!(io::stdout(), "{done}")?,
+            Err(error) => {
+                outcome = ExitCode::FAILURE;
+                writeln!(io::stderr(), "{} {id}: {}", red_on_stderr("error:"), causes(&error.into()))?;
             }
-            Ok(())
-        })?;
-        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        }
     }
+    Ok(outcome)
 }
 
-/// Runs a conversation with a registry to its end.
-pub(super) fn block_on<T>(conversation: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
-    runtime.block_on(conversation)
-}
-
-/// An error of the client with what to do about it.
-pub(super) fn explain(error: client::Error) -> anyhow::Error {
-    let hint = match &error {
+/// An error of the client, and what to do about it.
+pub(super) fn explain(error: &client::Error) -> (String, Option<&'static str>) {
+    let hint = match error {
         client::Error::Unreachable { reason, .. } if reason.contains("certificate") => {
             Some("if the registry's certificate is of an authority of your own, --ca or AGENTDEX_CA name it")
         }
@@ -135,10 +125,7 @@ pub(super) fn explain(error: client::Error) -> anyhow::Error {
         }
         None => error.to_string(),
     };
-    match hint {
-        Some(hint) => anyhow::anyhow!("{what}\n  {hint}"),
-        None => anyhow::anyhow!(what),
-    }
+    (what, hint)
 }
 
 fn validation_errors(problem: &client::Problem) -> String {

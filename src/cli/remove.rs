@@ -4,21 +4,21 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{output::visible, remote::Remote};
+use super::{output::visible, remote::for_each};
+use agentdex::client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Their ids
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    arguments.remote.for_each(&arguments.ids, async |client, id| {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    for_each(&arguments.ids, async |id| {
         let warnings = client.remove(id).await?;
         let warnings = warnings.iter().map(|warning| format!("\n  warning: {}", visible(&warning.message)));
         Ok(format!("removed {id}{}", warnings.collect::<String>()))
     })
+    .await
 }

@@ -16,7 +16,6 @@ use super::{
     calling::{Calling, lines_visible, shown},
     document::FileDocument,
     output::{Style, fit, red_on_stderr, visible},
-    remote::{block_on, explain},
 };
 use agentdex::{
     client::RegistryClient,
@@ -66,7 +65,7 @@ pub(super) struct Arguments {
     #[arg(long, default_value_t = 1000, value_name = "COUNT")]
     max_calls: u32,
     #[command(flatten)]
-    pub(super) calling: Calling,
+    calling: Calling,
 }
 
 /// What is run.
@@ -77,32 +76,29 @@ struct Plan {
     is_of_others: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    block_on(async {
-        let client = arguments.calling.remote.client()?;
-        let plan = plan(&arguments.what, &client).await?;
-        let mut consumer = arguments.calling.consumer_of_answers()?;
-        if let Some(url) = &arguments.guardian {
-            let agent = json!({
-                "id": "urn:agentdex:run", "name": "agentdex run", "version": env!("CARGO_PKG_VERSION"),
-                "provider": {"name": "agentdex"},
-            });
-            let session = uuid::Uuid::new_v4().to_string();
-            consumer = consumer.with_middleware(ReportSteps::new(RegistryClient::new(url)?, agent, session));
-        }
-        check_needed(&consumer, &plan.needed).await?;
-        let mut run = begin(arguments, &consumer, plan)?;
-        let mut printer = Printer { json: arguments.json, explain: arguments.explain, said: String::new() };
-        tokio::select! {
-            code = follow(arguments, &mut run, &mut printer) => return code,
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        // Stored as it was: what was under way is done again.
-        store(arguments, &run)?;
-        run.cancel().await;
-        writeln!(io::stderr(), "interrupted{}", resume_hint(arguments))?;
-        Ok(ExitCode::from(INTERRUPTED))
-    })
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let plan = plan(&arguments.what, client).await?;
+    let mut consumer = arguments.calling.consumer_of_answers(client)?;
+    if let Some(url) = &arguments.guardian {
+        let agent = json!({
+            "id": "urn:agentdex:run", "name": "agentdex run", "version": env!("CARGO_PKG_VERSION"),
+            "provider": {"name": "agentdex"},
+        });
+        let session = uuid::Uuid::new_v4().to_string();
+        consumer = consumer.with_middleware(ReportSteps::new(RegistryClient::new(url)?, agent, session));
+    }
+    check_needed(&consumer, &plan.needed).await?;
+    let mut run = begin(arguments, &consumer, plan)?;
+    let mut printer = Printer { json: arguments.json, explain: arguments.explain, said: String::new() };
+    tokio::select! {
+        code = follow(arguments, &mut run, &mut printer) => return code,
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    // Stored as it was: what was under way is done again.
+    store(arguments, &run)?;
+    run.cancel().await;
+    writeln!(io::stderr(), "interrupted{}", resume_hint(arguments))?;
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 /// Reads the chain: of a file, or of a registered Flow.
@@ -115,7 +111,7 @@ async fn plan(what: &str, client: &RegistryClient) -> anyhow::Result<Plan> {
     if !what.contains(':') {
         bail!("{what}: there is no such file, and it is not the id of an agent, which is a URI");
     }
-    let found = client.export(what, Format::AgentSpec, None).await.map_err(explain)?;
+    let found = client.export(what, Format::AgentSpec, None).await?;
     let Some(source) = found else {
         bail!("there is no agent {what:?} at {}\n  `agentdex list` shows what there is", client.url());
     };

@@ -11,11 +11,11 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{
-    output::red_on_stderr,
-    remote::{self, Remote},
+use super::output::red_on_stderr;
+use agentdex::{
+    client::RegistryClient,
+    sacp::{self, DataContract, Found},
 };
-use agentdex::sacp::{self, DataContract, Found};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -52,27 +52,17 @@ struct Action {
     /// The action, if several of the agent's actions answer in SACP
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
-    #[command(flatten)]
-    remote: Remote,
 }
 
-impl Arguments {
-    pub(super) fn remote(&mut self) -> Option<&mut Remote> {
-        match &mut self.command {
-            Command::Prompt { action, .. } | Command::Check { action, .. } => Some(&mut action.remote),
-        }
-    }
-}
-
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         Command::Prompt { id, action } => {
-            let contract = id.as_deref().map(|id| action.contract(id)).transpose()?;
+            let contract = action.contract(id.as_deref(), client).await?;
             write!(io::stdout(), "{}", sacp::instructions(contract.as_ref()))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Check { file, agent, json, action } => {
-            let contract = agent.as_deref().map(|id| action.contract(id)).transpose()?;
+            let contract = action.contract(agent.as_deref(), client).await?;
             let text = read(file).with_context(|| format!("reading {}", file.display()))?;
             check(&text, contract.as_ref(), *json)
         }
@@ -118,11 +108,10 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
 }
 
 impl Action {
-    /// What the agent's action declares.
-    fn contract(&self, id: &str) -> anyhow::Result<DataContract> {
-        let client = self.remote.client()?;
-        let found = remote::block_on(async { client.find(id).await.map_err(remote::explain) })?;
-        let Some(thing) = found else {
+    /// The data that the action of an agent declares, if one is given.
+    async fn contract(&self, id: Option<&str>, client: &RegistryClient) -> anyhow::Result<Option<DataContract>> {
+        let Some(id) = id else { return Ok(None) };
+        let Some(thing) = client.find(id).await? else {
             bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
         };
         let thing: Value = serde_json::from_str(&thing).context("reading its description")?;
@@ -136,7 +125,7 @@ impl Action {
             0 => {
                 bail!("no action of {id:?} declares responses in SACP: its `output` needs \"@type\": \"sacp:Response\"")
             }
-            1 => Ok(contracts.remove(0).1),
+            1 => Ok(Some(contracts.remove(0).1)),
             _ => {
                 let names: Vec<String> = contracts.into_iter().map(|(name, _)| name).collect();
                 bail!("several actions of {id:?} answer in SACP: choose one by --action: {}", names.join(", "))

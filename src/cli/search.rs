@@ -13,11 +13,8 @@ use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
-use super::{
-    output::{self, INDENT, Style},
-    remote::{self, Remote},
-};
-use agentdex::client::{MatchingCapability, RegistryClient, SearchAnswer};
+use super::output::{self, INDENT, Style};
+use agentdex::client::{self, MatchingCapability, RegistryClient, SearchAnswer};
 
 /// The most capabilities of a hit that are shown.
 const SHOWN_CAPABILITIES: usize = 3;
@@ -64,8 +61,6 @@ pub(super) struct Arguments {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
 /// The filters of `/search` and `/things`; each can be repeated: one of the values must hold.
@@ -130,10 +125,9 @@ impl Filters {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.jsonpath {
-        let found = remote::block_on(async { client.search_by_path(path).await.map_err(remote::explain) })?;
+        let found = client.search_by_path(path).await?;
         let mut out = io::stdout().lock();
         let is_read_by_people = !arguments.json && io::stdout().is_terminal();
         if is_read_by_people && found.is_empty() {
@@ -146,11 +140,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(query) = &arguments.sparql {
-        return sparql::run(&client, query, !arguments.no_wait, arguments.json);
+        return sparql::run(client, query, !arguments.no_wait, arguments.json).await;
     }
     if arguments.by_data.is_asked() {
         let Arguments { words, limit, offset, json, .. } = arguments;
-        return arguments.by_data.run(&client, &words.join(" "), *limit, *offset, *json);
+        return arguments.by_data.run(client, &words.join(" "), *limit, *offset, *json).await;
     }
     let (query, facets) = (arguments.words.join(" "), arguments.facets.join(","));
     let (limit, offset) = (arguments.limit.to_string(), arguments.offset.to_string());
@@ -165,25 +159,24 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !facets.is_empty() {
         parameters.push(("facets", &facets));
     }
-    let answer = remote::block_on(async {
-        if !arguments.no_wait {
-            parameters.push(("consistent", "true"));
-            match client.search(&parameters).await {
-                Err(error) if error.problem().is_some_and(|problem| problem.code == "consistency-timeout") => {
-                    writeln!(io::stderr(), "note: the index is far behind; what was just registered may be missing")?;
-                    parameters.pop();
-                }
-                answer => return answer.map_err(remote::explain),
-            }
-        }
-        client.search(&parameters).await.map_err(remote::explain)
-    })?;
+    if !arguments.no_wait {
+        parameters.push(("consistent", "true"));
+    }
+    let mut answer = client.search(&parameters).await;
+    let is_behind =
+        |error: &client::Error| error.problem().is_some_and(|problem| problem.code == "consistency-timeout");
+    if answer.as_ref().is_err_and(is_behind) {
+        writeln!(io::stderr(), "note: the index is far behind; what was just registered may be missing")?;
+        parameters.pop();
+        answer = client.search(&parameters).await;
+    }
+    let answer = answer?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", answer.text.trim_end())?;
     } else if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
         print(&mut out, &answer, arguments.offset, !query.is_empty())?;
-        let near = remote::block_on(async { Ok(alike(&client, &arguments.filters.capability).await) })?;
+        let near = alike(client, &arguments.filters.capability).await;
         if !near.is_empty() {
             writeln!(out, "Capabilities that are spelled alike: {}", output::visible(&near.join(", ")))?;
         }

@@ -301,12 +301,11 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
     let file = arguments.config.take();
     let settings = Settings::load(arguments.into_layer(), file.as_deref(), &|name| std::env::var(name).ok())?;
     logging::start(settings.log_format, settings.log_level);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
-    runtime.block_on(serve(settings))?;
+    serve(settings).await?;
     Ok(ExitCode::SUCCESS)
 }
 

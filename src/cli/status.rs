@@ -8,23 +8,18 @@ use std::{
 use clap::Args;
 use serde_json::Value;
 
-use super::{
-    output::{self, Style},
-    remote::{self, Remote},
-};
+use super::output::{self, Style};
+use agentdex::client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
-    let status = remote::block_on(async { client.status().await.map_err(remote::explain) })?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let status = client.status().await?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", output::indented(&status.to_string()))?;

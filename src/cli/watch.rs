@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::{
     moments,
     output::{self, Style, red_on_stderr, visible},
-    remote::{self, Remote},
 };
 use agentdex::{
     client::{Event, EventFilter, RegistryClient},
@@ -37,8 +36,6 @@ pub(super) struct Arguments {
     /// Print one JSON object an event
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    pub(super) remote: Remote,
 }
 
 fn kind(name: &str) -> Result<MatchKind, String> {
@@ -47,8 +44,7 @@ fn kind(name: &str) -> Result<MatchKind, String> {
         .ok_or_else(|| "it is one of `created`, `updated`, `deleted`, `matched`, `unmatched`".into())
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let client = arguments.remote.client()?;
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let query = Some(arguments.words.join(" ")).filter(|query| !query.trim().is_empty());
     let filter = EventFilter {
         kind: arguments.type_,
@@ -57,34 +53,32 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         diff: true,
         ..EventFilter::default()
     };
-    remote::block_on(async {
-        let mut events = client.subscribe(filter, arguments.since.clone());
-        // What never answered is more likely a wrong address than a registry that restarts.
-        events.connect().await.map_err(remote::explain)?;
-        let mut titles = Titles::default();
-        let mut interrupted = false;
-        loop {
-            let event = match events.connect().await {
-                Ok(()) => {
-                    if std::mem::take(&mut interrupted) {
-                        writeln!(io::stderr(), "connected again; nothing was missed")?;
-                    }
-                    events.next().await
+    let mut events = client.subscribe(filter, arguments.since.clone());
+    // What never answered is more likely a wrong address than a registry that restarts.
+    events.connect().await?;
+    let mut titles = Titles::default();
+    let mut interrupted = false;
+    loop {
+        let event = match events.connect().await {
+            Ok(()) => {
+                if std::mem::take(&mut interrupted) {
+                    writeln!(io::stderr(), "connected again; nothing was missed")?;
                 }
-                Err(error) => Err(error),
-            };
-            match event {
-                Ok(event) if arguments.json => print_json(&event)?,
-                Ok(event) => titles.print(&client, &event).await?,
-                Err(error) if error.is_transient() => {
-                    if !std::mem::replace(&mut interrupted, true) {
-                        writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
-                    }
-                }
-                Err(error) => return Err(remote::explain(error)),
+                events.next().await
             }
+            Err(error) => Err(error),
+        };
+        match event {
+            Ok(event) if arguments.json => print_json(&event)?,
+            Ok(event) => titles.print(client, &event).await?,
+            Err(error) if error.is_transient() => {
+                if !std::mem::replace(&mut interrupted, true) {
+                    writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
+                }
+            }
+            Err(error) => return Err(error.into()),
         }
-    })
+    }
 }
 
 fn data(event: &Event) -> Value {

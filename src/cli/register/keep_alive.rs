@@ -9,7 +9,7 @@ use anyhow::bail;
 use serde_json::Value;
 
 use super::{Registered, Registration};
-use crate::cli::{output::red_on_stderr, remote, stop};
+use crate::cli::{output::red_on_stderr, stop};
 use agentdex::client::{self, RegistryClient};
 
 /// How long to wait before a renewal that failed is tried again.
@@ -20,7 +20,7 @@ impl Registration<'_> {
     pub(super) async fn keep_alive(&self, agents: &[Registered]) -> anyhow::Result<()> {
         let mut shortest = u64::MAX;
         for id in agents.iter().flat_map(Registered::ids) {
-            shortest = shortest.min(granted_ttl(&self.client, id).await?.unwrap_or(u64::MAX));
+            shortest = shortest.min(granted_ttl(self.client, id).await?.unwrap_or(u64::MAX));
         }
         if shortest == u64::MAX {
             bail!(
@@ -77,7 +77,7 @@ impl Registration<'_> {
 
 /// The time to live that the registry granted.
 async fn granted_ttl(client: &RegistryClient, id: &str) -> anyhow::Result<Option<u64>> {
-    let Some(thing) = client.find(id).await.map_err(remote::explain)? else { return Ok(None) };
+    let Some(thing) = client.find(id).await? else { return Ok(None) };
     let thing: Value = serde_json::from_str(&thing)?;
     Ok(thing.pointer("/registration/ttl").and_then(Value::as_u64))
 }

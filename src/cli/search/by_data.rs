@@ -10,10 +10,7 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
-use crate::cli::{
-    output::{self, INDENT, Style},
-    remote,
-};
+use crate::cli::output::{self, INDENT, Style};
 use agentdex::{
     client::RegistryClient,
     registry::{CompatibleQuery, ComposeQuery},
@@ -47,7 +44,7 @@ impl ByData {
     }
 
     /// Searches, and prints what was found.
-    pub(super) fn run(
+    pub(super) async fn run(
         &self,
         client: &RegistryClient,
         words: &str,
@@ -62,12 +59,12 @@ impl ByData {
             (true, Some(have), Some(want)) => {
                 let max_steps = self.max_steps;
                 let query = ComposeQuery { have: have.clone(), want: want.clone(), query, max_steps, limit };
-                remote::block_on(async { client.compose(&query).await.map_err(remote::explain) })?
+                client.compose(&query).await?
             }
             _ => {
                 let near_misses = self.near_misses;
                 let query = CompatibleQuery { have, want, query, near_misses, limit, offset };
-                remote::block_on(async { client.search_compatible(&query).await.map_err(remote::explain) })?
+                client.search_compatible(&query).await?
             }
         };
         let mut out = io::stdout().lock();

@@ -8,16 +8,20 @@ use std::{
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::cli::{output, remote};
+use crate::cli::output;
 use agentdex::client::RegistryClient;
 
 const RESULTS: &str = "application/sparql-results+json";
 
-pub(super) fn run(client: &RegistryClient, query: &str, consistent: bool, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(
+    client: &RegistryClient,
+    query: &str,
+    consistent: bool,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     let statements = if as_json { "application/ld+json" } else { "text/turtle" };
     let accept = format!("{RESULTS}, {statements}");
-    let text =
-        remote::block_on(async { client.query_sparql(query, &accept, consistent).await.map_err(remote::explain) })?;
+    let text = client.query_sparql(query, &accept, consistent).await?;
     let mut out = io::stdout().lock();
     let results = (!as_json).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
     match results {
