@@ -42,6 +42,13 @@ impl ServerProcess {
         ServerProcess::start_with(command, data, arguments)
     }
 
+    /// The same with variables of its environment.
+    pub fn start_with_variables(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> ServerProcess {
+        let mut command = agentdex();
+        command.envs(variables.iter().copied());
+        ServerProcess::start_with(command, data, arguments)
+    }
+
     /// The same with so many file descriptors, which it can't raise.
     #[cfg(unix)]
     pub fn start_with_descriptors(data: &Path, arguments: &[&str], descriptors: usize) -> ServerProcess {

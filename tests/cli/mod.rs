@@ -14,6 +14,7 @@ mod remote;
 mod resync;
 mod search;
 mod serve;
+mod settings;
 mod tracked_sources;
 mod validate;
 

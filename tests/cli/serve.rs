@@ -129,7 +129,7 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
         ("--fetch-proxy", "proxy.internal:3128", "fetch_proxy: it is not a URL of an HTTP proxy, such as http://"),
         ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: it is not a URL of an HTTP proxy, such as http://"),
         ("--fetch-ca", private.to_str().unwrap(), "it has no certificate in PEM"),
-        ("--fetch-timeout", "0", "fetch_timeout (0) is not between 1 and"),
+        ("--fetch-timeout", "0", "--fetch-timeout: 0 is not between 1 and"),
         (
             "--trusted-keys",
             "/there/is/none.json",
@@ -137,8 +137,8 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
         ),
         ("--trusted-keys", empty.to_str().unwrap(), "the folder has no *.json or *.jwks file"),
         ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 has its private part"),
-        ("--refresh-interval", "0", "refresh_interval (0) is not between 1 and"),
-        ("--stale-after", "0", "stale_after (0) is not between 1 and"),
+        ("--refresh-interval", "0", "--refresh-interval: 0 is not between 1 and"),
+        ("--stale-after", "0", "--stale-after: 0 is not between 1 and"),
     ] {
         let fixed = ["serve", "--data", data.to_str().unwrap(), "--no-mqtt", "--listen", "127.0.0.1:0"];
         let output = run(&[&fixed[..], &[flag, value]].concat());

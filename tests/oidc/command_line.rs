@@ -26,7 +26,10 @@ fn settings_that_would_take_too_much_end_the_start() {
         (&["--auth", "--oidc-issuer", "https://login.example.org"], "set oidc_audience"),
         (&["--auth", "--oidc-audience", "a"], "set oidc_issuer"),
         (&["--auth", "--oidc-issuer", "http://login.example.org", "--oidc-audience", "a"], "must begin with https://"),
-        (&["--auth", "--oidc-issuer", "https://a.example", "--oidc-audience", "a", "--oidc-role", "root"], "oidc_role"),
+        (
+            &["--auth", "--oidc-issuer", "https://a.example", "--oidc-audience", "a", "--oidc-role", "root"],
+            "--oidc-role",
+        ),
     ] {
         let data = tempfile::tempdir().unwrap();
         let start = agentdex()
