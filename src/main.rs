@@ -3,7 +3,7 @@
 #![deny(unsafe_code)]
 
 mod cli;
-mod config;
+mod settings;
 
 use std::process::ExitCode;
 

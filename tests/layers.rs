@@ -15,7 +15,7 @@ use self::source::code;
 /// The modules, the lowest layer first. Those of the lowest layer may use each other; elsewhere none uses another
 /// of its layer.
 const LAYERS: [&[&str]; 5] = [
-    &["access", "change", "config", "error", "expression", "td", "timestamp", "whole_number"],
+    &["access", "change", "error", "settings", "expression", "td", "timestamp", "whole_number"],
     &["convert", "fetch", "policy", "sacp", "search", "signature", "store", "tls"],
     &["registry"],
     &["client", "consumer", "http", "mcp", "mqtt", "otlp"],
@@ -67,9 +67,9 @@ const CRATES: [(&str, &[&str]); 41] = [
     ("cel::", &["expression"]),
     ("serde_saphyr", &["convert"]),
     ("json5", &["cli"]),
-    ("toml", &["config"]),
-    ("anyhow", &["cli"]),
-    ("clap", &["cli"]),
+    ("toml", &["settings"]),
+    ("anyhow", &["cli", "settings"]),
+    ("clap", &["cli", "settings"]),
     ("indicatif", &["cli"]),
     ("comfy_table", &["cli"]),
     ("tokio", &["store", "registry", "http", "mqtt", "mcp", "client", "consumer", "fetch", "otlp", "tls", "cli"]),

@@ -13,7 +13,7 @@ use clap::Args;
 use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
-use crate::config::DEFAULT_DATA;
+use crate::settings::DEFAULT_DATA;
 use agentdex::{Registry, client::RegistryClient, registry};
 
 #[derive(Debug, Args)]

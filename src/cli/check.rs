@@ -11,7 +11,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use crate::config::DEFAULT_DATA;
+use crate::settings::DEFAULT_DATA;
 use agentdex::{Error, Registry};
 
 #[derive(Debug, Args)]

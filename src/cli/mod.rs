@@ -56,6 +56,7 @@ use clap::{
 };
 
 use self::remote::Remote;
+use crate::settings::Flags;
 
 /// An agent discovery registry: agents register what they can do, clients find them and subscribe to changes.
 #[derive(Parser)]
@@ -70,7 +71,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the registry: REST, search, events, MQTT.
-    Serve(Box<serve::Arguments>),
+    Serve(Flags),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
     /// Register descriptions: create them or replace them.
@@ -147,7 +148,7 @@ impl Cli {
     async fn run(self) -> anyhow::Result<ExitCode> {
         let registry = || self.remote.client();
         match self.command {
-            Command::Serve(arguments) => serve::run(*arguments).await,
+            Command::Serve(flags) => serve::run(flags).await,
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Register(arguments) => register::run(&arguments, &registry()?).await,
             Command::Td(arguments) => td::run(&arguments),
@@ -198,6 +199,15 @@ fn command() -> clap::Command {
         true => subcommand.args(hidden.clone()),
         false => subcommand,
     })
+}
+
+/// The variables of all flags but the settings of the server.
+fn variables() -> Vec<String> {
+    fn of(command: &clap::Command) -> Vec<String> {
+        let own = command.get_arguments().filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()));
+        own.chain(command.get_subcommands().flat_map(of)).collect()
+    }
+    of(&Cli::command())
 }
 
 /// Runs the command that the process was called with.

@@ -13,9 +13,9 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
-use crate::config::{Layer, Settings};
+use crate::settings::{Flags, Settings, add_flags};
 use agentdex::{
     Error, Registry,
     mqtt::{self, Publisher, PublisherOptions, Resynced},
@@ -28,13 +28,13 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a server may take to notice the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum Command {
     /// Publish all descriptions again and clear those of agents that are gone.
     ///
@@ -43,29 +43,35 @@ enum Command {
     Resync(Resync),
 }
 
-#[derive(Debug, Args)]
-struct Resync {
-    /// The data directory of the registry [default: ./agentdex-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// The MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT
-    #[arg(long, value_name = "URL")]
-    mqtt_url: Option<String>,
-    /// PEM file with the certificates that an mqtts broker is trusted by [default: those of the system]
-    #[arg(long, value_name = "FILE")]
-    mqtt_ca: Option<PathBuf>,
-    /// First level of all MQTT topics [default: agentdex]
-    #[arg(long, value_name = "PREFIX")]
-    mqtt_prefix: Option<String>,
-    /// File with settings [default: agentdex.toml, if it exists]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+/// The settings of the server that a resync has flags for.
+const RESYNC_FLAGS: [&str; 5] = ["data", "mqtt_url", "mqtt_ca", "mqtt_prefix", "config"];
+
+struct Resync(Flags);
+
+impl FromArgMatches for Resync {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Resync, clap::Error> {
+        Flags::from_arg_matches(matches).map(Resync)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Args for Resync {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let help = "The MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT";
+        add_flags(command, |setting| RESYNC_FLAGS.contains(&setting)).mut_arg("mqtt_url", |arg| arg.help(help))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Resync::augment_args(command)
+    }
 }
 
 pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Command::Resync(Resync { data, mqtt_url, mqtt_ca, mqtt_prefix, config }) = arguments.command;
-    let flags = Layer { data, mqtt_url, mqtt_ca, mqtt_prefix, ..Layer::default() };
-    let settings = Settings::load(flags, config.as_deref(), &|name| std::env::var(name).ok())?;
+    let Command::Resync(Resync(flags)) = arguments.command;
+    let settings = flags.load(&|name| std::env::var_os(name))?;
     // An empty registry would clear everything that the broker retains.
     if !settings.data.exists() {
         bail!("{}: there is no registry in this directory; name its directory with --data", settings.data.display());

@@ -5,14 +5,14 @@ use std::{
     net::SocketAddr,
 };
 
-use crate::config::Settings;
+use crate::settings::Settings;
 
 /// What runs with which data; one line a bound address, in a form that programs can rely on; then what to try where
 /// examples are registered, since it is about them.
 pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
-    let file = settings.file.as_ref().map(|file| format!(", settings from {}", file.display())).unwrap_or_default();
-    let secure = if settings.tls.is_some() { "s" } else { "" };
+    let file = settings.config.as_ref().map(|file| format!(", settings from {}", file.display())).unwrap_or_default();
+    let secure = if settings.encrypts() { "s" } else { "" };
     let data = std::path::absolute(&settings.data).unwrap_or_else(|_| settings.data.clone());
     let mut lines =
         vec![format!("agentdex {version}, data in {}{file}", data.display()), format!("HTTP on http{secure}://{http}")];
@@ -27,10 +27,7 @@ pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAd
 }
 
 fn examples(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> Vec<String> {
-    let (secure, ca) = match settings.tls {
-        Some(_) => ("s", " --cafile FILE"),
-        None => ("", ""),
-    };
+    let (secure, ca) = if settings.encrypts() { ("s", " --cafile FILE") } else { ("", "") };
     let base = format!("http{secure}://{}", reachable(http));
     let mut lines = vec![
         "Try".to_owned(),

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::bail;
 
-use crate::config::{MqttListener, Settings};
+use crate::settings::{MqttListener, Settings};
 use agentdex::{
     Registry,
     access::{Role, Rules},
@@ -17,7 +17,7 @@ pub(super) fn rules(settings: &Settings) -> Rules {
 
 /// Refuses to serve other machines without authentication and TLS, and warns where that is forced.
 pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback: &str) -> anyhow::Result<()> {
-    let (authenticates, encrypts) = (settings.auth, settings.tls.is_some());
+    let (authenticates, encrypts) = (settings.auth, settings.encrypts());
     if address.ip().is_loopback() || (authenticates && encrypts) {
         return Ok(());
     }
@@ -48,7 +48,7 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
 /// The same for the address of the MQTT endpoint, which serves as soon as it listens. Binding reports an address that
 /// can't be resolved.
 pub(super) fn check_mqtt_exposure(settings: &Settings) -> anyhow::Result<()> {
-    let MqttListener::At(address) = &settings.mqtt else { return Ok(()) };
+    let MqttListener::At(address) = settings.mqtt() else { return Ok(()) };
     for resolved in address.to_socket_addrs().into_iter().flatten() {
         check_exposure(settings, resolved, "--mqtt-listen 127.0.0.1:1883, or --no-mqtt,")?;
     }

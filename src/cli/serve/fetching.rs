@@ -4,9 +4,10 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context;
 
-use crate::config::{OidcSettings, Settings};
+use crate::settings::Settings;
 use agentdex::{
     Registry,
+    access::RoleMapping,
     consumer::{self, Consumer, ReadSacp},
     fetch::{self, AllowList, Fetcher},
     registry::{IssuerOptions, tracked_sources::Tracking},
@@ -44,20 +45,23 @@ pub(super) fn conversations(settings: &Settings, registry: &Registry) -> anyhow:
     Ok(Some(consumer.with_settings(settings).with_middleware(ReadSacp)))
 }
 
-/// Whose tokens are taken.
-pub(super) fn issuer(settings: &Settings, fetcher: &Fetcher) -> Option<IssuerOptions> {
-    let OidcSettings { issuer, audience, jwks, owner_claim, role_claim, roles, client_id, scope } =
-        settings.oidc.clone()?;
-    let defaults = IssuerOptions::new(issuer, audience, fetcher.clone());
-    Some(IssuerOptions {
-        jwks,
-        owner_claim: owner_claim.unwrap_or(defaults.owner_claim),
-        role_claim: role_claim.unwrap_or(defaults.role_claim),
-        roles: roles.unwrap_or(defaults.roles),
-        client_id,
-        scope: scope.unwrap_or(defaults.scope),
+/// The OIDC token issuer, if there is one.
+pub(super) fn issuer(settings: &Settings, fetcher: &Fetcher) -> anyhow::Result<Option<IssuerOptions>> {
+    let (Some(issuer), Some(audience)) = (&settings.oidc_issuer, &settings.oidc_audience) else { return Ok(None) };
+    let defaults = IssuerOptions::new(issuer.clone(), audience.clone(), fetcher.clone());
+    let roles = match settings.oidc_role.as_slice() {
+        [] => defaults.roles,
+        entries => RoleMapping::parse(entries).map_err(anyhow::Error::msg).context("oidc_role")?,
+    };
+    Ok(Some(IssuerOptions {
+        jwks: settings.oidc_jwks.clone(),
+        owner_claim: settings.oidc_owner_claim.clone().unwrap_or(defaults.owner_claim),
+        role_claim: settings.oidc_role_claim.clone().unwrap_or(defaults.role_claim),
+        roles,
+        client_id: settings.oidc_client_id.clone(),
+        scope: settings.oidc_scope.clone().unwrap_or(defaults.scope),
         ..defaults
-    })
+    }))
 }
 
 /// What documents are imported by URL with.

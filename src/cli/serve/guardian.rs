@@ -5,7 +5,7 @@ use std::{fs, sync::Arc, time::Duration};
 use anyhow::Context;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
-use crate::config::{Settings, read_toml};
+use crate::settings::{Settings, read_toml};
 use agentdex::{
     Registry,
     otlp::Exporter,

@@ -8,20 +8,23 @@ use super::{
     descriptors,
     exposure::{check_exposure, rules},
 };
-use crate::config::{DEFAULT_MQTT_LISTEN, MqttListener, Settings};
+use crate::settings::{DEFAULT_MQTT_LISTEN, MqttListener, Settings};
 use agentdex::{
-    Error, Registry, http, mqtt,
+    Error, Registry,
+    access::RoleMapping,
+    http, mqtt,
     tls::{self, ServerTls},
 };
 
 /// Reads the certificate that both listeners have.
 pub(super) fn server_tls(settings: &Settings) -> anyhow::Result<Option<ServerTls>> {
-    let Some(files) = &settings.tls else { return Ok(None) };
+    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else { return Ok(None) };
+    let roles = RoleMapping::parse(&settings.tls_client_role).map_err(anyhow::Error::msg);
     let options = tls::Options {
-        certificate: files.certificate.clone(),
-        key: files.key.clone(),
+        certificate: certificate.clone(),
+        key: key.clone(),
         client_ca: settings.tls_client_ca.clone(),
-        client_roles: settings.tls_client_roles.clone(),
+        client_roles: roles.context("tls_client_role")?,
     };
     Ok(Some(ServerTls::open(options)?))
 }
@@ -55,8 +58,8 @@ pub(super) fn http_options(
     let defaults = http::Options::default();
     let listen_name = http::name_in_listen_address(&settings.listen).map(str::to_owned);
     http::Options {
-        cors_origins: settings.cors_origins.clone(),
-        allowed_hosts: settings.allowed_hosts.iter().cloned().chain(listen_name).collect(),
+        cors_origins: settings.cors_origin.clone(),
+        allowed_hosts: settings.allowed_host.iter().cloned().chain(listen_name).collect(),
         limits: http::Limits {
             max_connections: settings.max_connections,
             max_connections_per_client: settings.max_connections_per_client,
@@ -109,7 +112,7 @@ pub(super) fn start_endpoint(
         ..defaults
     };
     let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
-    let endpoint = match &settings.mqtt {
+    let endpoint = match settings.mqtt() {
         MqttListener::Off => return Ok(None),
         MqttListener::At(address) if !address.contains(':') => bail!(
             "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN or `mqtt_listen` in \

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use tracing_subscriber::{EnvFilter, fmt};
 
-use crate::config::{LogFormat, LogLevel};
+use crate::settings::{LogFormat, LogLevel};
 
 /// What libraries log at most, unless `RUST_LOG` asks for more.
 const LIBRARIES: &str = "actix_server=warn,tantivy=warn,rustls=warn";
