@@ -268,6 +268,22 @@ mod tests {
     }
 
     #[test]
+    fn registry_that_is_not_there_is_explained_once() {
+        let unreachable = || client::Error::Unreachable {
+            url: "http://a/".into(),
+            reason: "refused".into(),
+            source: "of the library".into(),
+        };
+        let expected = "the registry at http://a/ can't be reached: refused\n  is `agentdex serve` running there? --url or \
+            AGENTDEX_URL name another place";
+        assert_eq!(causes(&unreachable().into()), expected);
+        let text = causes(&anyhow::Error::new(unreachable()).context("the file isn't complete"));
+        assert_eq!(text, format!("the file isn't complete: {expected}"));
+        let directory = agentdex::consumer::Error::Directory { source: unreachable().into() };
+        assert_eq!(causes(&directory.into()), format!("the registry did not answer: {expected}"));
+    }
+
+    #[test]
     fn long_text_is_cut_between_characters() {
         assert_eq!(shorten("äöü\n  xyz", 4), "äöü …");
         assert_eq!(shorten("äöü", 3), "äöü");
