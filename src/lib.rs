@@ -4,6 +4,7 @@
 //! registry validates and stores the descriptions, finds agents by what they can do, and notifies
 //! subscribers of changes. [`Registry`] is where to start; the modules below are in reading order.
 
+pub use agentdex_api::access;
 pub use agentdex_convert as convert;
 #[cfg(feature = "signature")]
 pub use agentdex_convert::signature;
@@ -17,10 +18,11 @@ pub use agentdex_sacp as sacp;
 pub use agentdex_sacp::expression;
 pub use agentdex_td as td;
 
-pub mod access;
-pub mod change;
+/// The changes of a registry, as the log and the wire have them.
+pub mod change {
+    pub use agentdex_api::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
+}
 pub mod error;
-mod whole_number;
 
 pub mod search;
 #[doc(hidden)]
@@ -46,7 +48,7 @@ pub mod mqtt;
 #[cfg(all(feature = "guardian", feature = "client"))]
 pub mod otlp;
 
-pub use change::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
+pub use agentdex_api::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 pub use error::Error;
 pub use registry::{Builder, Registry};
 

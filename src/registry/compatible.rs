@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Deserializer, Serialize};
+use agentdex_api::CompatibleQuery;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -16,52 +17,16 @@ use crate::{
     Error, Result,
     change::Seq,
     search::{
-        DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, Search,
+        MAX_DEPTH, MAX_LIMIT, Search,
         compatible::{CompatibleHit, Data, Found, Relevance, Request, shapes},
     },
-    td, whole_number,
+    td,
 };
 
 /// How long a search may take.
 const TIME_BUDGET: Duration = Duration::from_secs(2);
 /// How long a search waits for the shapes of what was written before it.
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What a compatible search looks for; as JSON, the body of `POST /search/compatible`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CompatibleQuery {
-    /// The schema of the data that the caller has; none: what capabilities need doesn't matter.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    pub have: Option<Value>,
-    /// The schema of the data that the caller wants; none: what capabilities give doesn't matter.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    pub want: Option<Value>,
-    /// Of capabilities that fit as well, those come first whose Things this query finds.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    pub query: Option<String>,
-    /// Whether capabilities are found of which one thing is missing.
-    pub near_misses: bool,
-    /// How many hits, at most 1,000.
-    #[serde(deserialize_with = "whole_number::count")]
-    pub limit: usize,
-    /// How many hits are passed over first.
-    #[serde(deserialize_with = "whole_number::count")]
-    pub offset: usize,
-}
-
-/// Reads a member that may be missing, but not `null`.
-pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    member: D,
-) -> std::result::Result<Option<T>, D::Error> {
-    T::deserialize(member).map(Some)
-}
-
-impl Default for CompatibleQuery {
-    fn default() -> CompatibleQuery {
-        CompatibleQuery { have: None, want: None, query: None, near_misses: false, limit: DEFAULT_LIMIT, offset: 0 }
-    }
-}
 
 /// What fits, and the log position that it shows.
 #[derive(Debug, Serialize)]

@@ -5,57 +5,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
+use agentdex_api::ComposeQuery;
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    Registry,
-    compatible::{given, have_and_want},
-};
+use super::{Registry, compatible::have_and_want};
 use crate::{
     Error, Result,
     change::Seq,
     convert::agent_spec::{FlowLink, FlowStep, flow_of},
-    search::{
-        DEFAULT_LIMIT,
-        compatible::{Chain, ComposeRequest, MAX_STEPS, StepLink},
-    },
-    whole_number,
+    search::compatible::{Chain, ComposeRequest, MAX_STEPS, StepLink},
 };
 
 /// How long chains are looked for; what was found by then is the answer.
 const TIME_BUDGET: Duration = Duration::from_millis(500);
 /// The most chains of an answer.
 const MAX_CHAINS: usize = 100;
-
-/// What a composed search looks for; as JSON, the body of `POST /search/compose`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ComposeQuery {
-    /// The schema of the data that the caller has.
-    #[serde(default)]
-    pub have: Value,
-    /// The schema of the data that the caller wants.
-    #[serde(default)]
-    pub want: Value,
-    /// Of chains that fit as well, those come first whose Things this query finds.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    pub query: Option<String>,
-    /// The most steps of a chain, from 1 to 4.
-    #[serde(default = "default_steps", deserialize_with = "whole_number::count")]
-    pub max_steps: usize,
-    /// How many chains, at most 100.
-    #[serde(default = "default_limit", deserialize_with = "whole_number::count")]
-    pub limit: usize,
-}
-
-fn default_steps() -> usize {
-    3
-}
-
-fn default_limit() -> usize {
-    DEFAULT_LIMIT
-}
 
 /// Chains, and the log position that they show.
 #[derive(Debug, Serialize)]

@@ -74,16 +74,16 @@ pub use self::issuer::{IssuerOptions, SignIn};
 pub use self::{
     builder::Builder,
     commit::Effect,
-    compatible::{CapabilityNeighbors, CompatibleAnswer, CompatibleQuery, Neighbors},
-    compose::{ComposeAnswer, ComposeQuery, ComposedChain},
+    compatible::{CapabilityNeighbors, CompatibleAnswer, Neighbors},
+    compose::{ComposeAnswer, ComposedChain},
     export::Exported,
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
     keys::Keys,
     measures::{Metric, MetricSource},
-    namespaces::{ClaimedNamespace, DomainProof, Namespaces},
+    namespaces::{DomainProof, Namespaces},
     options::Options,
-    queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters},
+    queries::{MAX_QUERIES, QueryEvents},
     records::{FullRecord, FullRecords, OriginalDocument},
     searches::Matching,
     status::Status,
@@ -100,12 +100,16 @@ use self::{
 #[cfg(doc)]
 use crate::Error;
 #[doc(inline)]
-pub use crate::store::{AuditEntry, Audited, Changes, Expiry, Options as StoreOptions, Original};
+pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
 use crate::{
     Result,
     access::Caller,
     change::{Epoch, Position, Seq},
     store::Store,
+};
+#[doc(inline)]
+pub use agentdex_api::{
+    AuditEntry, Audited, ClaimedNamespace, CompatibleQuery, ComposeQuery, MatchKind, NamedQuery, QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

@@ -5,12 +5,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use serde::{Deserialize, Serialize};
+use agentdex_api::ClaimedNamespace;
 
 use crate::{
     Error, Result,
     access::{Grants, Namespace, Owner},
-    change::Timestamp,
     store::Store,
 };
 
@@ -19,32 +18,9 @@ const MAX_NAMESPACES: usize = 10_000;
 /// The most members of one.
 const MAX_MEMBERS: usize = 1_000;
 
-/// A namespace: its claimant and its members see the Things in it that have the visibility `namespace`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimedNamespace {
-    /// Its name.
-    pub name: Namespace,
-    /// Who has claimed it, and says who its members are.
-    pub owner: Owner,
-    /// Its other members.
-    pub members: BTreeSet<Owner>,
-    /// Since when.
-    pub created: Timestamp,
-    /// Where its domain said then that it is its owner's, if that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proof: Option<String>,
-}
-
-impl ClaimedNamespace {
-    /// Whether somebody sees what is in it.
-    pub fn has(&self, owner: &Owner) -> bool {
-        self.owner == *owner || self.members.contains(owner)
-    }
-
-    /// The refusal of a claim by anybody else.
-    pub(super) fn is_taken(&self) -> Error {
-        Error::AccessRefused { message: format!("the namespace {:?} is somebody else's", self.name.as_str()) }
-    }
+/// Returns the refusal of a claim by anybody but its owner.
+pub(super) fn is_taken(namespace: &ClaimedNamespace) -> Error {
+    Error::AccessRefused { message: format!("the namespace {:?} is somebody else's", namespace.name.as_str()) }
 }
 
 /// That a domain names an owner, as its site said a moment ago.
@@ -123,7 +99,7 @@ impl Namespaces {
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
         let mut known = self.write();
         if let Some(taken) = known.by_name.get(&namespace.name).filter(|taken| taken.owner != namespace.owner) {
-            return Err(taken.is_taken());
+            return Err(is_taken(&taken));
         }
         if namespace.members.len() > MAX_MEMBERS {
             return Err(Error::LimitExceeded { what: "number of members of a namespace", maximum: MAX_MEMBERS as u64 });

@@ -5,13 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agentdex_api::{MatchKind, Mode, NamedQuery, QueryParameters};
+
 use super::{
     Registry,
-    queries::{MAX_QUERIES, MatchKind, NamedQuery, QueryEvents, QueryParameters, Watched, check_name},
+    queries::{MAX_QUERIES, QueryEvents, Watched, check_name},
     thread::spawn,
 };
-#[cfg(feature = "semantic")]
-use crate::search::Mode;
+
 use crate::{
     Error, Result,
     change::{Seq, Timestamp},
@@ -169,7 +170,7 @@ impl Registry {
 
     fn compile(&self, query: &QueryParameters) -> Result<Arc<SavedQuery>> {
         let filters = query.filters.clone();
-        let Some((text, threshold)) = query.meaning()? else {
+        let Some((text, threshold)) = meaning_of(query)? else {
             return Ok(Arc::new(SavedQuery::new(query.q.as_deref(), filters)?));
         };
         #[cfg(feature = "semantic")]
@@ -200,5 +201,23 @@ impl Registry {
             ids.retain(|id| near.contains(id.as_str()));
         }
         Ok(ids)
+    }
+}
+
+/// The text whose meaning counts, with the threshold; none where the words count.
+///
+/// # Errors
+/// [`Error::InvalidQuery`] where the members contradict each other.
+fn meaning_of(query: &QueryParameters) -> Result<Option<(&str, Option<f32>)>> {
+    let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
+    match (query.mode.unwrap_or(Mode::Lexical), query.threshold) {
+        (Mode::Hybrid, _) => refuse("`mode` of a saved query is `lexical` or `semantic`"),
+        (Mode::Lexical, Some(_)) => refuse("`threshold` is for the mode `semantic`"),
+        (Mode::Lexical, None) => Ok(None),
+        (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` is from 0 to 1"),
+        (_, threshold) => match query.q.as_deref() {
+            Some(text) => Ok(Some((text, threshold))),
+            None => refuse("the mode `semantic` needs `q`"),
+        },
     }
 }

@@ -7,7 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use super::{ClaimedNamespace, DomainProof, Inner, Registry};
+use agentdex_api::ClaimedNamespace;
+
+use super::{DomainProof, Inner, Registry, namespaces::is_taken};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Caller, Grants, Namespace, Owner, Role},
@@ -186,7 +188,7 @@ impl Registry {
         let proof = proof.filter(|proof| proof.name == name && Some(&proof.owner) == caller).map(|proof| proof.url);
         let owner = match (&known, caller) {
             (Some(known), caller) if may_everything || caller == Some(&known.owner) => &known.owner,
-            (Some(known), _) => return Err(known.is_taken()),
+            (Some(known), _) => return Err(is_taken(known)),
             (None, None) => return refused("a namespace is claimed by somebody with an API key or a token"),
             (None, Some(_)) if name.is_domain() && !may_everything && proof.is_none() => {
                 return refused("the name of a domain is claimed by an admin, or with a proof that the domain serves");

@@ -12,7 +12,7 @@ use std::{
 
 use tantivy::{Searcher, SegmentReader, columnar::StrColumn, index::SegmentId};
 
-use super::{FacetCount, FacetField, documents::Documents, entry::counted_as};
+use super::{FacetCount, FacetField, documents::Documents, entry::counted_as, facet_column};
 
 /// The most values that are counted out of one field.
 const MOST_VALUES: usize = 100;
@@ -40,7 +40,7 @@ impl Columns {
         if let Some(column) = self.0.lock().unwrap_or_else(PoisonError::into_inner).columns.get(&key) {
             return Ok(Some(column.clone()));
         }
-        let Some(column) = segment.fast_fields().str(field.column())? else { return Ok(None) };
+        let Some(column) = segment.fast_fields().str(facet_column(field))? else { return Ok(None) };
         let values = self.0.lock().unwrap_or_else(PoisonError::into_inner).values.entry(field).or_default().clone();
         let column = Arc::new(Column::read(field, column, segment.max_doc(), values)?);
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);

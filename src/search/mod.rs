@@ -29,7 +29,6 @@ mod entry;
 mod facets;
 mod failure;
 mod files;
-mod filters;
 mod forms;
 mod hidden;
 #[cfg(feature = "semantic")]
@@ -67,12 +66,12 @@ mod version_range;
 mod versions;
 mod writer;
 
-pub use filters::{FilterField, Filters};
+pub use agentdex_api::{DEFAULT_LIMIT, FacetField, FilterField, Filters, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode};
 #[doc(hidden)]
 pub use hidden::{Hidden, HiddenIds};
 #[doc(hidden)]
 pub use index::Index;
-pub use request::{DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode, Search};
+pub use request::Search;
 #[doc(hidden)]
 pub use snapshot::Snapshot;
 #[doc(hidden)]
@@ -86,69 +85,18 @@ pub enum Meaning {}
 #[cfg(feature = "semantic")]
 pub use semantic::Meaning;
 
-/// A field that can be counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FacetField {
-    /// Capability keys.
-    Capability,
-    /// `@type`
-    Type,
-    /// Tags.
-    Tag,
-    /// Vendors.
-    Vendor,
-    /// Protocols.
-    Protocol,
-    /// Security schemes.
-    Security,
-    /// Source formats.
-    Format,
-    /// Whether sources are stale.
-    Status,
-    /// What the signatures of agent cards are.
-    Signature,
-}
-
-/// Each facet with its name and the column that it is counted by.
-const FACETS: [(FacetField, &str, &str); 9] = [
-    (FacetField::Capability, "capability", "capability_values"),
-    (FacetField::Type, "type", "type_values"),
-    (FacetField::Tag, "tag", "tag_values"),
-    (FacetField::Vendor, "vendor", "vendor_values"),
-    (FacetField::Protocol, "protocol", "protocol_values"),
-    (FacetField::Security, "security", "security_values"),
-    (FacetField::Format, "format", "format_values"),
-    (FacetField::Status, "status", "status_values"),
-    (FacetField::Signature, "signature", "signature_values"),
-];
-
-impl FacetField {
-    /// All fields that can be counted.
-    pub const ALL: [FacetField; FACETS.len()] = {
-        let mut all = [FacetField::Capability; FACETS.len()];
-        let mut at = 0;
-        while at < all.len() {
-            assert!(FACETS[at].0 as usize == at, "in the order of the variants");
-            all[at] = FACETS[at].0;
-            at += 1;
-        }
-        all
-    };
-
-    /// The name of the field, which is also the name of its filter.
-    pub fn name(self) -> &'static str {
-        FACETS[self as usize].1
-    }
-
-    /// The column of the index that it is counted by.
-    fn column(self) -> &'static str {
-        FACETS[self as usize].2
-    }
-
-    /// The field of that name.
-    pub fn from_name(name: &str) -> Option<FacetField> {
-        Self::ALL.into_iter().find(|field| field.name() == name)
+/// Returns the column of the index that a field is counted by.
+fn facet_column(field: FacetField) -> &'static str {
+    match field {
+        FacetField::Capability => "capability_values",
+        FacetField::Type => "type_values",
+        FacetField::Tag => "tag_values",
+        FacetField::Vendor => "vendor_values",
+        FacetField::Protocol => "protocol_values",
+        FacetField::Security => "security_values",
+        FacetField::Format => "format_values",
+        FacetField::Status => "status_values",
+        FacetField::Signature => "signature_values",
     }
 }
 

@@ -1,17 +1,8 @@
 //! What is searched for.
 
-use serde::{Deserialize, Serialize};
+use agentdex_api::{DEFAULT_LIMIT, Mode};
 
 use super::{FacetField, FilterField, Filters};
-
-/// Hits without `limit`.
-pub const DEFAULT_LIMIT: usize = 10;
-/// The most hits of a page.
-pub const MAX_LIMIT: usize = 1000;
-/// The deepest page: `offset + limit`.
-pub const MAX_DEPTH: usize = 10_000;
-/// The longest query text in bytes.
-pub const MAX_QUERY_BYTES: usize = 4096;
 
 /// What is searched for: words, filters, and which part of the answer is returned.
 ///
@@ -129,50 +120,5 @@ impl From<String> for Search {
 impl From<&Search> for Search {
     fn from(search: &Search) -> Search {
         search.clone()
-    }
-}
-
-/// What counts in a search for words.
-///
-/// ```
-/// # use agentdex::{Registry, td::Description};
-/// # let directory = tempfile::tempdir()?;
-/// # let registry = Registry::open(directory.path())?;
-/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
-/// use agentdex::search::{Mode, Search};
-///
-/// // By its words alone, a search for `umbrella` finds nothing.
-/// let search = Search::words("umbrella").mode(Mode::Lexical).consistent();
-/// assert_eq!(registry.search(search)?.total, 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The words alone.
-    Lexical,
-    /// The meaning alone.
-    Semantic,
-    /// Both; the words alone where the registry has no vectors.
-    #[default]
-    Hybrid,
-}
-
-impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 3] = [Mode::Lexical, Mode::Semantic, Mode::Hybrid];
-
-    /// The name of the mode.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Lexical => "lexical",
-            Mode::Semantic => "semantic",
-            Mode::Hybrid => "hybrid",
-        }
-    }
-
-    /// The mode of that name.
-    pub fn from_name(name: &str) -> Option<Mode> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }

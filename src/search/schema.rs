@@ -19,7 +19,7 @@ use tantivy::{
     store::Compressor,
 };
 
-use super::{FacetField, text};
+use super::{FacetField, facet_column, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
@@ -104,7 +104,7 @@ pub(super) fn build() -> (Schema, Fields) {
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
         terms: builder.add_text_field(facet.name(), exact()),
-        values: builder.add_text_field(facet.column(), FAST),
+        values: builder.add_text_field(facet_column(facet), FAST),
     });
     let fields = Fields {
         id,

@@ -5,10 +5,11 @@
 //! before it have staged, so preconditions hold in log order; a command that fails takes back what it
 //! has staged.
 
+use agentdex_api::AuditEntry;
 use sled::{Batch, IVec};
 
 use super::{
-    audit::{AuditEntry, hash_of},
+    audit::{self, hash_of},
     expiry::extended,
     layout,
     overlay::Overlay,
@@ -346,7 +347,7 @@ impl<'a> Applier<'a> {
     fn note(&mut self, entry: AuditEntry) {
         self.audited += 1;
         let entry = AuditEntry { number: self.audited, at: Some(self.moment.at), ..entry };
-        self.set(layout::audit_key(self.audited), Some(entry.encode()));
+        self.set(layout::audit_key(self.audited), Some(audit::encode(&entry)));
     }
 
     /// Notes who sees a record, if not everybody does or did.

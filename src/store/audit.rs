@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use agentdex_api::{AuditEntry, Audited};
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sled::{Batch, IVec};
 
@@ -11,63 +11,10 @@ use super::{
     layout,
     tree::{Tree, reading},
 };
-use crate::{
-    Error, Result,
-    access::Owner,
-    change::{Seq, Timestamp},
-};
+use crate::{Error, Result, change::Timestamp};
 
 /// How many entries are dropped at once.
 const TRIMMED_AT_ONCE: usize = 1024;
-
-/// One entry of the audit trail.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AuditEntry {
-    /// Its number: 1 for the first, ascending.
-    #[serde(default)]
-    pub number: u64,
-    /// When it was done or denied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    /// In whose name; absent where nobody had proved who it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Owner>,
-    /// The API key that was used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// The address of the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// What was done: the kind of the change, or `denied`, or the method of a request that changed something else.
-    pub action: String,
-    /// What it was done to: the id of a Thing, or the path of a request.
-    pub target: String,
-    /// The position of the change in the log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seq: Option<Seq>,
-    /// The SHA-256 of the description before, in hexadecimal digits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-    /// The SHA-256 of the description since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-    /// The HTTP status of what was denied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// How many more like it were denied since the entry before, which aren't listed one by one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unlisted: Option<u64>,
-}
-
-/// Part of the audit trail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Audited {
-    /// The entries, oldest first.
-    pub entries: Vec<AuditEntry>,
-    /// The number of the last entry that there is.
-    pub last: u64,
-}
 
 /// The trail in the tree.
 #[derive(Debug)]
@@ -129,11 +76,10 @@ impl Audit {
     }
 }
 
-impl AuditEntry {
-    pub(super) fn encode(&self) -> IVec {
-        // A struct of texts and numbers is always JSON.
-        serde_json::to_vec(self).unwrap_or_default().into()
-    }
+/// Encodes an entry as it is stored.
+pub(super) fn encode(entry: &AuditEntry) -> IVec {
+    // A struct of texts and numbers is always JSON.
+    serde_json::to_vec(entry).unwrap_or_default().into()
 }
 
 /// The SHA-256 of a text in hexadecimal digits.

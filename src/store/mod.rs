@@ -72,8 +72,9 @@ use crate::{
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
+pub use agentdex_api::{AuditEntry, Audited};
+
 pub use self::{
-    audit::{AuditEntry, Audited},
     check::{Checked, Fault},
     commit::Ticket,
     log::Changes,

@@ -1,6 +1,6 @@
 //! The words of a write: what is asked for, and what became of it.
 
-use super::audit::AuditEntry;
+use super::AuditEntry;
 use crate::{
     access::{Access, AccessRequest, Caller},
     change::{DeletionReason, Precondition, Seq, Timestamp},

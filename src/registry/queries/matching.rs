@@ -6,9 +6,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
-    fmt,
     sync::Arc,
 };
+
+use agentdex_api::MatchKind;
 
 use crate::{
     Result,
@@ -32,57 +33,15 @@ const CHANGES_AT_ONCE: usize = 64;
 /// The number of a query; none is given twice.
 pub(super) type QueryNo = u32;
 
-/// What a change means for a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MatchKind {
-    /// A new Thing matches.
-    Created,
-    /// A Thing that matches was changed, and still does.
-    Updated,
-    /// A Thing matches since this change.
-    Matched,
-    /// A Thing no longer matches since this change.
-    Unmatched,
-    /// A Thing that matched is gone.
-    Deleted,
-}
-
-impl MatchKind {
-    /// All kinds.
-    pub const ALL: [MatchKind; 5] =
-        [MatchKind::Created, MatchKind::Updated, MatchKind::Matched, MatchKind::Unmatched, MatchKind::Deleted];
-
-    /// `thing_created`, `thing_updated`, `thing_matched`, `thing_unmatched` or `thing_deleted`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MatchKind::Created => "thing_created",
-            MatchKind::Updated => "thing_updated",
-            MatchKind::Matched => "thing_matched",
-            MatchKind::Unmatched => "thing_unmatched",
-            MatchKind::Deleted => "thing_deleted",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<MatchKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    fn of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
-        match (change.kind, before, after) {
-            (ChangeKind::Deleted, true, _) => Some(MatchKind::Deleted),
-            (ChangeKind::Created, _, true) => Some(MatchKind::Created),
-            (_, true, true) => Some(MatchKind::Updated),
-            (_, false, true) => Some(MatchKind::Matched),
-            (_, true, false) => Some(MatchKind::Unmatched),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for MatchKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+/// Returns what a change means for a query that its Thing matched before, and matches after.
+fn kind_of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
+    match (change.kind, before, after) {
+        (ChangeKind::Deleted, true, _) => Some(MatchKind::Deleted),
+        (ChangeKind::Created, _, true) => Some(MatchKind::Created),
+        (_, true, true) => Some(MatchKind::Updated),
+        (_, false, true) => Some(MatchKind::Matched),
+        (_, true, false) => Some(MatchKind::Unmatched),
+        _ => None,
     }
 }
 
@@ -240,7 +199,7 @@ impl Matching {
         for number in numbers {
             let [before, after] = [&*before, &after].map(|numbers| numbers.binary_search(&number).is_ok());
             if self.since.contains_key(&number) {
-                events.extend(MatchKind::of(change, before, after).map(|kind| (number, kind)));
+                events.extend(kind_of(change, before, after).map(|kind| (number, kind)));
             }
         }
         if !after.is_empty() {

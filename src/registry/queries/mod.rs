@@ -4,7 +4,6 @@
 //! longer so that it can resume. What the queries match is found out by [`matching`].
 
 mod matching;
-mod parameters;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,16 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
-
 use self::matching::{MAX_PAIRS, Matching, QueryNo};
-pub use self::{matching::MatchKind, parameters::QueryParameters};
 use crate::{
     Error, Result,
-    change::{Seq, Timestamp},
+    change::Seq,
     search::{Meaning, saved::SavedQuery},
     store::Store,
 };
+use agentdex_api::{MatchKind, NamedQuery};
 
 /// The most saved queries.
 pub const MAX_QUERIES: usize = 10_000;
@@ -34,17 +31,6 @@ const MAX_NAME_BYTES: usize = 128;
 const MAX_STREAM_QUERIES: usize = 1_000;
 /// How long the query of an event stream is compared after the stream was closed.
 const RESUMABLE_FOR: Duration = Duration::from_secs(300);
-
-/// A query that is saved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedQuery {
-    /// Its name.
-    pub name: String,
-    /// What it asks for.
-    pub query: QueryParameters,
-    /// When it was saved as it is.
-    pub saved: Timestamp,
-}
 
 /// The queries of a registry.
 pub(super) struct Queries {

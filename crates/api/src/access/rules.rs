@@ -37,7 +37,7 @@ impl Rules {
     /// Whether a caller may do what needs this.
     ///
     /// ```
-    /// use agentdex::access::{Caller, Need, Refusal, Role, Rules};
+    /// use agentdex_api::access::{Caller, Need, Refusal, Role, Rules};
     ///
     /// let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
     /// assert_eq!(rules.decide(&Caller::Anonymous, Need::Role(Role::Read)), Ok(()));

@@ -89,7 +89,7 @@ impl<'a> Token<'a> {
     /// Takes a key apart; none if it isn't written as one.
     ///
     /// ```
-    /// use agentdex::access::Token;
+    /// use agentdex_api::access::Token;
     ///
     /// let text = format!("adx_0123456789ab_{}", "0".repeat(64));
     /// assert_eq!(Token::parse(&text).map(|token| token.id), Some("0123456789ab"));

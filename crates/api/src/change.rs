@@ -4,14 +4,13 @@
 //! merge patch of an update, and the capability keys before and after. Its JSON form is the one in
 //! the log, in `GET /changes` and in what followers read.
 
-#[cfg_attr(not(any(feature = "server", feature = "mqtt")), expect(dead_code, reason = "only servers encode"))]
 use std::{collections::HashSet, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::access::Access;
-pub use crate::td::Timestamp;
+use agentdex_td::Timestamp;
 
 /// The position of a change in the log: 1 for the first, without gaps.
 ///
@@ -235,7 +234,7 @@ pub struct Change {
     /// `thing_updated`: the RFC 7396 merge patch from the stored form before to the one after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<Box<RawValue>>,
-    /// The capability keys (see [`crate::td::capabilities`]) that the Thing had before.
+    /// The capability keys (see [`agentdex_td::capabilities`]) that the Thing had before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_before: Vec<String>,
     /// The capability keys that the Thing has since.

@@ -49,13 +49,13 @@ impl Visitor<'_> for Reader {
 }
 
 /// Reads a number of things.
-pub(crate) fn count<'de, D: Deserializer<'de>>(member: D) -> Result<usize, D::Error> {
+pub fn count<'de, D: Deserializer<'de>>(member: D) -> Result<usize, D::Error> {
     let WholeNumber(number) = WholeNumber::deserialize(member)?;
     usize::try_from(number).map_err(|_| D::Error::custom(format!("{number} is too large")))
 }
 
 /// Reads a number that may be missing.
-pub(crate) fn optional<'de, D: Deserializer<'de>>(member: D) -> Result<Option<u64>, D::Error> {
+pub fn optional<'de, D: Deserializer<'de>>(member: D) -> Result<Option<u64>, D::Error> {
     Ok(Option::<WholeNumber>::deserialize(member)?.map(|WholeNumber(number)| number))
 }
 

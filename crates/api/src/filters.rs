@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FacetField;
+use crate::FacetField;
 
 /// Values that a Thing must have: one of those within a field, and of every field that has some.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ impl Filters {
     /// Adds a value that a field may have.
     ///
     /// ```
-    /// use agentdex::search::{FilterField, Filters};
+    /// use agentdex_api::{FilterField, Filters};
     ///
     /// let mut filters = Filters::default();
     /// filters.add(FilterField::Protocol, "a2a");

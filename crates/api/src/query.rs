@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
-use crate::{
-    Error, Result,
-    search::{FilterField, Filters, Mode},
-};
+use agentdex_td::Timestamp;
+
+use crate::{FilterField, Filters, Mode};
 
 /// The members beside the filters.
 const OWN: [&str; 3] = ["q", "mode", "threshold"];
@@ -14,7 +13,7 @@ const OWN: [&str; 3] = ["q", "mode", "threshold"];
 /// A query and filters, as `/search` has them. In JSON they are members of one object, and each filter a list.
 ///
 /// ```
-/// use agentdex::registry::QueryParameters;
+/// use agentdex_api::QueryParameters;
 ///
 /// let query: QueryParameters = serde_json::from_str(r#"{"q": "weather", "tag": ["beta"]}"#)?;
 /// assert_eq!(query.filters.tag, ["beta"]);
@@ -39,26 +38,6 @@ pub struct QueryParameters {
     pub filters: Filters,
 }
 
-impl QueryParameters {
-    /// The text whose meaning counts, with the threshold; none where the words count.
-    ///
-    /// # Errors
-    /// [`Error::InvalidQuery`] where the members contradict each other.
-    pub(in crate::registry) fn meaning(&self) -> Result<Option<(&str, Option<f32>)>> {
-        let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
-        match (self.mode.unwrap_or(Mode::Lexical), self.threshold) {
-            (Mode::Hybrid, _) => refuse("`mode` of a saved query is `lexical` or `semantic`"),
-            (Mode::Lexical, Some(_)) => refuse("`threshold` is for the mode `semantic`"),
-            (Mode::Lexical, None) => Ok(None),
-            (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` is from 0 to 1"),
-            (_, threshold) => match self.q.as_deref() {
-                Some(query) => Ok(Some((query, threshold))),
-                None => refuse("the mode `semantic` needs `q`"),
-            },
-        }
-    }
-}
-
 impl TryFrom<Map<String, Value>> for QueryParameters {
     type Error = serde_json::Error;
 
@@ -79,4 +58,15 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
             filters: serde_json::from_value(Value::Object(members))?,
         })
     }
+}
+
+/// A query that is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedQuery {
+    /// Its name.
+    pub name: String,
+    /// What it asks for.
+    pub query: QueryParameters,
+    /// When it was saved as it is.
+    pub saved: Timestamp,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Owner, Role};
-use crate::td::Timestamp;
+use crate::Timestamp;
 
 /// Somebody who has proved who it is.
 #[derive(Debug, Clone, PartialEq, Eq)]

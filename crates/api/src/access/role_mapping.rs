@@ -8,7 +8,7 @@ use super::Role;
 /// Without entries everybody has the role `read`.
 ///
 /// ```
-/// use agentdex::access::{Role, RoleMapping};
+/// use agentdex_api::access::{Role, RoleMapping};
 ///
 /// let mapping = RoleMapping::parse(["register", "ops.example.org=admin"]).unwrap();
 /// assert_eq!(mapping.role_of(["weather.example.org"]), Some(Role::Register));

@@ -1,0 +1,55 @@
+//! The audit trail as it is read.
+
+use agentdex_td::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Seq, access::Owner};
+
+/// One entry of the audit trail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEntry {
+    /// Its number: 1 for the first, ascending.
+    #[serde(default)]
+    pub number: u64,
+    /// When it was done or denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// In whose name; absent where nobody had proved who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+    /// The API key that was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The address of the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// What was done: the kind of the change, or `denied`, or the method of a request that changed something else.
+    pub action: String,
+    /// What it was done to: the id of a Thing, or the path of a request.
+    pub target: String,
+    /// The position of the change in the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<Seq>,
+    /// The SHA-256 of the description before, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The SHA-256 of the description since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The HTTP status of what was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// How many more like it were denied since the entry before, which aren't listed one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted: Option<u64>,
+}
+
+/// Part of the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audited {
+    /// The entries, oldest first.
+    pub entries: Vec<AuditEntry>,
+    /// The number of the last entry that there is.
+    pub last: u64,
+}

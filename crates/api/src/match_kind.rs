@@ -1,0 +1,46 @@
+//! What a change means for a saved query.
+
+use std::fmt;
+
+/// What a change means for a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MatchKind {
+    /// A new Thing matches.
+    Created,
+    /// A Thing that matches was changed, and still does.
+    Updated,
+    /// A Thing matches since this change.
+    Matched,
+    /// A Thing no longer matches since this change.
+    Unmatched,
+    /// A Thing that matched is gone.
+    Deleted,
+}
+
+impl MatchKind {
+    /// All kinds.
+    pub const ALL: [MatchKind; 5] =
+        [MatchKind::Created, MatchKind::Updated, MatchKind::Matched, MatchKind::Unmatched, MatchKind::Deleted];
+
+    /// `thing_created`, `thing_updated`, `thing_matched`, `thing_unmatched` or `thing_deleted`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MatchKind::Created => "thing_created",
+            MatchKind::Updated => "thing_updated",
+            MatchKind::Matched => "thing_matched",
+            MatchKind::Unmatched => "thing_unmatched",
+            MatchKind::Deleted => "thing_deleted",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<MatchKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+impl fmt::Display for MatchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

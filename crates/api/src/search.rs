@@ -1,0 +1,118 @@
+//! Modes, facets and limits of searches.
+
+use serde::{Deserialize, Serialize};
+
+/// Number of hits of a search that asks for no number.
+pub const DEFAULT_LIMIT: usize = 10;
+/// Maximum number of hits of one answer.
+pub const MAX_LIMIT: usize = 1000;
+/// Maximum of offset and limit together.
+pub const MAX_DEPTH: usize = 10_000;
+/// Maximum length of a query text, in bytes.
+pub const MAX_QUERY_BYTES: usize = 4096;
+
+/// What counts in a search for words.
+///
+/// ```
+/// # use agentdex::{Registry, td::Description};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = Registry::open(directory.path())?;
+/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+/// use agentdex_api::{Mode, Search};
+///
+/// // By its words alone, a search for `umbrella` finds nothing.
+/// let search = Search::words("umbrella").mode(Mode::Lexical).consistent();
+/// assert_eq!(registry.search(search)?.total, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The words alone.
+    Lexical,
+    /// The meaning alone.
+    Semantic,
+    /// Both; the words alone where the registry has no vectors.
+    #[default]
+    Hybrid,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 3] = [Mode::Lexical, Mode::Semantic, Mode::Hybrid];
+
+    /// The name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Lexical => "lexical",
+            Mode::Semantic => "semantic",
+            Mode::Hybrid => "hybrid",
+        }
+    }
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Mode> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// A field that can be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FacetField {
+    /// Capability keys.
+    Capability,
+    /// `@type`
+    Type,
+    /// Tags.
+    Tag,
+    /// Vendors.
+    Vendor,
+    /// Protocols.
+    Protocol,
+    /// Security schemes.
+    Security,
+    /// Source formats.
+    Format,
+    /// Whether sources are stale.
+    Status,
+    /// What the signatures of agent cards are.
+    Signature,
+}
+
+/// Each facet with its name.
+const FACETS: [(FacetField, &str); 9] = [
+    (FacetField::Capability, "capability"),
+    (FacetField::Type, "type"),
+    (FacetField::Tag, "tag"),
+    (FacetField::Vendor, "vendor"),
+    (FacetField::Protocol, "protocol"),
+    (FacetField::Security, "security"),
+    (FacetField::Format, "format"),
+    (FacetField::Status, "status"),
+    (FacetField::Signature, "signature"),
+];
+
+impl FacetField {
+    /// All fields that can be counted.
+    pub const ALL: [FacetField; FACETS.len()] = {
+        let mut all = [FacetField::Capability; FACETS.len()];
+        let mut at = 0;
+        while at < all.len() {
+            assert!(FACETS[at].0 as usize == at, "in the order of the variants");
+            all[at] = FACETS[at].0;
+            at += 1;
+        }
+        all
+    };
+
+    /// The name of the field, which is also the name of its filter.
+    pub fn name(self) -> &'static str {
+        FACETS[self as usize].1
+    }
+
+    /// The field of that name.
+    pub fn from_name(name: &str) -> Option<FacetField> {
+        Self::ALL.into_iter().find(|field| field.name() == name)
+    }
+}
