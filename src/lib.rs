@@ -5,6 +5,10 @@
 //! subscribers of changes. [`Registry`] is where to start; the modules below are in reading order.
 
 pub use agentdex_api::access;
+#[cfg(feature = "client")]
+pub use agentdex_client as client;
+#[cfg(feature = "consumer")]
+pub use agentdex_consumer as consumer;
 pub use agentdex_convert as convert;
 #[cfg(feature = "signature")]
 pub use agentdex_convert::signature;
@@ -36,10 +40,6 @@ pub mod tls;
 
 pub mod registry;
 
-#[cfg(feature = "client")]
-pub mod client;
-#[cfg(feature = "consumer")]
-pub mod consumer;
 #[cfg(feature = "server")]
 pub mod http;
 #[cfg(feature = "mqtt")]

@@ -16,6 +16,8 @@ mod compatible;
 mod compose;
 #[cfg(any(feature = "server", feature = "mqtt"))]
 mod denials;
+#[cfg(feature = "consumer")]
+mod directory;
 #[cfg(feature = "fetch")]
 mod domains;
 mod expiry;

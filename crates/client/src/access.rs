@@ -1,0 +1,84 @@
+//! Whose Things are, who sees them, and namespaces, for clients of a registry that authenticates.
+
+use percent_encoding::utf8_percent_encode;
+use reqwest::Method;
+use serde_json::json;
+
+use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
+use crate::api::{
+    Audited, ClaimedNamespace,
+    access::{Access, AccessRequest, Owner},
+};
+
+impl RegistryClient {
+    /// Whose a Thing is, and who sees it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn access(&self, id: &str) -> Result<Access> {
+        let request = self.request(Method::GET, &access_path(id), &[]);
+        read(&text(self.send(request).await?).await?, "the access to a Thing")
+    }
+
+    /// Changes who sees a Thing, its namespace, or its owner.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn set_access(&self, id: &str, access: &AccessRequest) -> Result<()> {
+        let mut asked = json!({});
+        if let Some(owner) = &access.owner {
+            asked["owner"] = owner.as_str().into();
+        }
+        if let Some(visibility) = access.visibility {
+            asked["visibility"] = visibility.as_str().into();
+        }
+        if let Some(namespace) = &access.namespace {
+            asked["namespace"] = namespace.as_ref().map(|name| name.as_str()).into();
+        }
+        self.send(self.request(Method::PUT, &access_path(id), &[]).json(&asked)).await.map(drop)
+    }
+
+    /// The namespaces that the caller is a member of; for admins all of them.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::access`].
+    pub async fn namespaces(&self) -> Result<Vec<ClaimedNamespace>> {
+        read(&text(self.send(self.request(Method::GET, "namespaces", &[])).await?).await?, "a list of namespaces")
+    }
+
+    /// Claims a namespace, or says who its members are beside its owner.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::access`].
+    pub async fn claim_namespace(&self, name: &str, members: &[Owner]) -> Result<ClaimedNamespace> {
+        let request = self.request(Method::PUT, &namespace_path(name), &[]).json(&json!({"members": members}));
+        read(&text(self.send(request).await?).await?, "a namespace")
+    }
+
+    /// At most `limit` entries of the audit trail after the one with a number.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::access`].
+    pub async fn audit(&self, since: u64, limit: usize) -> Result<Audited> {
+        let query = [("since", since.to_string()), ("limit", limit.to_string())];
+        let query: Vec<(&str, &str)> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        read(&text(self.send(self.request(Method::GET, "audit", &query)).await?).await?, "the audit trail")
+    }
+
+    /// Gives a namespace up.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::set_access`].
+    pub async fn give_up_namespace(&self, name: &str) -> Result<()> {
+        self.send(self.request(Method::DELETE, &namespace_path(name), &[])).await.map(drop)
+    }
+}
+
+fn access_path(id: &str) -> String {
+    format!("things/{}/access", utf8_percent_encode(id, PATH_SEGMENT))
+}
+
+fn namespace_path(name: &str) -> String {
+    format!("namespaces/{}", utf8_percent_encode(name, PATH_SEGMENT))
+}

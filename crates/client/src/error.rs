@@ -1,0 +1,157 @@
+//! What can go wrong between a client and its registry.
+
+use serde::Deserialize;
+
+use agentdex_td::BoxError;
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The URL of the registry can't be used.
+    #[error("{url:?} is not the URL of a registry: {reason}; for example http://127.0.0.1:8080")]
+    InvalidUrl {
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The API key isn't written as one.
+    #[error("the API key is not one of agentdex: write adx_<id>_<secret>, as `agentdex keys create` printed it")]
+    InvalidApiKey,
+    /// A certificate can't be read, or there is none.
+    #[error("the certificate can't be used: {reason}; write it in PEM, as -----BEGIN CERTIFICATE-----")]
+    InvalidCertificate {
+        /// What is wrong.
+        reason: String,
+    },
+    /// No connection, or it broke.
+    #[error("the registry at {url} can't be reached: {reason}")]
+    Unreachable {
+        /// The URL of the registry.
+        url: String,
+        /// The innermost reason, such as `Connection refused`.
+        reason: String,
+        /// The error of the HTTP library.
+        source: BoxError,
+    },
+    /// The registry refused the request; the problem document says why.
+    #[error("{0}")]
+    Refused(Box<Problem>),
+    /// The response is not one of a registry.
+    #[error("the response is not {expected}: {reason}; check that the URL is that of an agentdex registry")]
+    UnexpectedAnswer {
+        /// What was expected.
+        expected: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(super) fn unreachable(url: String, source: reqwest::Error) -> Error {
+        let mut innermost: &dyn std::error::Error = &source;
+        while let Some(next) = innermost.source() {
+            innermost = next;
+        }
+        Error::Unreachable { url, reason: innermost.to_string(), source: source.into() }
+    }
+
+    /// The problem document, if the registry sent one.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Error::Refused(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no such Thing.
+    pub fn is_not_found(&self) -> bool {
+        self.problem().is_some_and(|problem| problem.code == "not-found")
+    }
+
+    /// Whether the registry can't be reached or is busy, so that another attempt may succeed.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Error::Unreachable { .. } => true,
+            Error::Refused(problem) => matches!(problem.status, 429 | 502..=504),
+            _ => false,
+        }
+    }
+}
+
+/// A problem document (RFC 9457) as the registry sends it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Problem {
+    /// The HTTP status.
+    pub status: u16,
+    /// The kind of problem as a URI reference.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of problem as a stable name, such as `not-found`; empty where something else than a registry
+    /// responded.
+    pub code: String,
+    /// The phrase of the HTTP status.
+    pub title: String,
+    /// What is wrong, where, and what to do about it.
+    pub detail: Option<String>,
+    /// What validation found.
+    pub validation_errors: Vec<ValidationError>,
+}
+
+/// One entry of `validationErrors`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ValidationError {
+    /// Where, such as `(root)` or `actions.forecast.forms.0.href`.
+    pub field: String,
+    /// What was found and what would be right.
+    pub description: String,
+}
+
+impl Problem {
+    /// Reads a body; one that is not a problem document becomes the detail.
+    pub(super) fn read(status: u16, body: &str) -> Problem {
+        let problem: Option<Problem> = serde_json::from_str(body).ok();
+        let problem = problem.unwrap_or_else(|| {
+            // Pages are for people in a browser.
+            let text = body.trim_start();
+            let text = if text.starts_with('<') { "a web page responded, and no registry" } else { text.trim_end() };
+            let detail = Some(text.chars().take(200).collect()).filter(|detail: &String| !detail.is_empty());
+            Problem { detail, ..Problem::default() }
+        });
+        Problem { status, ..problem }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = self.detail.as_deref().unwrap_or(&self.title);
+        if words.is_empty() {
+            return write!(f, "the registry responded with status {}", self.status);
+        }
+        write!(f, "{words} (status {})", self.status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problem_document_is_read() {
+        let body = r#"{"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "invalid", "code": "invalid-thing-description",
+            "validationErrors": [{"field": "(root)", "description": "needs a title"}], "instance": "/things"}"#;
+        let problem = Problem::read(400, body);
+        assert_eq!(problem.to_string(), "invalid (status 400)");
+        assert_eq!(problem.validation_errors[0].field, "(root)");
+    }
+
+    #[test]
+    fn body_that_is_not_a_problem_document_is_quoted_unless_it_is_a_page() {
+        assert_eq!(Problem::read(502, "no upstream").to_string(), "no upstream (status 502)");
+        let page = Problem::read(404, "\n<!DOCTYPE HTML>\n<title>Not found</title>");
+        assert_eq!(page.to_string(), "a web page responded, and no registry (status 404)");
+        assert_eq!(Problem::read(500, "").to_string(), "the registry responded with status 500");
+    }
+}

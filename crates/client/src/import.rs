@@ -1,0 +1,133 @@
+//! Documents in other formats: import and export.
+
+use reqwest::{Method, header};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::{RegistryClient, Result, read, text, thing_path};
+use crate::{
+    Error,
+    convert::{Format, Source},
+    td::Violation,
+};
+
+/// What became of an import.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Imported {
+    /// All Things of the document; its own first.
+    pub ids: Vec<String>,
+    /// Those that are new.
+    pub created: Vec<String>,
+    /// Those that existed and changed.
+    pub updated: Vec<String>,
+    /// Those whose description is what it was, while the document that they were imported from was replaced.
+    #[serde(rename = "originalUpdated")]
+    pub original_updated: Vec<String>,
+    /// Those of parts that an earlier version of the document had, which are removed.
+    #[serde(default)]
+    pub removed: Vec<String>,
+    /// What is odd about the document, or didn't survive; pointers are into the document.
+    pub warnings: Vec<Violation>,
+    /// The descriptions as they would be stored, in a dry run.
+    #[serde(default)]
+    pub things: Vec<serde_json::Value>,
+}
+
+impl RegistryClient {
+    /// Registers all Things of a document in another format, or none of them. `components` are further
+    /// documents that it refers to; `parameters` are those of `POST /import/{format}`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn import(
+        &self,
+        document: &Source,
+        components: &[Source],
+        parameters: &[(&str, &str)],
+    ) -> Result<Imported> {
+        let request = self.request(Method::POST, &format!("import/{}", document.format), parameters);
+        let request = if components.is_empty() {
+            request.header(header::CONTENT_TYPE, &document.media_type).body(document.bytes.clone())
+        } else {
+            let boundary = format!("agentdex-{}", Uuid::new_v4());
+            let kind = format!("multipart/form-data; boundary={boundary}");
+            request.header(header::CONTENT_TYPE, kind).body(multipart(document, components, &boundary))
+        };
+        let text = text(self.send(request).await?).await?;
+        read(&text, "what became of an import")
+    }
+
+    /// Has the registry fetch a document, register its Things, and track its source from now on. The URL is that
+    /// of the document, or of the agent that it is about. `parameters` are those of `POST /import/{format}`.
+    ///
+    /// ```no_run
+    /// # async fn example() -> agentdex_client::Result<()> {
+    /// use agentdex::{client::RegistryClient, convert::Format};
+    ///
+    /// let registry = RegistryClient::new("http://127.0.0.1:8080")?;
+    /// let imported = registry.import_url(Format::A2a, "https://agents.example", &[("ttl", "86400")]).await?;
+    /// for warning in imported.warnings {
+    ///     println!("{warning}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], also where the document can't be fetched; [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
+    pub async fn import_url(&self, format: Format, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
+        let request = self.request(Method::POST, &format!("import/{format}"), parameters);
+        let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
+        read(&text, "what became of an import")
+    }
+
+    /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
+    /// description; none if there is no such Thing.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex_convert::Format;
+    ///
+    /// if let Some(card) = client.export("urn:example:tides", Format::A2a, Some("1.0")).await? {
+    ///     std::fs::write("agent-card.json", &card.bytes)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
+    pub async fn export(&self, id: &str, format: Format, version: Option<&str>) -> Result<Option<Source>> {
+        let version = version.map(|version| ("version", version));
+        let parameters = version.as_slice();
+        let name = format.export().map_or(format.name(), |export| export.path);
+        let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
+        let response = match self.send(request).await {
+            Ok(response) => response,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let media_type = kind.unwrap_or("application/octet-stream").to_owned();
+        let url = response.url().to_string();
+        let bytes = response.bytes().await.map_err(|source| Error::unreachable(url, source))?.to_vec();
+        Ok(Some(Source { format, media_type, bytes }))
+    }
+}
+
+/// A body of several parts (RFC 7578). The boundary is random, so that no document has it.
+fn multipart(document: &Source, components: &[Source], boundary: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    let parts = [("document", document)].into_iter().chain(components.iter().map(|component| ("component", component)));
+    for (name, part) in parts {
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\nContent-Type: {}\r\n\r\n",
+            part.media_type
+        );
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(&part.bytes);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    body
+}

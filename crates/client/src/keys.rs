@@ -1,0 +1,54 @@
+//! The API keys of a registry, for clients that may manage them.
+
+use percent_encoding::utf8_percent_encode;
+use reqwest::Method;
+use serde::Deserialize;
+
+use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
+use crate::api::access::{ApiKey, NewKey};
+
+impl RegistryClient {
+    /// Has the registry make an API key; returns it with the text that its holder sends, which can't be had again.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex_api::access::{NewKey, Role};
+    ///
+    /// let new = NewKey { role: Role::Register, owner: "weather-team".parse()?, ttl: Some(90 * 86_400) };
+    /// let (key, secret) = client.create_key(&new).await?;
+    /// println!("{} is shown once; to revoke it, name {}", secret, key.id);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn create_key(&self, new: &NewKey) -> Result<(ApiKey, String)> {
+        #[derive(Deserialize)]
+        struct Created {
+            #[serde(flatten)]
+            listed: ApiKey,
+            key: String,
+        }
+        let request = self.request(Method::POST, "keys", &[]).json(new);
+        let created: Created = read(&text(self.send(request).await?).await?, "an API key")?;
+        Ok((created.listed, created.key))
+    }
+
+    /// The API keys, without their secrets.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::create_key`].
+    pub async fn keys(&self) -> Result<Vec<ApiKey>> {
+        read(&text(self.send(self.request(Method::GET, "keys", &[])).await?).await?, "a list of API keys")
+    }
+
+    /// Revokes an API key by its id.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn revoke_key(&self, id: &str) -> Result<()> {
+        let path = format!("keys/{}", utf8_percent_encode(id, PATH_SEGMENT));
+        self.send(self.request(Method::DELETE, &path, &[])).await.map(drop)
+    }
+}

@@ -1,0 +1,513 @@
+//! `RegistryClient`: a registry that runs elsewhere, over its REST API.
+//!
+//! Documents go in and come out as text, so that numbers and the order of members stay as they are.
+//! What the registry refuses comes back as [`Error::Refused`] with its problem document.
+
+mod access;
+mod credentials;
+mod documents;
+mod error;
+mod events;
+mod guardian;
+mod import;
+mod keys;
+mod search;
+mod service;
+#[doc(hidden)]
+pub mod sse;
+mod tracked_sources;
+mod transport;
+
+use std::{borrow::Cow, pin::Pin, time::Duration};
+
+use futures_util::{Stream, TryStreamExt, stream};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, RequestBuilder, Response, header};
+use serde::Deserialize;
+
+use self::transport::Transport;
+use agentdex_api::{self as api, Change, Epoch, Seq};
+use agentdex_convert as convert;
+use agentdex_td::{self as td, Json, Violation};
+
+pub use self::{
+    documents::BatchResult,
+    error::{Error, Problem, ValidationError},
+    events::{Event, EventFilter, Events},
+    import::Imported,
+    search::{MatchingCapability, SearchAnswer, SearchHit},
+    tracked_sources::{RefreshResult, Refreshed, Revision, TrackedSource},
+};
+
+/// The result of everything that the client does.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A body piece by piece.
+pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
+
+/// How often a request is sent in all unless the caller says otherwise.
+const ATTEMPTS: u32 = 4;
+/// The pause before the second attempt; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause, also where the registry asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// What stays as it is in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
+const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// Talks to one registry. Cloning is cheap and shares connections.
+///
+/// ```no_run
+/// # async fn example() -> agentdex_client::Result<()> {
+/// let registry = agentdex_client::RegistryClient::new("http://127.0.0.1:8080")?;
+/// let written = registry.put("urn:example:a", r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1",
+///     "id": "urn:example:a", "title": "A", "security": "none",
+///     "securityDefinitions": {"none": {"scheme": "nosec"}}}"#).await?;
+/// assert_eq!(written.id, "urn:example:a");
+/// let answer = registry.search(&[("q", "weather"), ("limit", "5")]).await?;
+/// for hit in answer.hits {
+///     println!("{} {}", hit.score, hit.id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct RegistryClient {
+    http: reqwest::Client,
+    transport: Transport,
+    base: reqwest::Url,
+    attempts: u32,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The Thing.
+    pub id: String,
+    /// Whether it is new.
+    pub created: bool,
+    /// Whether it is what it was before.
+    pub unchanged: bool,
+    /// How much was fixed or is odd.
+    pub warnings: usize,
+}
+
+/// A part of the log.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Changes {
+    /// The life of the store; another one than before means that positions mean nothing any more.
+    pub epoch: Epoch,
+    /// In order, without gaps.
+    pub changes: Vec<Change>,
+    /// The end of the log.
+    pub last: Seq,
+    /// The oldest change that the log still has.
+    pub oldest: Seq,
+    /// Whether changes after the asked position are gone: read the whole state again.
+    pub truncated: bool,
+}
+
+/// A Thing in `GET /things?view=summary`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Summary {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Its description.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// What it can do.
+    #[serde(default)]
+    pub capabilities: Vec<CapabilitySummary>,
+}
+
+/// A capability in a [`Summary`].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct CapabilitySummary {
+    /// Its id.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Its name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its description.
+    #[serde(default)]
+    pub description: Option<String>,
+}
+
+impl RegistryClient {
+    /// A client for the registry at `url`, such as `http://127.0.0.1:8080`, or `127.0.0.1:8080` for short.
+    /// Connects to nothing yet.
+    /// Installs rustls's ring provider for the process where none is installed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUrl`]
+    pub fn new(url: &str) -> Result<RegistryClient> {
+        let invalid = |reason: String| Error::InvalidUrl { url: url.into(), reason };
+        // `localhost:8080` alone would be read as a URL of the scheme `localhost`.
+        let full = if url.contains("://") { Cow::Borrowed(url) } else { Cow::Owned(format!("http://{url}")) };
+        let mut base = reqwest::Url::parse(&full).map_err(|error| invalid(error.to_string()))?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(invalid("it starts with neither http:// nor https://".into()));
+        }
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            // Fails only where another thread was faster, which is as good.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let transport = Transport::default();
+        let http = transport.client().map_err(|error| invalid(error.to_string()))?;
+        Ok(RegistryClient { http, transport, base, attempts: ATTEMPTS })
+    }
+
+    /// With another number of attempts in all; 1 repeats nothing. A request is repeated, after a pause that doubles or
+    /// that the registry names, where the registry is busy (429, 503), and where the connection broke and repeating it
+    /// changes nothing more.
+    #[must_use]
+    pub fn attempts(self, attempts: u32) -> RegistryClient {
+        RegistryClient { attempts: attempts.max(1), ..self }
+    }
+
+    /// Where the registry is.
+    pub fn url(&self) -> &str {
+        self.base.as_str()
+    }
+
+    /// Creates or replaces the Thing `id` by a document that has that id.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex_td::Description;
+    ///
+    /// let tides = Description::new("Tide agent").id("urn:example:tides").capability("tide-table");
+    /// let written = client.put("urn:example:tides", tides).await?;
+    /// println!("{:?}", written.warnings);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn put(&self, id: &str, document: impl Into<Json>) -> Result<Written> {
+        let request = self.request(Method::PUT, &thing_path(id), &[]);
+        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into().into_bytes());
+        written(self.send(request).await?, Some(id))
+    }
+
+    /// Creates a Thing, and refuses one whose id is taken (412). A document without an id gets one.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// let written = client.register(agentdex_td::Description::new("Tide agent")).await?;
+    /// println!("its id is {}", written.id);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn register(&self, document: impl Into<Json>) -> Result<Written> {
+        #[derive(Deserialize)]
+        struct Identified {
+            id: Option<String>,
+        }
+        let document = document.into().into_bytes();
+        // What can't be read is for the registry to refuse.
+        let id = serde_json::from_slice::<Identified>(&document).ok().and_then(|document| document.id);
+        let request = match &id {
+            Some(id) => self.request(Method::PUT, &thing_path(id), &[]).header(header::IF_NONE_MATCH, "*"),
+            None => self.request(Method::POST, "things", &[]),
+        };
+        let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document);
+        written(self.send(request).await?, id.as_deref())
+    }
+
+    /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// client.patch("urn:example:tides", r#"{"description": "Knows the tides of every harbour."}"#).await?;
+    /// // Renews what expires.
+    /// client.patch("urn:example:tides", "{}").await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
+        let request = self.request(Method::PATCH, &thing_path(id), &[]);
+        let request =
+            request.header(header::CONTENT_TYPE, "application/merge-patch+json").body(patch.into().into_bytes());
+        written(self.send(request).await?, Some(id))
+    }
+
+    /// The description of a Thing with its `registration`; none if there is no such Thing.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// if let Some(text) = client.find("urn:example:tides").await? {
+    ///     let thing: serde_json::Value = serde_json::from_str(&text)?;
+    ///     println!("{}", thing["title"]);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn find(&self, id: &str) -> Result<Option<String>> {
+        match self.send(self.request(Method::GET, &thing_path(id), &[])).await {
+            Ok(response) => Ok(Some(text(response).await?)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a Thing, and with it those of parts of its document, which a warning names.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn remove(&self, id: &str) -> Result<Vec<Violation>> {
+        #[derive(Default, Deserialize)]
+        struct Removed {
+            warnings: Vec<Violation>,
+        }
+        let request = self.request(Method::DELETE, &thing_path(id), &[]);
+        let answer = text(self.send(request.header("prefer", "return=representation")).await?).await?;
+        // A registry that tells nothing answers nothing.
+        let removed = if answer.is_empty() { Removed::default() } else { read(&answer, "what was removed")? };
+        Ok(removed.warnings)
+    }
+
+    /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:
+    /// `limit`, `offset` and the search filters. Where the registry serves a large `limit` in pages, all of
+    /// them are read.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// for agent in client.summaries(&[("capability", "tide-table"), ("limit", "20")]).await? {
+    ///     println!("{} {}", agent.id, agent.title.unwrap_or_default());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn summaries(&self, parameters: &[(&str, &str)]) -> Result<Vec<Summary>> {
+        let limit = parameters.iter().find(|(name, _)| *name == "limit").and_then(|(_, limit)| limit.parse().ok());
+        let mut summaries: Vec<Summary> = Vec::new();
+        let mut page = Some(self.request(Method::GET, "things", &[&[("view", "summary")], parameters].concat()));
+        while let Some(request) = page {
+            let response = self.send(request).await?;
+            let next = self.next_page(&response);
+            summaries.extend(read::<Vec<Summary>>(&text(response).await?, "a list of summaries")?);
+            page = next.filter(|_| limit.is_some_and(|limit| summaries.len() < limit));
+        }
+        summaries.truncate(limit.unwrap_or(usize::MAX));
+        Ok(summaries)
+    }
+
+    /// The Things in ascending order of id, as summaries, one after another: pages are read as they are needed.
+    pub fn all_summaries(&self, parameters: &[(&str, &str)]) -> impl Stream<Item = Result<Summary>> + Send + use<> {
+        let own = [("view", "summary"), ("limit", "1000")];
+        let own = own.into_iter().filter(|(name, _)| !parameters.iter().any(|(known, _)| known == name));
+        let parameters: Vec<(&str, &str)> = own.chain(parameters.iter().copied()).collect();
+        let first = self.request(Method::GET, "things", &parameters);
+        let state = (self.clone(), Some(first), Vec::new().into_iter());
+        stream::try_unfold(state, |(client, mut page, mut ready)| async move {
+            loop {
+                if let Some(summary) = ready.next() {
+                    return Ok(Some((summary, (client, page, ready))));
+                }
+                let Some(request) = page.take() else { return Ok(None) };
+                let response = client.send(request).await?;
+                page = client.next_page(&response);
+                ready = read::<Vec<Summary>>(&text(response).await?, "a list of summaries")?.into_iter();
+            }
+        })
+    }
+
+    /// How many Things there are; with search filters among the `parameters` of `GET /things`, how many match.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn count(&self, parameters: &[(&str, &str)]) -> Result<u64> {
+        #[derive(Deserialize)]
+        struct Collection {
+            total: u64,
+        }
+        let filters = parameters.iter().filter(|(name, _)| !["limit", "offset"].contains(name)).copied();
+        let one = [("format", "collection"), ("view", "summary"), ("limit", "1")].into_iter();
+        let request = self.request(Method::GET, "things", &one.chain(filters).collect::<Vec<_>>());
+        Ok(read::<Collection>(&text(self.send(request).await?).await?, "a collection")?.total)
+    }
+
+    /// The request for the page that a response links to with `rel="next"`, at the registry itself.
+    fn next_page(&self, response: &Response) -> Option<RequestBuilder> {
+        let links = response.headers().get_all(header::LINK).iter().filter_map(|links| links.to_str().ok());
+        let mut links = links.flat_map(|links| links.split(", "));
+        let target =
+            links.find_map(|link| link.strip_suffix("; rel=\"next\"")?.strip_prefix('<')?.strip_suffix('>'))?;
+        let url = response.url().join(target).ok().filter(|url| url.origin() == self.base.origin())?;
+        Some(self.http.request(Method::GET, url))
+    }
+
+    /// The body of `GET /things` piece by piece, however many Things there are; as `ndjson` if `format` says so.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn list(&self, parameters: &[(&str, &str)]) -> Result<Pieces> {
+        let response = self.send(self.request(Method::GET, "things", parameters)).await?;
+        let url = response.url().to_string();
+        let pieces = response.bytes_stream().map_ok(Vec::from);
+        Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
+    }
+
+    /// A backup of the registry, piece by piece: the file that `agentdex restore` takes.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`].
+    pub async fn backup(&self) -> Result<Pieces> {
+        self.pieces(self.request(Method::GET, "backup", &[])).await
+    }
+
+    /// The body of a response, piece by piece.
+    async fn pieces(&self, request: RequestBuilder) -> Result<Pieces> {
+        let response = self.send(request).await?;
+        let url = response.url().to_string();
+        let pieces = response.bytes_stream().map_ok(Vec::from);
+        Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
+    }
+
+    /// Reports a step to the guardian of the registry, as a request of the Agent Observability Standard in JSON-RPC, and
+    /// returns its response.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn report_step(&self, step: &serde_json::Value) -> Result<serde_json::Value> {
+        let request = self.request(Method::POST, "aos", &[]).json(step);
+        read(&text(self.send(request).await?).await?, "a decision about a step")
+    }
+
+    /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
+    /// registry waits for some, up to `wait`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn changes(&self, since: Seq, limit: usize, wait: Duration) -> Result<Changes> {
+        let (since, limit, wait) = (since.to_string(), limit.to_string(), wait.as_secs().to_string());
+        let parameters = [("since", since.as_str()), ("limit", &limit), ("wait", &wait)];
+        let text = text(self.send(self.request(Method::GET, "changes", &parameters)).await?).await?;
+        read(&text, "a part of the log")
+    }
+
+    /// The changes of one Thing after a position that the log still has, oldest first, up to `limit`.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// for change in client.history("urn:example:tides", agentdex_api::Seq::ZERO, 100).await? {
+    ///     println!("{} {}", change.at, change.kind);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
+        #[derive(Deserialize)]
+        struct History {
+            changes: Vec<Change>,
+        }
+        let (since, limit) = (since.to_string(), limit.to_string());
+        let parameters = [("since", since.as_str()), ("limit", &limit)];
+        let request = self.request(Method::GET, &format!("{}/history", thing_path(id)), &parameters);
+        Ok(read::<History>(&text(self.send(request).await?).await?, "a history")?.changes)
+    }
+
+    /// What the registry says about itself once it is ready: the answer of `GET /health/ready`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] while it isn't ready; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn status(&self) -> Result<serde_json::Value> {
+        read(&text(self.send(self.request(Method::GET, "health/ready", &[])).await?).await?, "the status of a registry")
+    }
+
+    fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
+        let mut url = self.base.clone();
+        // Not `Url::join`: an id such as `urn:a` would be read as a URL of its own.
+        url.set_path(&format!("{}{path}", self.base.path()));
+        if !parameters.is_empty() {
+            url.query_pairs_mut().extend_pairs(parameters);
+        }
+        self.http.request(method, url)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        let unreachable = |source| Error::unreachable(self.base.to_string(), source);
+        let mut request = request.build().map_err(unreachable)?;
+        // Repeating it leaves the registry as one request would.
+        let is_idempotent = !matches!(*request.method(), Method::POST | Method::PATCH);
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            let again = request.try_clone().filter(|_| attempt < self.attempts);
+            let asked = match self.http.execute(request).await {
+                Ok(response) if response.status().is_success() => return Ok(response),
+                Ok(response) => {
+                    let status = response.status().as_u16();
+                    let asked = retry_after(&response);
+                    if !matches!(status, 429 | 503) || again.is_none() {
+                        let body = text(response).await?;
+                        return Err(Error::Refused(Box::new(Problem::read(status, &body))));
+                    }
+                    asked
+                }
+                // Where nobody listens, nobody will in a moment.
+                Err(source) if source.is_connect() || !is_idempotent || again.is_none() => {
+                    return Err(unreachable(source));
+                }
+                Err(_) => None,
+            };
+            tokio::time::sleep(asked.unwrap_or(pause).min(LONGEST_PAUSE)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            match again {
+                Some(again) => request = again,
+                None => break,
+            }
+        }
+        Err(Error::UnexpectedAnswer { expected: "an answer", reason: "no attempt was made".into() })
+    }
+}
+
+/// How long the registry wants to be left alone.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+fn thing_path(id: &str) -> String {
+    format!("things/{}", utf8_percent_encode(id, PATH_SEGMENT))
+}
+
+fn written(response: Response, id: Option<&str>) -> Result<Written> {
+    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let warnings = header("agentdex-warnings").and_then(|count| count.parse().ok()).unwrap_or(0);
+    let location = header(header::LOCATION.as_str());
+    let assigned = location
+        .and_then(|location| location.rsplit('/').next())
+        .map(|segment| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned());
+    let id = assigned.or_else(|| id.map(str::to_owned));
+    let expected = "a Location header with the id that was assigned";
+    let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "there is none".into() })?;
+    let unchanged = header("agentdex-effect") == Some("unchanged");
+    Ok(Written { id, created: response.status() == reqwest::StatusCode::CREATED, unchanged, warnings })
+}
+
+async fn text(response: Response) -> Result<String> {
+    let url = response.url().to_string();
+    response.text().await.map_err(|source| Error::unreachable(url, source))
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str, expected: &'static str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| Error::UnexpectedAnswer { expected, reason: error.to_string() })
+}

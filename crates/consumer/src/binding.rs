@@ -1,0 +1,284 @@
+//! What every protocol binding implements: a form and a checked request in, events out.
+//!
+//! A binding knows how its protocol sends a request and what the answers mean. Everything else is done before it is
+//! called: the affordance and the form are chosen, the input is checked against the action's schema, credentials are
+//! resolved (an OAuth 2.0 token is fetched), and the whole is bounded by time. So a binding is one type:
+//!
+//! ```
+//! use agentdex_consumer::{Binding, Call, Error, Event, Exchange, Fit, Form, Operation, Pending, Reply};
+//!
+//! /// Answers with what it is asked.
+//! #[derive(Debug)]
+//! struct Echo;
+//!
+//! impl Binding for Echo {
+//!     fn name(&self) -> &'static str {
+//!         "echo"
+//!     }
+//!
+//!     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
+//!         let is_ours = form.scheme() == "echo" && operation == Operation::InvokeAction;
+//!         is_ours.then_some(Fit { rank: 10, takes_messages: false, streams: false })
+//!     }
+//!
+//!     fn start(&self, call: Call) -> Pending<'_, Exchange> {
+//!         Box::pin(async move {
+//!             let input = call.request.data().cloned().unwrap_or_default();
+//!             Ok(Exchange::reply(Reply::data(input)))
+//!         })
+//!     }
+//! }
+//! ```
+//!
+//! [`Consumer::with_binding`](super::Consumer::with_binding) adds one of your own; those that come with agentdex are
+//! listed in `bindings.rs`.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::{
+    Authorization, Continuation, Description, Error, Event, Form, Message, Network, Part, Reply, Result, Trace,
+};
+pub use crate::td::Operation;
+
+/// What is to come, or why it doesn't.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// What happens, one after another. It ends after [`Event::Done`], after [`Event::InputRequired`] or an error;
+/// a subscription ends when either side ends it. Dropping it drops the request.
+pub type Events = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
+
+/// A protocol that agents are called by.
+pub trait Binding: fmt::Debug + Send + Sync {
+    /// Its name in explanations and errors, such as `a2a`.
+    fn name(&self) -> &'static str;
+
+    /// Whether it can perform an operation by a form; none: it can't. The form is one of the affordance in question,
+    /// but need not list the operation: a form that invokes an action may be all that a description has, and a binding
+    /// knows by it how the action's status is asked for. See [`Form::has_operation`].
+    fn fit(&self, form: &Form, operation: Operation) -> Option<Fit>;
+
+    /// Sends the request. Resolves once it is sent and the first answer is known to be one of the protocol; what
+    /// follows comes through [`Exchange::events`]. The caller stops polling at the deadline of the call, so a binding
+    /// needs no timers, but must not detach work that outlives the events.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`], [`Error::Protocol`], [`Error::Agent`], [`Error::Status`] and other variants that say
+    /// whose fault it is.
+    fn start(&self, call: Call) -> Pending<'_, Exchange>;
+}
+
+/// How well a binding fits a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fit {
+    /// Of several that fit, the one with the highest rank is taken: 30 for a protocol made for agents, 20 for one with
+    /// a subprotocol of agents, 10 for a plain transport.
+    pub rank: u8,
+    /// Whether it sends whole messages ([`Request::Message`]). Otherwise a message is turned into the input of the
+    /// action first, and comes as [`Request::Invoke`].
+    pub takes_messages: bool,
+    /// Whether an answer can come in pieces.
+    pub streams: bool,
+}
+
+/// One call of an agent, ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The description that the form is from.
+    pub description: Arc<Description>,
+    /// What is called: the form with its affordance.
+    pub form: Form,
+    /// What is asked for.
+    pub request: Request,
+    /// The values of the form's URI variables (`uriVariables`), checked against their schemas.
+    pub variables: Map<String, Value>,
+    /// What grants access, each with its place; empty where nothing is required.
+    pub authorization: Vec<Authorization>,
+    /// Headers that the caller sets, for protocols that have headers.
+    pub headers: Vec<(String, String)>,
+    /// The trace that the call belongs to, to be passed on where the protocol can.
+    pub trace: Option<Trace>,
+    /// The bounds.
+    pub limits: Limits,
+    /// Connections: every URL from a description is opened through it.
+    pub network: Network,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Request {
+    /// A message to an agent, for bindings that take messages.
+    Message {
+        /// The message; service messages and earlier turns that the agent doesn't have are in it.
+        message: Box<Message>,
+        /// The conversation it belongs to.
+        continuation: Continuation,
+        /// Whether the answer may come in pieces.
+        stream: bool,
+        /// The JSON Schema that the answer should satisfy.
+        schema: Option<Value>,
+    },
+    /// Invoke an action with input that satisfies its schema.
+    Invoke {
+        /// The input, if the action takes some.
+        input: Option<Value>,
+        /// Binary input, in place of `input`, for forms whose content is not JSON.
+        parts: Vec<Part>,
+        /// Whether the answer may come in pieces.
+        stream: bool,
+    },
+    /// Ask how an action goes.
+    Query {
+        /// Its task, as [`Continuation::task`] has it.
+        task: Option<String>,
+    },
+    /// Cancel an action.
+    Cancel {
+        /// Its task.
+        task: Option<String>,
+    },
+    /// Receive the events of a task again, after the connection broke.
+    Resume {
+        /// The task.
+        task: String,
+    },
+    /// List the tasks of the agent.
+    Tasks {
+        /// Only those of this conversation.
+        context: Option<String>,
+    },
+    /// Read a property.
+    Read,
+    /// Write a property.
+    Write(Value),
+    /// Receive an event, or the changes of a property, until the events are dropped. They come as
+    /// [`Event::Notification`].
+    Subscribe {
+        /// What a subscription takes.
+        input: Option<Value>,
+    },
+}
+
+impl Request {
+    /// The operation of the description that this is.
+    pub fn operation(&self) -> Operation {
+        match self {
+            Request::Message { .. } | Request::Invoke { .. } => Operation::InvokeAction,
+            Request::Query { .. } => Operation::QueryAction,
+            Request::Tasks { .. } => Operation::QueryAllActions,
+            Request::Cancel { .. } => Operation::CancelAction,
+            Request::Resume { .. } | Request::Subscribe { .. } => Operation::SubscribeEvent,
+            Request::Read => Operation::ReadProperty,
+            Request::Write(_) => Operation::WriteProperty,
+        }
+    }
+
+    /// The data that is sent, if any.
+    pub fn data(&self) -> Option<&Value> {
+        match self {
+            Request::Invoke { input, .. } | Request::Subscribe { input } => input.as_ref(),
+            Request::Write(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether repeating it changes nothing.
+    pub fn is_safe(&self) -> bool {
+        matches!(
+            self,
+            Request::Query { .. }
+                | Request::Tasks { .. }
+                | Request::Read
+                | Request::Resume { .. }
+                | Request::Subscribe { .. }
+        )
+    }
+}
+
+/// The bounds of a call. The caller enforces both times around [`Binding::start`] and each event; bindings use them
+/// where they can do so sooner or say more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// When everything must be over; none for subscriptions.
+    pub deadline: Option<Instant>,
+    /// The longest pause between two events; none for subscriptions.
+    pub idle: Option<Duration>,
+    /// The most bytes of one answer, and of one event of a stream.
+    pub max_bytes: usize,
+}
+
+/// A call that was sent.
+pub struct Exchange {
+    /// What happens.
+    pub events: Events,
+    /// What can still be done about it; none where the protocol has one answer and nothing else.
+    pub control: Option<Arc<dyn Control>>,
+}
+
+impl Exchange {
+    /// One that is over with its first answer.
+    pub fn reply(reply: Reply) -> Exchange {
+        let events = reply.events().into_iter().map(Ok);
+        Exchange { events: stream::iter(events.collect::<Vec<_>>()).boxed(), control: None }
+    }
+
+    /// One whose events are to come.
+    pub fn new(events: impl Stream<Item = Result<Event>> + Send + 'static) -> Exchange {
+        Exchange { events: events.boxed(), control: None }
+    }
+
+    /// With what can be done about it.
+    pub fn with_control(self, control: impl Control + 'static) -> Exchange {
+        Exchange { control: Some(Arc::new(control)), ..self }
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("control", &self.control).finish_non_exhaustive()
+    }
+}
+
+/// What can be done about a call under way. Each is refused unless the protocol can do it.
+pub trait Control: fmt::Debug + Send + Sync {
+    /// Sends a further message, or further input, while the answers come.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the protocol has one request a call.
+    fn send(&self, message: Message) -> Pending<'_, ()> {
+        drop(message);
+        unsupported("a further message during a call")
+    }
+
+    /// Asks the agent to stop.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`], and what the agent refuses.
+    fn cancel(&self) -> Pending<'_, ()> {
+        unsupported("cancelling a call")
+    }
+
+    /// Asks the agent to wait.
+    ///
+    /// # Errors
+    /// As [`Control::cancel`].
+    fn pause(&self) -> Pending<'_, ()> {
+        unsupported("pausing a call")
+    }
+
+    /// Asks the agent to continue.
+    ///
+    /// # Errors
+    /// As [`Control::cancel`].
+    fn resume(&self) -> Pending<'_, ()> {
+        unsupported("resuming a call")
+    }
+}
+
+fn unsupported<'a>(what: &'static str) -> Pending<'a, ()> {
+    Box::pin(async move { Err(Error::Unsupported { what: what.into() }) })
+}

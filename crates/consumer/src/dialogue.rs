@@ -1,0 +1,316 @@
+//! A conversation in both directions: answers come in pieces, messages can be sent at any time.
+
+use std::{collections::VecDeque, fmt, sync::Arc, time::Instant};
+
+use futures_util::{Stream, StreamExt, future::BoxFuture, stream};
+use tokio::sync::mpsc;
+
+use super::{Agent, Control, Conversation, Error, Event, Events, Exchange, Message, Result, gathered::Gathered};
+
+/// Commands that a writer may be ahead by.
+const MAX_COMMANDS: usize = 64;
+
+/// A conversation with answers in pieces; made by [`Agent::stream`](super::Agent::stream).
+///
+/// ```no_run
+/// # async fn example(agent: agentdex_consumer::Agent) -> agentdex_consumer::Result<()> {
+/// use agentdex_consumer::Event;
+///
+/// let mut stream = agent.stream();
+/// stream.send("Will it rain in Bonn?");
+/// while let Some(event) = stream.next().await {
+///     match event? {
+///         Event::Thinking(text) => eprintln!("thinking: {text}"),
+///         Event::Text(text) => print!("{text}"),
+///         Event::InputRequired(question) => {
+///             eprintln!("{}", question.message);
+///             stream.send("Tomorrow.");
+///         }
+///         _ => {}
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`Dialogue::writer`] gives the other half, for another task.
+pub struct Dialogue {
+    conversation: Conversation,
+    inbox: mpsc::Receiver<Command>,
+    sender: mpsc::WeakSender<Command>,
+    waiting: VecDeque<Message>,
+    phase: Phase,
+    is_paused: bool,
+    /// Whether a writer may still send something.
+    has_writers: bool,
+}
+
+/// Sends messages into a [`Dialogue`] that somebody else reads. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct Writer(mpsc::Sender<Command>);
+
+#[derive(Debug)]
+enum Command {
+    Message(Message),
+    Pause,
+    Resume,
+    Cancel,
+}
+
+enum Phase {
+    Idle,
+    Starting { message: Message, since: Instant, exchange: BoxFuture<'static, Result<Exchange>> },
+    Running { message: Message, since: Instant, events: Events, control: Option<Arc<dyn Control>>, gathered: Gathered },
+}
+
+/// What is next while a call is under way.
+enum Next {
+    Started(Result<Exchange>),
+    Event(Option<Result<Event>>),
+    Command(Option<Command>),
+}
+
+impl Agent {
+    /// A conversation with the agent in which answers come in pieces and messages can be sent at any time.
+    pub fn stream(&self) -> Dialogue {
+        Dialogue::new(Conversation::new(self.clone()))
+    }
+}
+
+impl Conversation {
+    /// The conversation with answers in pieces. See [`Agent::stream`].
+    pub fn stream(&self) -> Dialogue {
+        Dialogue::new(self.clone())
+    }
+}
+
+impl Writer {
+    /// Sends a message: at once where the protocol takes further messages during a call, else as the next one.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] where nobody reads the conversation any more.
+    pub async fn send(&self, message: impl Into<Message>) -> Result<()> {
+        self.command(Command::Message(message.into())).await
+    }
+
+    /// Holds the events back, and asks the agent to wait where its protocol can.
+    ///
+    /// # Errors
+    /// As [`Writer::send`].
+    pub async fn pause(&self) -> Result<()> {
+        self.command(Command::Pause).await
+    }
+
+    /// Lets the events go on.
+    ///
+    /// # Errors
+    /// As [`Writer::send`].
+    pub async fn resume(&self) -> Result<()> {
+        self.command(Command::Resume).await
+    }
+
+    /// Cancels the call under way: the reader gets [`Error::Cancelled`]. The conversation can go on.
+    ///
+    /// # Errors
+    /// As [`Writer::send`].
+    pub async fn cancel(&self) -> Result<()> {
+        self.command(Command::Cancel).await
+    }
+
+    async fn command(&self, command: Command) -> Result<()> {
+        self.0.send(command).await.map_err(|_| Error::Cancelled)
+    }
+}
+
+impl Dialogue {
+    fn new(conversation: Conversation) -> Dialogue {
+        let (sender, inbox) = mpsc::channel(MAX_COMMANDS);
+        Dialogue {
+            conversation,
+            inbox,
+            sender: sender.downgrade(),
+            waiting: VecDeque::new(),
+            phase: Phase::Idle,
+            is_paused: false,
+            has_writers: false,
+        }
+    }
+
+    /// A writer for another task. While there is one, [`Dialogue::next`] waits for what it sends.
+    pub fn writer(&mut self) -> Writer {
+        self.has_writers = true;
+        if let Some(sender) = self.sender.upgrade() {
+            return Writer(sender);
+        }
+        let (sender, inbox) = mpsc::channel(MAX_COMMANDS);
+        // What the writers before sent is in the old one.
+        while let Ok(command) = self.inbox.try_recv() {
+            if let Command::Message(message) = command {
+                self.waiting.push_back(message);
+            }
+        }
+        (self.inbox, self.sender) = (inbox, sender.downgrade());
+        Writer(sender)
+    }
+
+    /// Sends a message; [`Dialogue::next`] returns what happens.
+    pub fn send(&mut self, message: impl Into<Message>) {
+        self.waiting.push_back(message.into());
+    }
+
+    /// The conversation up to the last answer.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// The next event. None when there is nothing to do: no call is under way, no message waits, and no writer is
+    /// left. Dropping the future loses nothing.
+    ///
+    /// An error ends the call it is about; the conversation can go on.
+    pub async fn next(&mut self) -> Option<Result<Event>> {
+        loop {
+            if matches!(self.phase, Phase::Idle) && !self.start().await {
+                return None;
+            }
+            match self.wait().await {
+                Next::Command(None) => self.has_writers = false,
+                Next::Command(Some(command)) => {
+                    if let Some(error) = self.obey(command).await {
+                        return Some(Err(error));
+                    }
+                }
+                Next::Started(exchange) => {
+                    let phase = std::mem::replace(&mut self.phase, Phase::Idle);
+                    let Phase::Starting { message, since, .. } = phase else { continue };
+                    match exchange {
+                        Ok(Exchange { events, control }) => {
+                            let gathered = Gathered::default();
+                            self.phase = Phase::Running { message, since, events, control, gathered };
+                        }
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+                Next::Event(event) => return Some(self.take(event)),
+            }
+        }
+    }
+
+    /// The events as a stream.
+    pub fn events(self) -> impl Stream<Item = Result<Event>> + Send {
+        stream::unfold(self, |mut dialogue| async move { Some((dialogue.next().await?, dialogue)) })
+    }
+
+    /// Begins with the next message; waits for one where a writer may send it.
+    async fn start(&mut self) -> bool {
+        while self.waiting.is_empty() && self.has_writers {
+            match self.inbox.recv().await {
+                Some(Command::Message(message)) => self.waiting.push_back(message),
+                Some(Command::Pause) => self.is_paused = true,
+                Some(Command::Resume) => self.is_paused = false,
+                // There is nothing to cancel.
+                Some(Command::Cancel) => {}
+                None => self.has_writers = false,
+            }
+        }
+        let Some(message) = self.waiting.pop_front() else { return false };
+        let agent = self.conversation.agent().clone();
+        let intent = self.conversation.intent(&message, None, true);
+        let exchange = Box::pin(async move { agent.perform(intent).await });
+        self.phase = Phase::Starting { message, since: Instant::now(), exchange };
+        true
+    }
+
+    async fn wait(&mut self) -> Next {
+        let (inbox, is_paused, has_writers) = (&mut self.inbox, self.is_paused, self.has_writers);
+        match &mut self.phase {
+            Phase::Starting { exchange, .. } => tokio::select! {
+                biased;
+                command = inbox.recv(), if has_writers => Next::Command(command),
+                exchange = exchange => Next::Started(exchange),
+            },
+            Phase::Running { events, .. } => tokio::select! {
+                biased;
+                command = inbox.recv(), if has_writers => Next::Command(command),
+                // Without a writer, nobody could let them go on.
+                event = events.next(), if !is_paused || !has_writers => Next::Event(event),
+            },
+            Phase::Idle => Next::Command(None),
+        }
+    }
+
+    async fn obey(&mut self, command: Command) -> Option<Error> {
+        let control = match &self.phase {
+            Phase::Running { control, .. } => control.clone(),
+            _ => None,
+        };
+        match (command, control) {
+            (Command::Message(message), Some(control)) => match control.send(message.clone()).await {
+                Ok(()) => None,
+                Err(Error::Unsupported { .. }) => {
+                    self.waiting.push_back(message);
+                    None
+                }
+                Err(error) => Some(error),
+            },
+            (Command::Message(message), None) => {
+                self.waiting.push_back(message);
+                None
+            }
+            (Command::Pause, control) => {
+                self.is_paused = true;
+                refused(control, |control| Box::pin(async move { control.pause().await })).await
+            }
+            (Command::Resume, control) => {
+                self.is_paused = false;
+                refused(control, |control| Box::pin(async move { control.resume().await })).await
+            }
+            (Command::Cancel, control) => {
+                let refusal = refused(control, |control| Box::pin(async move { control.cancel().await })).await;
+                // The request is dropped in any case.
+                self.phase = Phase::Idle;
+                Some(refusal.unwrap_or(Error::Cancelled))
+            }
+        }
+    }
+
+    fn take(&mut self, event: Option<Result<Event>>) -> Result<Event> {
+        let (message, since, mut gathered) = match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Running { message, since, events, control, mut gathered } => match &event {
+                Some(Ok(event)) if !event.is_last() => {
+                    gathered.push(event);
+                    self.phase = Phase::Running { message, since, events, control, gathered };
+                    return Ok(event.clone());
+                }
+                _ => (message, since, gathered),
+            },
+            _ => return Err(Error::Cancelled),
+        };
+        let event = match event {
+            Some(event) => event?,
+            None => Event::Done(super::Reply::default()),
+        };
+        let (Event::Done(mut reply) | Event::InputRequired(mut reply)) = event else { return Err(Error::Cancelled) };
+        if reply.message.is_empty() {
+            reply.message = std::mem::take(&mut gathered).into_message();
+        }
+        self.conversation = self.conversation.with_streamed(message, reply.clone(), since.elapsed());
+        Ok(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) })
+    }
+}
+
+/// Does something about the call where its protocol can. What it can't do is done on this side alone.
+async fn refused(
+    control: Option<Arc<dyn Control>>,
+    act: impl FnOnce(Arc<dyn Control>) -> BoxFuture<'static, Result<()>>,
+) -> Option<Error> {
+    match act(control?).await {
+        Ok(()) | Err(Error::Unsupported { .. }) => None,
+        Err(error) => Some(error),
+    }
+}
+
+impl fmt::Debug for Dialogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialogue").field("conversation", &self.conversation).finish_non_exhaustive()
+    }
+}

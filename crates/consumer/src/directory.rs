@@ -1,0 +1,73 @@
+//! Where agents are found: an embedded registry, or a client of one that runs elsewhere.
+
+use std::fmt;
+
+use super::{Error, Pending};
+use crate::client::{RegistryClient, SearchHit};
+use agentdex_td::BoxError;
+
+/// Finds descriptions of agents.
+pub trait Directory: fmt::Debug + Send + Sync {
+    /// The agents that match, the best first.
+    ///
+    /// # Errors
+    /// [`Error::Directory`]
+    fn search<'a>(&'a self, search: &'a Search) -> Pending<'a, Vec<Candidate>>;
+
+    /// The description of an agent; none if there is no such agent.
+    ///
+    /// # Errors
+    /// [`Error::Directory`]
+    fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>>;
+}
+
+/// What is searched for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Words, as in `GET /search`.
+    pub query: Option<String>,
+    /// A capability that they have, by id or name, also with a range of versions.
+    pub capability: Option<String>,
+    /// Maximum number of agents.
+    pub limit: usize,
+}
+
+/// An agent that matches.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Candidate {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// What the matches are ranked by.
+    pub score: f32,
+    /// The capabilities that match, the best first.
+    pub capabilities: Vec<String>,
+}
+
+fn failed(error: impl Into<BoxError>) -> Error {
+    Error::Directory { source: error.into() }
+}
+
+impl Directory for RegistryClient {
+    fn search<'a>(&'a self, search: &'a Search) -> Pending<'a, Vec<Candidate>> {
+        Box::pin(async move {
+            let limit = search.limit.to_string();
+            let mut parameters = vec![("limit", limit.as_str())];
+            parameters.extend(search.query.as_deref().map(|query| ("q", query)));
+            parameters.extend(search.capability.as_deref().map(|capability| ("capability", capability)));
+            let answer = RegistryClient::search(self, &parameters).await.map_err(failed)?;
+            let candidate = |hit: SearchHit| Candidate {
+                id: hit.id,
+                title: hit.title,
+                score: hit.score,
+                capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
+            };
+            Ok(answer.hits.into_iter().map(candidate).collect())
+        })
+    }
+
+    fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>> {
+        Box::pin(async move { self.find(id).await.map_err(failed) })
+    }
+}

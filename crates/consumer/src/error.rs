@@ -1,0 +1,229 @@
+//! Why a call of an agent failed, and whose fault it is.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::td::{BoxError, Violation};
+
+/// The result of everything that a consumer does.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call of an agent failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The registry can't be asked.
+    #[error("the registry did not answer: {source}")]
+    Directory {
+        /// Its error.
+        source: BoxError,
+    },
+    /// No agent is registered that does this.
+    #[error("no agent matches {query:?}; `agentdex list` shows what there is")]
+    NotFound {
+        /// What was searched for, or the id.
+        query: String,
+    },
+    /// What the registry returned is not a description.
+    #[error("the description of {id} can't be read: {reason}")]
+    InvalidDescription {
+        /// The agent.
+        id: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// No form of the description can be used for this.
+    #[error("{id} can't be called: {reason}")]
+    NoForm {
+        /// The agent.
+        id: String,
+        /// What was found, form by form, and what to do.
+        reason: String,
+    },
+    /// A setting or credential is missing, or can't be used.
+    #[error("{setting}: {reason}")]
+    Setting {
+        /// The variable or field, such as `AGENTDEX_CREDENTIAL_API_KEY` or `endpoint`.
+        setting: String,
+        /// What it is needed for and what its value looks like.
+        reason: String,
+    },
+    /// A credential is not sent there.
+    #[error("the credential for {scheme:?} is not sent to {origin}: {reason}")]
+    CredentialWithheld {
+        /// The name of the security scheme.
+        scheme: String,
+        /// Where it would have gone.
+        origin: String,
+        /// Where it may go, and what to do.
+        reason: String,
+    },
+    /// The input does not satisfy the schema of the action; nothing was sent.
+    #[error("the input of {affordance} is not valid: {}", listed(.violations))]
+    InvalidInput {
+        /// The affordance.
+        affordance: String,
+        /// What is wrong, with pointers into the input.
+        violations: Vec<Violation>,
+    },
+    /// The answer does not satisfy the schema that was agreed.
+    #[error("the answer does not satisfy the schema of {expected}: {}", listed(.violations))]
+    InvalidAnswer {
+        /// What it should have been.
+        expected: String,
+        /// What is wrong, with pointers into the answer.
+        violations: Vec<Violation>,
+        /// The answer.
+        answer: Box<Value>,
+    },
+    /// The URL is not called.
+    #[error("{url} is not called: {reason}")]
+    Refused {
+        /// The URL, without secrets.
+        url: String,
+        /// Why, and what the operator can do.
+        reason: String,
+    },
+    /// No connection, or it broke before an answer.
+    #[error("{url} can't be reached: {reason}")]
+    Unreachable {
+        /// The URL, without secrets.
+        url: String,
+        /// The innermost reason.
+        reason: String,
+        /// The error of the library.
+        #[source]
+        source: Option<BoxError>,
+    },
+    /// It took too long.
+    #[error("{id} did not answer in time: {waiting_for} took longer than {}", seconds(*.limit))]
+    TimedOut {
+        /// The agent.
+        id: String,
+        /// What was waited for.
+        waiting_for: &'static str,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The answer is larger than allowed.
+    #[error("the answer of {url} exceeds the limit of {limit} bytes")]
+    AnswerTooLarge {
+        /// The URL, without secrets.
+        url: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The stream of answers ended before it was complete.
+    #[error("the answer of {url} broke off: {reason}")]
+    Interrupted {
+        /// The URL, without secrets.
+        url: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The answer is not one of the protocol.
+    #[error("the answer of {url} is not one of {binding}: {reason}")]
+    Protocol {
+        /// The URL, without secrets.
+        url: String,
+        /// The name of the binding.
+        binding: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server answered with an error of HTTP.
+    #[error("{url} answered with status {status}{}", detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default())]
+    Status {
+        /// The URL, without secrets.
+        url: String,
+        /// The status.
+        status: u16,
+        /// What the body says, shortened.
+        detail: Option<String>,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The agent answered with an error of its protocol.
+    #[error("the agent refused: {message} (code {code})")]
+    Agent {
+        /// The code of the protocol.
+        code: i64,
+        /// What it says.
+        message: String,
+        /// Details.
+        data: Option<Box<Value>>,
+    },
+    /// The agent ended the work without success.
+    #[error("the agent gave up: {state}{}", if message.is_empty() { String::new() } else { format!(": {message}") })]
+    Failed {
+        /// Where the work is: failed, rejected, cancelled.
+        state: &'static str,
+        /// What it says.
+        message: String,
+    },
+    /// The call was cancelled by its caller.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// The protocol, or the form, can't do this.
+    #[error("{what} is not possible with this agent")]
+    Unsupported {
+        /// What was wanted.
+        what: String,
+    },
+    /// A middleware stopped the call.
+    #[error("the call was stopped by {by}: {reason}")]
+    Denied {
+        /// Who stopped it.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// None of several agents answered.
+    #[error("no agent answered: {}", failures.iter().map(|(id, error)| format!("{id}: {error}")).collect::<Vec<_>>().join("; "))]
+    AllFailed {
+        /// Each agent with its error.
+        failures: Vec<(String, Error)>,
+    },
+    /// A conversation that was stored can't be read.
+    #[error("the stored conversation can't be read: {reason}")]
+    InvalidHistory {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Whether another attempt may succeed: the agent is away, busy or slow.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Error::Unreachable { .. } | Error::TimedOut { .. } | Error::Interrupted { .. } => true,
+            Error::Status { status, .. } => matches!(status, 408 | 429 | 502..=504),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing reached the agent, so that repeating the call repeats no effect.
+    pub fn is_before_sending(&self) -> bool {
+        matches!(
+            self,
+            Error::Directory { .. }
+                | Error::NotFound { .. }
+                | Error::InvalidDescription { .. }
+                | Error::NoForm { .. }
+                | Error::Setting { .. }
+                | Error::CredentialWithheld { .. }
+                | Error::InvalidInput { .. }
+                | Error::Refused { .. }
+                | Error::Denied { .. }
+        )
+    }
+}
+
+fn listed(violations: &[Violation]) -> String {
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn seconds(limit: Duration) -> String {
+    format!("{} s", (limit.as_secs_f64() * 10.0).round() / 10.0)
+}

@@ -1,0 +1,421 @@
+//! Messages: what is asked and what is answered, in parts.
+
+use std::{fmt, path::Path};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::Value;
+
+/// What one side says at once.
+///
+/// ```
+/// use agentdex_consumer::{Media, Message, Part};
+///
+/// let plain = Message::from("Will it rain in Bonn?");
+/// let logo = Media::url("https://example.com/logo.png");
+/// let several = Message::from(("What company is this logo from?", Part::Image(logo)));
+/// assert_eq!((plain.parts.len(), several.parts.len()), (1, 2));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who says it.
+    #[serde(default)]
+    pub role: Role,
+    /// The parts, in order.
+    pub parts: Vec<Part>,
+    /// Its id, where the protocol has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// Who says something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The caller.
+    #[default]
+    User,
+    /// The agent.
+    Agent,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Part {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture.
+    Image(Media),
+    /// Sound.
+    Audio(Media),
+    /// A document.
+    Document(Media),
+    /// A film.
+    Video(Media),
+    /// Any other content.
+    Binary(Media),
+    /// Structured data.
+    Data {
+        /// The data.
+        data: Value,
+    },
+    /// How the agent should behave: a service message of the caller.
+    SystemPrompt {
+        /// The text.
+        text: String,
+    },
+    /// A call of a tool by the agent.
+    ToolCall(ToolCall),
+    /// What a tool returned: a service message of the caller, or what the agent reports.
+    ToolResult(ToolResult),
+    /// What the agent thinks before it answers.
+    Thinking {
+        /// The text.
+        text: String,
+    },
+    /// A result of its own.
+    Artifact(Artifact),
+}
+
+/// Content by its address or as bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Media {
+    /// Where it is, or what it is.
+    #[serde(flatten)]
+    pub content: Content,
+    /// Its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// The name of its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// Where content is, or what it is.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Content {
+    /// Its address, which the agent fetches.
+    Url(String),
+    /// The bytes; Base64 in JSON.
+    #[serde(serialize_with = "write_bytes", deserialize_with = "read_bytes")]
+    Bytes(Vec<u8>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Content::Url(url) => f.debug_tuple("Url").field(url).finish(),
+            Content::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// What its result refers to.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// What it is called with.
+    #[serde(default)]
+    pub arguments: Value,
+}
+
+/// What a tool returned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call that it belongs to.
+    pub id: String,
+    /// The name of the tool, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The result.
+    #[serde(default)]
+    pub result: Value,
+}
+
+/// A result of an agent: a document, an image, a record.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is made of.
+    pub parts: Vec<Part>,
+    /// Of a stream: whether the parts continue those that came before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub append: bool,
+}
+
+impl Message {
+    /// A message of the caller.
+    pub fn user(parts: impl IntoIterator<Item = Part>) -> Message {
+        Message { role: Role::User, parts: parts.into_iter().collect(), id: None }
+    }
+
+    /// A message of an agent.
+    pub fn agent(parts: impl IntoIterator<Item = Part>) -> Message {
+        Message { role: Role::Agent, ..Message::user(parts) }
+    }
+
+    /// All text of it: that of its text parts, and of those of its artifacts, one after another.
+    pub fn text(&self) -> String {
+        let mut texts = Vec::new();
+        collect_texts(&self.parts, &mut texts);
+        texts.join("\n")
+    }
+
+    /// The first structured data of it, artifacts included.
+    pub fn data(&self) -> Option<&Value> {
+        first_data(&self.parts)
+    }
+
+    /// The parts that are service messages.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+}
+
+impl fmt::Display for Message {
+    /// The text; of a message without text, its data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.text();
+        match self.data() {
+            Some(data) if text.is_empty() => write!(f, "{data}"),
+            _ => f.write_str(&text),
+        }
+    }
+}
+
+fn collect_texts<'p>(parts: &'p [Part], texts: &mut Vec<&'p str>) {
+    for part in parts {
+        match part {
+            Part::Text { text } => texts.push(text),
+            Part::Artifact(artifact) => collect_texts(&artifact.parts, texts),
+            _ => {}
+        }
+    }
+}
+
+fn first_data(parts: &[Part]) -> Option<&Value> {
+    parts.iter().find_map(|part| match part {
+        Part::Data { data } => Some(data),
+        Part::Artifact(artifact) => first_data(&artifact.parts),
+        _ => None,
+    })
+}
+
+impl Part {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Part {
+        Part::Text { text: text.into() }
+    }
+
+    /// How the agent should behave.
+    pub fn system(text: impl Into<String>) -> Part {
+        Part::SystemPrompt { text: text.into() }
+    }
+
+    /// Structured data.
+    pub fn data(data: impl Into<Value>) -> Part {
+        Part::Data { data: data.into() }
+    }
+
+    /// Content by its media type: an image, audio, video, a document, or anything else.
+    pub fn of_media(media: Media) -> Part {
+        let kind = media.media_type.as_deref().unwrap_or_default();
+        match kind.split('/').next().unwrap_or_default() {
+            "image" => Part::Image(media),
+            "audio" => Part::Audio(media),
+            "video" => Part::Video(media),
+            "text" => Part::Document(media),
+            _ if kind == "application/pdf" || kind.contains("document") => Part::Document(media),
+            _ => Part::Binary(media),
+        }
+    }
+
+    /// The content of a part that has some.
+    pub fn media(&self) -> Option<&Media> {
+        match self {
+            Part::Image(media)
+            | Part::Audio(media)
+            | Part::Document(media)
+            | Part::Video(media)
+            | Part::Binary(media) => Some(media),
+            _ => None,
+        }
+    }
+}
+
+impl Media {
+    /// Content that is at a URL.
+    pub fn url(url: impl Into<String>) -> Media {
+        let url = url.into();
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().filter(|name| name.contains('.')).map(str::to_owned);
+        let media_type = name.as_deref().and_then(media_type_of).map(str::to_owned);
+        Media { content: Content::Url(url), media_type, name }
+    }
+
+    /// Content as bytes of a media type.
+    pub fn bytes(media_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Media {
+        Media { content: Content::Bytes(bytes.into()), media_type: Some(media_type.into()), name: None }
+    }
+
+    /// The content of a file; its media type is that of the name's ending.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn read(path: &Path) -> std::io::Result<Media> {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let media_type = name.as_deref().and_then(media_type_of).unwrap_or("application/octet-stream");
+        Ok(Media { name: name.clone(), ..Media::bytes(media_type, std::fs::read(path)?) })
+    }
+}
+
+/// The media type of a file by the ending of its name.
+fn media_type_of(name: &str) -> Option<&'static str> {
+    let ending = name.rsplit_once('.')?.1.to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "txt" | "md" | "log" => "text/plain",
+        "csv" => "text/csv",
+        "html" | "htm" => "text/html",
+        "json" => "application/json",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "svg" => "image/svg+xml",
+        "mp3" => "audio/mpeg",
+        "wav" => "audio/wav",
+        "ogg" | "opus" => "audio/ogg",
+        "mp4" => "video/mp4",
+        "webm" => "video/webm",
+        _ => return None,
+    })
+}
+
+impl From<&str> for Part {
+    fn from(text: &str) -> Part {
+        Part::text(text)
+    }
+}
+
+impl From<String> for Part {
+    fn from(text: String) -> Part {
+        Part::text(text)
+    }
+}
+
+impl From<Value> for Part {
+    fn from(data: Value) -> Part {
+        Part::Data { data }
+    }
+}
+
+impl From<ToolResult> for Part {
+    fn from(result: ToolResult) -> Part {
+        Part::ToolResult(result)
+    }
+}
+
+impl From<&str> for Message {
+    fn from(text: &str) -> Message {
+        Message::user([Part::from(text)])
+    }
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message::user([Part::from(text)])
+    }
+}
+
+impl From<&String> for Message {
+    fn from(text: &String) -> Message {
+        Message::user([Part::from(text.as_str())])
+    }
+}
+
+impl From<Value> for Message {
+    fn from(data: Value) -> Message {
+        Message::user([Part::from(data)])
+    }
+}
+
+impl From<Part> for Message {
+    fn from(part: Part) -> Message {
+        Message::user([part])
+    }
+}
+
+impl From<Vec<Part>> for Message {
+    fn from(parts: Vec<Part>) -> Message {
+        Message::user(parts)
+    }
+}
+
+impl<A: Into<Part>, B: Into<Part>> From<(A, B)> for Message {
+    fn from((first, second): (A, B)) -> Message {
+        Message::user([first.into(), second.into()])
+    }
+}
+
+impl<A: Into<Part>, B: Into<Part>, C: Into<Part>> From<(A, B, C)> for Message {
+    fn from((first, second, third): (A, B, C)) -> Message {
+        Message::user([first.into(), second.into(), third.into()])
+    }
+}
+
+fn write_bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
+}
+
+fn read_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    BASE64_STANDARD.decode(text).map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_part_is_stored_and_restored() {
+        let call = ToolCall { id: "1".into(), name: "search".into(), arguments: json!({"q": "x"}) };
+        let result = ToolResult { id: "1".into(), name: None, result: json!([1]) };
+        let parts = vec![
+            Part::text("a"),
+            Part::Image(Media::url("https://a.example/x.png?k=1")),
+            Part::Audio(Media::bytes("audio/wav", [0, 255])),
+            Part::data(json!({"a": 1})),
+            Part::system("s"),
+            Part::ToolCall(call),
+            Part::ToolResult(result),
+            Part::Thinking { text: "t".into() },
+            Part::Artifact(Artifact { id: "i".into(), parts: vec![Part::text("b")], ..Artifact::default() }),
+        ];
+        let message = Message::user(parts);
+        let stored = serde_json::to_value(&message).unwrap();
+        assert_eq!(
+            stored["parts"][1],
+            json!({"kind": "image", "url": "https://a.example/x.png?k=1", "mediaType": "image/png", "name": "x.png"})
+        );
+        assert_eq!(stored["parts"][2]["bytes"], "AP8=");
+        assert_eq!(serde_json::from_value::<Message>(stored).unwrap(), message);
+        assert_eq!(message.text(), "a\nb");
+    }
+}

@@ -1,0 +1,57 @@
+//! What happens around a call: logging, traces, rates, retries, and reading of answers.
+//!
+//! AG2 calls its guardrails middleware too: one that refuses returns [`Error::Denied`], one that changes the request
+//! changes the [`Call`], one that changes the answer maps the events of the [`Exchange`].
+
+mod guardian;
+mod logging;
+mod rate;
+mod retry;
+
+mod sacp;
+mod tracing_context;
+
+use std::{fmt, sync::Arc};
+
+pub use self::sacp::ReadSacp;
+pub use self::{guardian::ReportSteps, logging::Logging, rate::RateLimit, retry::Retry, tracing_context::PassTrace};
+use super::{Call, Exchange, Pending};
+
+/// Something around each call. It is given the call when everything is resolved and checked, just before it is sent.
+pub trait Middleware: fmt::Debug + Send + Sync {
+    /// Does its part, and lets the call go on with `next`, never, once, or several times.
+    ///
+    /// # Errors
+    /// Its own, such as [`Error::Denied`](super::Error::Denied), and those of the call.
+    fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange>;
+}
+
+/// What sends a call, last of all.
+pub(super) type Last<'a> = &'a (dyn Fn(Call) -> Pending<'a, Exchange> + Sync);
+
+/// The rest of the way of a call.
+#[derive(Clone, Copy)]
+pub struct Next<'a> {
+    rest: &'a [Arc<dyn Middleware>],
+    send: Last<'a>,
+}
+
+impl<'a> Next<'a> {
+    pub(super) fn new(all: &'a [Arc<dyn Middleware>], send: Last<'a>) -> Next<'a> {
+        Next { rest: all, send }
+    }
+
+    /// Lets the call go on.
+    pub fn run(self, call: Call) -> Pending<'a, Exchange> {
+        match self.rest.split_first() {
+            Some((first, rest)) => first.handle(call, Next { rest, ..self }),
+            None => (self.send)(call),
+        }
+    }
+}
+
+impl fmt::Debug for Next<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Next").field("rest", &self.rest).finish_non_exhaustive()
+    }
+}

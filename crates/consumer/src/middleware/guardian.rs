@@ -1,0 +1,199 @@
+//! Calls reported to a guardian, as steps of the Agent Observability Standard.
+
+use futures_util::StreamExt;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{
+    super::{Call, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result},
+    Middleware, Next,
+};
+use crate::{client::RegistryClient, td::Timestamp};
+
+/// Reports each call to a guardian before it is sent, and its answer before it is returned. `deny` stops the call, or
+/// withholds the answer; `modify` replaces what is sent or returned. Where the guardian can't be asked, nothing is sent.
+///
+/// The invocation of an action is a tool call: its name is the id of the tool, the members of its input are the inputs
+/// of the tool. A message is a message of A2A. An answer that comes in pieces is held back until it was judged.
+#[derive(Debug, Clone)]
+pub struct ReportSteps {
+    guardian: RegistryClient,
+    agent: Value,
+    session: String,
+}
+
+impl ReportSteps {
+    /// Reports to the guardian of a registry. `agent` is the caller, as an agent object of the standard (`id`, `name`,
+    /// `version`, `provider`…).
+    pub fn new(guardian: RegistryClient, agent: Value, session: impl Into<String>) -> ReportSteps {
+        ReportSteps { guardian, agent, session: session.into() }
+    }
+
+    /// The parameters of the step that the guardian lets the caller take; none: as they are.
+    async fn decide(&self, method: &str, turn: &str, mut params: Map<String, Value>) -> Result<Option<Value>> {
+        let context = json!({
+            "agent": self.agent, "session": {"id": self.session}, "turnId": turn,
+            "stepId": Uuid::new_v4().to_string(), "timestamp": Timestamp::now().to_string(),
+        });
+        if !params.contains_key("payload") {
+            params.insert("context".into(), context);
+        }
+        let request = json!({"jsonrpc": "2.0", "id": Uuid::new_v4().to_string(), "method": method, "params": params});
+        let denied = |reason: String| Error::Denied { by: "the guardian".into(), reason };
+        let answer = self.guardian.report_step(&request).await;
+        let answer = answer.map_err(|error| denied(format!("it can't be asked: {error}")))?;
+        let result = answer.get("result").ok_or_else(|| denied(format!("it did not decide: {answer}")))?;
+        let said = || result.get("message").and_then(Value::as_str).unwrap_or("no reason is given").to_owned();
+        match result.get("decision").and_then(Value::as_str) {
+            Some("allow") => Ok(None),
+            Some("modify") => {
+                let modified = result.get("modifiedRequest").and_then(|modified| modified.get("params"));
+                modified.cloned().map(Some).ok_or_else(|| denied(said()))
+            }
+            _ => Err(denied(said())),
+        }
+    }
+
+    /// The call as the guardian lets it be sent.
+    async fn before(&self, mut call: Call, turn: &str) -> Result<Call> {
+        match &mut call.request {
+            Request::Message { message, .. } => {
+                let parts: Vec<Value> = message.parts.iter().map(content).collect();
+                let sent = json!({"message": {"kind": "message", "role": "user", "messageId": turn, "parts": parts}});
+                let payload = json!({"jsonrpc": "2.0", "id": turn, "method": "message/send", "params": sent});
+                let params = Map::from_iter([("payload".to_owned(), payload)]);
+                if let Some(modified) = self.decide("message/send", turn, params).await? {
+                    replace(message, &modified["payload"]["params"]["message"]["parts"])?;
+                }
+            }
+            Request::Invoke { input, .. } => {
+                let mut inputs: Vec<Value> = call.variables.iter().map(given).collect();
+                match &*input {
+                    Some(Value::Object(members)) => inputs.extend(members.iter().map(given)),
+                    Some(value) => inputs.push(json!({"name": "input", "value": value})),
+                    None => {}
+                }
+                let tool = json!({"executionId": turn, "toolId": call.form.affordance.name(), "inputs": inputs});
+                let params = Map::from_iter([("toolCallRequest".to_owned(), tool)]);
+                if let Some(modified) = self.decide("steps/toolCallRequest", turn, params).await? {
+                    replace_inputs(input, &call.variables, &modified["toolCallRequest"]["inputs"])?;
+                }
+            }
+            _ => {}
+        }
+        Ok(call)
+    }
+
+    /// The answer as the guardian lets it be returned.
+    async fn after(&self, mut reply: Reply, turn: &str, is_message: bool) -> Result<Reply> {
+        let outputs: Vec<Value> = reply.message.parts.iter().map(content).collect();
+        let (method, params) = match is_message {
+            true => ("steps/message", json!({"message": {"id": turn, "role": "agent", "content": outputs}})),
+            false => {
+                let result = json!({"outputs": outputs, "isError": false});
+                ("steps/toolCallResult", json!({"executionId": turn, "result": result}))
+            }
+        };
+        let Value::Object(params) = params else { return Ok(reply) };
+        if let Some(modified) = self.decide(method, turn, params).await? {
+            let parts = if is_message { &modified["message"]["content"] } else { &modified["result"]["outputs"] };
+            replace(&mut reply.message, parts)?;
+        }
+        Ok(reply)
+    }
+}
+
+impl Middleware for ReportSteps {
+    fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange> {
+        Box::pin(async move {
+            let is_message = matches!(call.request, Request::Message { .. });
+            let is_reported = is_message || matches!(call.request, Request::Invoke { .. });
+            let turn = Uuid::new_v4().to_string();
+            let call = self.before(call, &turn).await?;
+            let exchange = next.run(call).await?;
+            if !is_reported {
+                return Ok(exchange);
+            }
+            let (guardian, control) = (self.clone(), exchange.control);
+            let mut gathered = super::super::gathered::Gathered::default();
+            let judged = exchange.events.filter_map(move |event| {
+                if let Ok(event) = &event {
+                    gathered.push(event);
+                }
+                let whole = gathered.clone();
+                let (guardian, turn) = (guardian.clone(), turn.clone());
+                async move {
+                    let judge = async |mut reply: Reply| {
+                        if reply.message.is_empty() {
+                            reply.message = whole.into_message();
+                        }
+                        guardian.after(reply, &turn, is_message).await
+                    };
+                    match event {
+                        Ok(Event::Done(reply)) => Some(judge(reply).await.map(Event::Done)),
+                        Ok(Event::InputRequired(reply)) => Some(judge(reply).await.map(Event::InputRequired)),
+                        Ok(Event::Status(_)) | Err(_) => Some(event),
+                        Ok(_) => None,
+                    }
+                }
+            });
+            Ok(Exchange { events: judged.boxed(), control })
+        })
+    }
+}
+
+/// A part as the standard has it.
+fn content(part: &Part) -> Value {
+    match part {
+        Part::Text { text } | Part::SystemPrompt { text } | Part::Thinking { text } => {
+            json!({"kind": "text", "text": text})
+        }
+        Part::Data { data } if data.is_object() => json!({"kind": "data", "data": data}),
+        Part::Data { data } => json!({"kind": "text", "text": data.to_string()}),
+        other => json!({"kind": "data", "data": other}),
+    }
+}
+
+fn given((name, value): (&String, &Value)) -> Value {
+    json!({"name": name, "value": value})
+}
+
+/// Puts text and data as they were modified in the place of those of a message.
+fn replace(message: &mut Message, modified: &Value) -> Result<()> {
+    let modified = modified.as_array().filter(|modified| modified.len() == message.parts.len());
+    let modified = modified.ok_or_else(|| not_applicable("its parts are others"))?;
+    for (part, modified) in message.parts.iter_mut().zip(modified) {
+        let own = content(part);
+        if own == *modified {
+            continue;
+        }
+        match (part, modified.get("text").and_then(Value::as_str), modified.get("data")) {
+            (Part::Text { text } | Part::SystemPrompt { text } | Part::Thinking { text }, Some(said), _) => {
+                *text = said.to_owned();
+            }
+            (Part::Data { data }, _, Some(said)) => *data = said.clone(),
+            (Part::Data { data }, Some(said), None) => *data = Value::String(said.to_owned()),
+            _ => return Err(not_applicable("a part that is neither text nor data is modified")),
+        }
+    }
+    Ok(())
+}
+
+fn replace_inputs(input: &mut Option<Value>, variables: &Map<String, Value>, modified: &Value) -> Result<()> {
+    for given in modified.as_array().into_iter().flatten() {
+        let (Some(name), Some(value)) = (given.get("name").and_then(Value::as_str), given.get("value")) else {
+            continue;
+        };
+        match &mut *input {
+            _ if variables.get(name) == Some(value) => {}
+            _ if variables.contains_key(name) => return Err(not_applicable("a variable of the URL is modified")),
+            Some(Value::Object(members)) => drop(members.insert(name.to_owned(), value.clone())),
+            other => *other = Some(value.clone()),
+        }
+    }
+    Ok(())
+}
+
+fn not_applicable(reason: &str) -> Error {
+    Error::Denied { by: "the guardian".into(), reason: format!("its modification can't be applied: {reason}") }
+}

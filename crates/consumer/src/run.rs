@@ -1,0 +1,357 @@
+//! Chains of agents, run: each node calls an agent, and what it answers decides what comes next.
+//!
+//! Beside what [`sacp`](crate::sacp) says of chains:
+//! - An agent is found by its id, or by a capability ([`Router`](super::Router)). One whose description stands in the chain itself is
+//!   used where no agent is registered under that id; like one that was found, it is sent no credential that names no
+//!   origin.
+//! - An answer is read as SACP where it is a response of it. Of another, the text is the message and its data are the
+//!   data (what isn't an object is its member `result`), unless the action declares `sacp:Response`: then what can't
+//!   be read is a failure, as section 7.2 of the specification has it.
+//! - A call that fails is a failure of its node, which edges with `on_error` go on from.
+
+mod call;
+mod event;
+
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, PoisonError},
+    task::Poll,
+    time::Duration,
+};
+
+use futures_util::{Stream, future::BoxFuture, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
+
+pub use self::event::RunEvent;
+use self::{
+    call::{Caller, Controls},
+    event::Answered,
+};
+use super::{Consumer, Control, Error, Result};
+use crate::sacp::{Chain, Outcome, Place, State, Task};
+
+/// How long the calls of a run may take together unless it is set.
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// The most agents that a run calls unless it is set.
+const MAX_CALLS: u32 = 1000;
+/// The most agents that a run calls at the same time.
+const MAX_PARALLEL: usize = 16;
+/// How many events calls may be ahead by.
+const MAX_EVENTS: usize = 64;
+/// How long the cancellation of a call may take.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A run of a chain.
+///
+/// ```no_run
+/// # async fn example(consumer: agentdex_consumer::Consumer) -> Result<(), Box<dyn std::error::Error>> {
+/// use agentdex::{consumer::RunEvent, sacp::Chain};
+///
+/// let chain = Chain::new(serde_json::json!({
+///     "start": "writer",
+///     "nodes": {
+///         "writer": {"capability": "write"},
+///         "translator": {"agent": "urn:example:translator", "action": "translate", "input": "{{writer.message}}"},
+///     },
+///     "edges": [{"from": "writer", "to": "translator"}],
+/// }))?;
+/// let mut run = consumer.run(chain, "Something about the weather in Bonn");
+/// while let Some(event) = run.next().await {
+///     match event {
+///         RunEvent::Started { node, title, .. } => println!("{node}: {title}"),
+///         RunEvent::NeedsInput { message, .. } => {
+///             println!("{message}");
+///             run.answer("Yes.");
+///         }
+///         _ => {}
+///     }
+///     std::fs::write("run.json", run.to_json())?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// After each event the run can be stored ([`Run::to_json`]), and resumed by another process ([`Consumer::resume`]).
+/// Calls that were under way when it was stored are made again. Dropping a run drops its calls, and cancels the tasks
+/// of agents whose protocol can.
+pub struct Run {
+    consumer: Consumer,
+    chain: Arc<Chain>,
+    state: State,
+    limits: RunLimits,
+    /// How many agents were called, and how long that took.
+    calls: u32,
+    spent: Duration,
+    under_way: Vec<(Place, BoxFuture<'static, Answered>)>,
+    controls: Controls,
+    /// The questions that were reported.
+    asked: HashSet<Place>,
+    ready: VecDeque<RunEvent>,
+    events: mpsc::Receiver<RunEvent>,
+    sender: mpsc::Sender<RunEvent>,
+    has_ended: bool,
+}
+
+/// The bounds of a run.
+#[derive(Debug, Clone, Copy)]
+struct RunLimits {
+    timeout: Duration,
+    max_calls: u32,
+    /// Whether the agents of the chain count as named by the caller.
+    is_named: bool,
+}
+
+/// A run as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Stored<S> {
+    state: S,
+    #[serde(default)]
+    calls: u32,
+}
+
+enum Next {
+    Event(RunEvent),
+    Answered(Place, Answered),
+    TimedOut,
+}
+
+impl Consumer {
+    /// Begins a run of a chain. Nothing is called before [`Run::next`].
+    pub fn run(&self, chain: impl Into<Arc<Chain>>, input: impl Into<Value>) -> Run {
+        let chain = chain.into();
+        let state = chain.start(input.into());
+        Run::new(self.clone(), chain, state, 0)
+    }
+
+    /// Goes on with a run that was stored by [`Run::to_json`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidHistory`] where it is not a run of this chain.
+    pub fn resume(&self, chain: impl Into<Arc<Chain>>, stored: &str) -> Result<Run> {
+        let chain = chain.into();
+        let invalid = |reason: String| Error::InvalidHistory { reason };
+        let stored: Stored<Value> = serde_json::from_str(stored).map_err(|error| invalid(error.to_string()))?;
+        let state = chain.restore(&stored.state.to_string()).map_err(|error| invalid(error.to_string()))?;
+        Ok(Run::new(self.clone(), chain, state, stored.calls))
+    }
+}
+
+impl Run {
+    fn new(consumer: Consumer, chain: Arc<Chain>, state: State, calls: u32) -> Run {
+        let (sender, events) = mpsc::channel(MAX_EVENTS);
+        let limits = RunLimits { timeout: TIMEOUT, max_calls: MAX_CALLS, is_named: true };
+        Run {
+            consumer,
+            chain,
+            state,
+            limits,
+            calls,
+            spent: Duration::ZERO,
+            under_way: Vec::new(),
+            controls: Controls::default(),
+            asked: HashSet::new(),
+            ready: VecDeque::new(),
+            events,
+            sender,
+            has_ended: false,
+        }
+    }
+
+    /// How long its calls may take together; 30 minutes unless it is set. Waiting for the user doesn't count.
+    pub fn timeout(mut self, limit: Duration) -> Run {
+        self.limits.timeout = limit;
+        self
+    }
+
+    /// The most agents that it may call, those before it was stored included; 1,000 unless it is set.
+    pub fn max_calls(mut self, limit: u32) -> Run {
+        self.limits.max_calls = limit;
+        self
+    }
+
+    /// Takes the chain for one that somebody else wrote: its agents count as found rather than named, so that
+    /// credentials without an origin are not sent to them.
+    pub fn of_others(mut self) -> Run {
+        self.limits.is_named = false;
+        self
+    }
+
+    /// What happens next. None once the run has ended, and while it waits for [`Run::answer`] and nothing else.
+    pub async fn next(&mut self) -> Option<RunEvent> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            self.report();
+            if !self.ready.is_empty() {
+                continue;
+            }
+            self.begin();
+            if self.under_way.is_empty() {
+                return None;
+            }
+            match self.wait().await {
+                Next::Event(event) => return Some(event),
+                Next::Answered(place, answered) => self.take(&place, answered),
+                Next::TimedOut => {
+                    let reason = format!("its calls took longer than {} s together", self.limits.timeout.as_secs());
+                    self.stop(&reason);
+                }
+            }
+        }
+    }
+
+    /// The events as a stream, up to the end or the first question.
+    pub fn events(self) -> impl Stream<Item = RunEvent> + Send {
+        stream::unfold(self, |mut run| async move { Some((run.next().await?, run)) })
+    }
+
+    /// Runs to the end, or to the first question.
+    pub async fn finish(&mut self) -> Option<&Outcome> {
+        while self.next().await.is_some() {}
+        self.outcome()
+    }
+
+    /// What the user says to the first question that is open; whether there was one.
+    pub fn answer(&mut self, answer: impl Into<Value>) -> bool {
+        let place = self.chain.due(&self.state).into_iter().find_map(|due| match due.task {
+            Task::Ask { .. } => Some(due.place),
+            Task::Call { .. } => None,
+        });
+        place.is_some_and(|place| self.chain.answer(&mut self.state, &place, answer.into()))
+    }
+
+    /// The first question that is open.
+    pub fn question(&self) -> Option<&str> {
+        self.chain.due(&self.state).into_iter().find_map(|due| match due.task {
+            Task::Ask { message } => Some(message),
+            Task::Call { .. } => None,
+        })
+    }
+
+    /// How it ended, once it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.state.outcome()
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The run as JSON, to be stored. See [`Consumer::resume`].
+    pub fn to_json(&self) -> String {
+        // Strings, numbers and lists have a JSON form.
+        serde_json::to_string(&Stored { state: &self.state, calls: self.calls }).unwrap_or_default()
+    }
+
+    /// Ends the run: its calls are dropped, and agents are asked to stop where their protocol can. What was stored
+    /// before can still be resumed.
+    pub async fn cancel(&mut self) {
+        let controls = std::mem::take(&mut *self.controls.lock().unwrap_or_else(PoisonError::into_inner));
+        let cancel = |control: Arc<dyn Control>| async move { timeout(CANCEL_TIMEOUT, control.cancel()).await };
+        futures_util::future::join_all(controls.into_iter().map(|(_, control)| cancel(control))).await;
+        self.stop("it was cancelled");
+    }
+
+    fn stop(&mut self, reason: &str) {
+        self.chain.stop(&mut self.state, reason);
+        self.under_way.clear();
+    }
+
+    /// Reports what nodes said by themselves, questions, and the end.
+    fn report(&mut self) {
+        for (node, message) in std::mem::take(&mut self.state.said) {
+            self.ready.push_back(RunEvent::Said { node, message });
+        }
+        for due in self.chain.due(&self.state) {
+            if let Task::Ask { message } = due.task
+                && self.asked.insert(due.place)
+            {
+                self.ready.push_back(RunEvent::NeedsInput { node: due.name, message: message.to_owned() });
+            }
+        }
+        if let (Some(outcome), false) = (self.state.outcome(), self.has_ended) {
+            self.ready.push_back(RunEvent::Ended(outcome.clone()));
+            self.has_ended = true;
+        }
+    }
+
+    /// Begins the calls that are due, and drops those that aren't any more.
+    fn begin(&mut self) {
+        let due = self.chain.due(&self.state);
+        let is_due = |place: &Place| due.iter().any(|due| due.place == *place);
+        self.under_way.retain(|(place, _)| is_due(place));
+        self.controls.lock().unwrap_or_else(PoisonError::into_inner).retain(|(place, _)| is_due(place));
+        for due in due {
+            let Task::Call { node, input } = due.task else { continue };
+            let is_begun = self.under_way.iter().any(|(place, _)| *place == due.place);
+            if is_begun || self.under_way.len() >= MAX_PARALLEL {
+                continue;
+            }
+            if self.calls >= self.limits.max_calls {
+                let reason = format!("the run has called {} agents, the most that it may", self.calls);
+                return self.stop(&reason);
+            }
+            self.calls += 1;
+            let caller = Caller {
+                consumer: self.consumer.clone(),
+                name: due.name,
+                place: due.place.clone(),
+                is_named: self.limits.is_named,
+                controls: self.controls.clone(),
+                events: self.sender.clone(),
+            };
+            let (node, input, conversation) = (node.clone(), input.clone(), due.conversation.cloned());
+            let call = async move { caller.call(&node, &input, conversation.as_ref()).await };
+            self.under_way.push((due.place, Box::pin(call)));
+        }
+    }
+
+    async fn wait(&mut self) -> Next {
+        let since = Instant::now();
+        let until = since + self.limits.timeout.saturating_sub(self.spent);
+        let (events, under_way) = (&mut self.events, &mut self.under_way);
+        let answered = poll_fn(|context| {
+            for index in 0..under_way.len() {
+                if let Poll::Ready(answered) = Pin::new(&mut under_way[index].1).poll(context) {
+                    let (place, _) = under_way.swap_remove(index);
+                    return Poll::Ready(Next::Answered(place, answered));
+                }
+            }
+            Poll::Pending
+        });
+        let next = tokio::select! {
+            biased;
+            Some(event) = events.recv() => Next::Event(event),
+            next = answered => next,
+            () = tokio::time::sleep_until(until) => Next::TimedOut,
+        };
+        self.spent += since.elapsed();
+        next
+    }
+
+    fn take(&mut self, place: &Place, answered: Answered) {
+        // What the call said before it ended comes first.
+        while let Ok(event) = self.events.try_recv() {
+            self.ready.push_back(event);
+        }
+        self.chain.remember(&mut self.state, place, answered.conversation.clone());
+        self.chain.take(&mut self.state, place, answered.response.clone());
+        self.ready.push_back(answered.into_event());
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("state", &self.state).field("calls", &self.calls).finish_non_exhaustive()
+    }
+}

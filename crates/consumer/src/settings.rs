@@ -1,0 +1,209 @@
+//! How agents are called: immutable values that are merged.
+
+use std::{collections::BTreeMap, fmt, ops::BitOr, time::Duration};
+
+use serde_json::{Map, Value};
+
+use super::{Credential, Trace};
+
+/// How long a call may take in all unless it is set.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// How long an agent may say nothing during a call unless it is set.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The most bytes of an answer, and of an event, unless it is set.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Names of environment variables with credentials begin with this; the name of the security scheme follows, in upper
+/// case and with `_` for all but letters and digits. The same name with `_ORIGIN` after it has the origins that the
+/// credential may be sent to, separated by commas.
+pub const CREDENTIAL_VARIABLE: &str = "AGENTDEX_CREDENTIAL_";
+
+/// How agents are called. What isn't set is taken from the settings that it is merged onto, and last from the defaults.
+/// Nothing is checked before a call needs it.
+///
+/// ```
+/// use std::time::Duration;
+/// use agentdex_consumer::{Credential, Settings};
+///
+/// let shared = Settings::new().timeout(Duration::from_secs(30)).header("X-Team", "weather");
+/// let patient = shared.update(Settings::new().timeout(Duration::from_secs(300)));
+/// assert_eq!(patient, shared.clone() | Settings::new().timeout(Duration::from_secs(300)));
+/// assert_ne!(patient, shared);
+/// ```
+#[derive(Clone, Default, PartialEq)]
+pub struct Settings {
+    pub(super) endpoint: Option<String>,
+    pub(super) credentials: BTreeMap<String, Credential>,
+    pub(super) environment: Option<BTreeMap<String, String>>,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) variables: Map<String, Value>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) idle_timeout: Option<Duration>,
+    pub(super) max_bytes: Option<usize>,
+    pub(super) action: Option<String>,
+    pub(super) binding: Option<String>,
+    pub(super) system_prompt: Option<String>,
+    pub(super) trace: Option<Trace>,
+}
+
+impl Settings {
+    /// Settings in which nothing is set.
+    pub fn new() -> Settings {
+        Settings::default()
+    }
+
+    /// These settings with those of `changes` in place of theirs; a new value, `self` stays what it is.
+    pub fn update(&self, changes: Settings) -> Settings {
+        self.clone() | changes
+    }
+
+    /// Where the agent is reached in place of what its description says: scheme, host and port of each form are
+    /// replaced by those of this URL.
+    pub fn endpoint(mut self, url: impl Into<String>) -> Settings {
+        self.endpoint = Some(url.into());
+        self
+    }
+
+    /// The credential for a security scheme, by the name of its definition.
+    pub fn credential(mut self, scheme: impl Into<String>, credential: Credential) -> Settings {
+        self.credentials.insert(scheme.into(), credential);
+        self
+    }
+
+    /// What is used in place of the environment of the process, where credentials without a setting are looked up.
+    pub fn environment<N: Into<String>, V: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Settings {
+        self.environment = Some(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect());
+        self
+    }
+
+    /// A header of every request, for protocols that have headers. Not for what grants access: that is a
+    /// [`Settings::credential`], which knows where it may be sent.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Settings {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// The value of a URI variable of the description's forms.
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Settings {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// How long a call may take in all; 120 s unless it is set.
+    pub fn timeout(mut self, limit: Duration) -> Settings {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// How long the agent may say nothing during a call; 60 s unless it is set.
+    pub fn idle_timeout(mut self, limit: Duration) -> Settings {
+        self.idle_timeout = Some(limit);
+        self
+    }
+
+    /// The most bytes of an answer, and of one event of a stream; 4 MiB unless it is set.
+    pub fn max_bytes(mut self, limit: usize) -> Settings {
+        self.max_bytes = Some(limit);
+        self
+    }
+
+    /// The action that messages go to, where an agent has several.
+    pub fn action(mut self, name: impl Into<String>) -> Settings {
+        self.action = Some(name.into());
+        self
+    }
+
+    /// The only binding that is used, by its name.
+    pub fn binding(mut self, name: impl Into<String>) -> Settings {
+        self.binding = Some(name.into());
+        self
+    }
+
+    /// How the agent should behave: sent with the first message of a conversation.
+    pub fn system_prompt(mut self, text: impl Into<String>) -> Settings {
+        self.system_prompt = Some(text.into());
+        self
+    }
+
+    /// The trace that calls belong to: each gets a span of its own in it.
+    pub fn trace(mut self, trace: Trace) -> Settings {
+        self.trace = Some(trace);
+        self
+    }
+
+    /// Marks the credentials as given for one agent.
+    pub(super) fn for_agent(mut self) -> Settings {
+        self.credentials.values_mut().for_each(|credential| credential.is_for_agent = true);
+        self
+    }
+
+    pub(super) fn whole_timeout(&self) -> Duration {
+        self.timeout.unwrap_or(TIMEOUT)
+    }
+
+    pub(super) fn pause_timeout(&self) -> Duration {
+        self.idle_timeout.unwrap_or(IDLE_TIMEOUT)
+    }
+
+    pub(super) fn answer_bytes(&self) -> usize {
+        self.max_bytes.unwrap_or(MAX_BYTES)
+    }
+
+    /// An environment variable, unless it is empty.
+    pub(super) fn variable_of_environment(&self, name: &str) -> Option<String> {
+        let value = match &self.environment {
+            Some(environment) => environment.get(name).cloned(),
+            None => std::env::var(name).ok(),
+        };
+        value.filter(|value| !value.is_empty())
+    }
+}
+
+/// The name of the environment variable with the credential for a scheme.
+pub(super) fn credential_variable(scheme: &str) -> String {
+    let own = scheme.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    format!("{CREDENTIAL_VARIABLE}{}", own.collect::<String>())
+}
+
+impl BitOr for Settings {
+    type Output = Settings;
+
+    fn bitor(mut self, other: Settings) -> Settings {
+        self.credentials.extend(other.credentials);
+        self.headers.extend(other.headers);
+        self.variables.extend(other.variables);
+        Settings {
+            endpoint: other.endpoint.or(self.endpoint),
+            credentials: self.credentials,
+            environment: other.environment.or(self.environment),
+            headers: self.headers,
+            variables: self.variables,
+            timeout: other.timeout.or(self.timeout),
+            idle_timeout: other.idle_timeout.or(self.idle_timeout),
+            max_bytes: other.max_bytes.or(self.max_bytes),
+            action: other.action.or(self.action),
+            binding: other.binding.or(self.binding),
+            system_prompt: other.system_prompt.or(self.system_prompt),
+            trace: other.trace.or(self.trace),
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the values of headers and of the environment, which may be secrets.
+        f.debug_struct("Settings")
+            .field("endpoint", &self.endpoint)
+            .field("credentials", &self.credentials)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("timeout", &self.timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_bytes", &self.max_bytes)
+            .field("action", &self.action)
+            .field("binding", &self.binding)
+            .finish_non_exhaustive()
+    }
+}

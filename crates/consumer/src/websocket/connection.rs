@@ -1,0 +1,124 @@
+//! Connections: a request over HTTP that is upgraded.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use futures_util::{
+    StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use reqwest::{StatusCode, Upgraded, header};
+use ring::digest;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        self, Message as Frame,
+        error::CapacityError,
+        protocol::{Role, WebSocketConfig},
+    },
+};
+use uuid::Uuid;
+
+use super::message::NAME;
+use crate::{Authorization, Call, Error, Network, Place, Result, fetch::shown, transport::parts};
+
+/// The subprotocol.
+pub(super) const SUBPROTOCOL: &str = "lmosprotocol";
+/// What the key of a handshake is answered with (RFC 6455, section 1.3).
+const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+pub(super) type Sender = SplitSink<WebSocketStream<Upgraded>, Frame>;
+pub(super) type Receiver = SplitStream<WebSocketStream<Upgraded>>;
+
+/// Opens a connection. It is one of the guarded client: addresses, certificates and a proxy are as for HTTP.
+pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
+    let target = &call.form.href;
+    // ws:// and wss:// are http:// and https:// until the connection is upgraded.
+    let (client, mut url) = call.network.http(&format!("http{}", &target[2..])).await?;
+    let key = BASE64_STANDARD.encode(Uuid::new_v4().as_bytes());
+    let mut headers = Vec::new();
+    headers.extend(call.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if let Some(trace) = &call.trace {
+        headers.push(("traceparent".to_owned(), trace.parent.clone()));
+        headers.extend(trace.state.iter().map(|state| ("tracestate".to_owned(), state.clone())));
+    }
+    let mut secrets = Vec::new();
+    for Authorization { scheme, grant } in &call.authorization {
+        let (text, place) = parts(grant);
+        match place {
+            Place::Header(name) => secrets.push((name.clone(), text)),
+            Place::Cookie(name) => secrets.push(("cookie".to_owned(), format!("{name}={text}"))),
+            Place::Query(name) => drop(url.query_pairs_mut().append_pair(name, &text)),
+            _ => {
+                let reason = "WebSocket has no place for it but headers, cookies and the query".to_owned();
+                return Err(Error::Setting { setting: scheme.clone(), reason });
+            }
+        }
+    }
+    let mut request = client
+        .get(url.clone())
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_VERSION, "13")
+        .header(header::SEC_WEBSOCKET_KEY, &key)
+        .header(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    for (name, secret) in secrets {
+        if let Ok(mut value) = header::HeaderValue::try_from(secret) {
+            value.set_sensitive(true);
+            request = request.header(name, value);
+        }
+    }
+    let response = request.send().await.map_err(|error| Network::failure(url.as_str(), error))?;
+    let text = |name: header::HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let refused = |reason: &str| Error::Protocol { url: shown(target), binding: NAME, reason: reason.to_owned() };
+    let status = response.status();
+    if status != StatusCode::SWITCHING_PROTOCOLS {
+        if status.is_success() {
+            return Err(refused("it answers as a web server does, and not to a WebSocket handshake"));
+        }
+        return Err(Error::Status { url: shown(target), status: status.as_u16(), detail: None, retry_after: None });
+    }
+    if text(header::SEC_WEBSOCKET_ACCEPT) != Some(accepted(&key).as_str()) {
+        return Err(refused("its handshake is not the answer to ours"));
+    }
+    if text(header::SEC_WEBSOCKET_PROTOCOL) != Some(SUBPROTOCOL) {
+        return Err(refused("it doesn't speak the subprotocol lmosprotocol"));
+    }
+    let stream = response.upgrade().await.map_err(|error| Network::failure(url.as_str(), error))?;
+    let mut config = WebSocketConfig::default();
+    config.max_message_size = Some(call.limits.max_bytes);
+    config.max_frame_size = Some(call.limits.max_bytes);
+    Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await.split())
+}
+
+/// The answer to a key.
+fn accepted(key: &str) -> String {
+    let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, format!("{key}{ACCEPT_SUFFIX}").as_bytes());
+    BASE64_STANDARD.encode(hash.as_ref())
+}
+
+/// What a failure of the connection means for the caller.
+pub(super) fn failure(target: &str, error: tungstenite::Error) -> Error {
+    let url = target.to_owned();
+    match error {
+        tungstenite::Error::Capacity(CapacityError::MessageTooLong { max_size, .. }) => {
+            Error::AnswerTooLarge { url, limit: max_size }
+        }
+        tungstenite::Error::ConnectionClosed | tungstenite::Error::AlreadyClosed | tungstenite::Error::Io(_) => {
+            Error::Interrupted { url, reason: error.to_string() }
+        }
+        tungstenite::Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => {
+            Error::Interrupted { url, reason: error.to_string() }
+        }
+        error => Error::Protocol { url, binding: NAME, reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn key_of_the_specification_is_answered() {
+        assert_eq!(super::accepted("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+}

@@ -1,0 +1,46 @@
+//! A registry as the directory that a consumer finds agents in.
+
+use agentdex_consumer::{self as consumer, Candidate, Directory, Error, Pending, Result};
+
+use super::Registry;
+use crate::{
+    search::{self, FilterField},
+    td::BoxError,
+};
+
+impl Directory for Registry {
+    fn search<'a>(&'a self, search: &'a consumer::Search) -> Pending<'a, Vec<Candidate>> {
+        let mut asked = search::Search { query: search.query.clone(), ..search::Search::default() }.limit(search.limit);
+        if let Some(capability) = &search.capability {
+            asked = asked.filter(FilterField::Capability, capability);
+        }
+        Box::pin(async move {
+            let registry = self.clone();
+            let answer = blocking(move || registry.search(asked)).await?;
+            let candidate = |hit: search::Hit| Candidate {
+                id: hit.id,
+                title: hit.title,
+                score: hit.score,
+                capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
+            };
+            Ok(answer.hits.into_iter().map(candidate).collect())
+        })
+    }
+
+    fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>> {
+        let (registry, id) = (self.clone(), id.to_owned());
+        Box::pin(async move {
+            let found = blocking(move || registry.find(&id)).await?;
+            Ok(found.map(|thing| thing.text().to_owned()))
+        })
+    }
+}
+
+/// A registry reads from disk.
+async fn blocking<T: Send + 'static>(read: impl FnOnce() -> crate::Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(read).await.map_err(failed)?.map_err(failed)
+}
+
+fn failed(error: impl Into<BoxError>) -> Error {
+    Error::Directory { source: error.into() }
+}
