@@ -16,7 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, http, registry};
+use agentdex::{Registry, registry};
+use agentdex_server::http;
 
 mod support;
 

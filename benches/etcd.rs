@@ -17,7 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, http};
+use agentdex::Registry;
+use agentdex_server::http;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 

@@ -14,10 +14,11 @@ use std::{
 };
 
 use agentdex::{
-    Registry, http,
+    Registry,
     policy::{Policy, PolicyFile},
     registry::{self, guardian},
 };
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;

@@ -20,7 +20,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, Timestamp, http};
+use agentdex::{Registry, Timestamp};
+use agentdex_server::http;
 use tokio::{io::AsyncReadExt, io::AsyncWriteExt};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -18,7 +18,8 @@ use std::{
 };
 
 use actix_web::{App, HttpResponse, HttpServer, web};
-use agentdex::{Registry, http};
+use agentdex::Registry;
+use agentdex_server::http;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 

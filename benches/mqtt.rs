@@ -13,10 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{
-    Registry,
-    mqtt::{Endpoint, EndpointOptions},
-};
+use agentdex::Registry;
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 

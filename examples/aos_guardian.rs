@@ -3,7 +3,8 @@
 //!
 //! `cargo run --example aos_guardian`
 
-use agentdex::{Registry, http};
+use agentdex::Registry;
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 /// An agent with one tool and one resource (Agent Observability Standard, section 3.1).

@@ -4,7 +4,9 @@
 //! stays on <http://127.0.0.1:8081/registry/things>.
 
 use actix_web::{App, HttpServer, get, web};
-use agentdex::{Registry, client::RegistryClient, http};
+use agentdex::Registry;
+use agentdex_client::RegistryClient;
+use agentdex_server::http;
 
 #[get("/")]
 async fn home() -> &'static str {

@@ -4,12 +4,9 @@
 
 use std::time::Duration;
 
-use agentdex::{
-    Registry,
-    change::Seq,
-    client::{EventFilter, RegistryClient},
-    http, mqtt,
-};
+use agentdex::{Registry, change::Seq};
+use agentdex_client::{EventFilter, RegistryClient};
+use agentdex_server::{http, mqtt};
 use rumqttc::{AsyncClient, Event, MqttOptions, Packet, QoS};
 use tokio::sync::oneshot;
 

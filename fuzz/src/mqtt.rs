@@ -5,10 +5,8 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use agentdex::{
-    ChangeKind, Registry,
-    mqtt::{Endpoint, EndpointOptions, topics::Topics},
-};
+use agentdex::{ChangeKind, Registry};
+use agentdex_server::mqtt::{Endpoint, EndpointOptions, topics::Topics};
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 use tokio::{

@@ -8,10 +8,8 @@ use std::{
 use clap::Args;
 
 use super::output::{indented, visible};
-use agentdex::{
-    access::{AccessRequest, Namespace, Owner, Visibility},
-    client::RegistryClient,
-};
+use agentdex::access::{AccessRequest, Namespace, Owner, Visibility};
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -12,10 +12,8 @@ use super::{
     calling::{Calling, print_event, shown},
     output::Style,
 };
-use agentdex::{
-    client::RegistryClient,
-    consumer::{Agent, Conversation, Event},
-};
+use agentdex::consumer::{Agent, Conversation, Event};
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

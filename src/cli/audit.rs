@@ -8,7 +8,8 @@ use std::{
 use clap::Args;
 
 use super::output::visible;
-use agentdex::{access::Owner, client::RegistryClient, registry::AuditEntry};
+use agentdex::{access::Owner, registry::AuditEntry};
+use agentdex_client::RegistryClient;
 
 /// How many entries are asked for at once.
 const AT_ONCE: usize = 1000;

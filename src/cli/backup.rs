@@ -14,7 +14,8 @@ use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use crate::settings::DEFAULT_DATA;
-use agentdex::{Registry, client::RegistryClient, registry};
+use agentdex::{Registry, registry};
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Take {

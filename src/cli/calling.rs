@@ -9,10 +9,10 @@ use clap::Args;
 
 use super::output::visible;
 use agentdex::{
-    client::RegistryClient,
     consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings},
     fetch::{self, AllowList},
 };
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {

@@ -14,10 +14,8 @@ use super::{
     line_editor::LineEditor,
     output::{Style, red_on_stderr, visible},
 };
-use agentdex::{
-    client::RegistryClient,
-    consumer::{Agent, Dialogue, Event, Media, Message, Part},
-};
+use agentdex::consumer::{Agent, Dialogue, Event, Media, Message, Part};
+use agentdex_client::RegistryClient;
 
 const HELP: &str = "\
 /attach FILE  sends a file with the next message

@@ -11,10 +11,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::output::{self, visible};
-use agentdex::{
-    client::RegistryClient,
-    convert::{Format, Supply},
-};
+use agentdex::convert::{Format, Supply};
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -9,7 +9,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::output::indented;
-use agentdex::client::RegistryClient;
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -12,7 +12,8 @@ use super::{
     moments,
     output::{INDENT, Style, fit, visible},
 };
-use agentdex::{Change, ChangeKind, Seq, client::RegistryClient};
+use agentdex::{Change, ChangeKind, Seq};
+use agentdex_client::RegistryClient;
 
 /// How many changes are asked for at once.
 const PAGE: usize = 100;

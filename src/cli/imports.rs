@@ -11,7 +11,7 @@ use super::{
     moments,
     output::{self, INDENT, Style, fit, visible},
 };
-use agentdex::client::{RegistryClient, TrackedSource};
+use agentdex_client::{RegistryClient, TrackedSource};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -11,10 +11,10 @@ use clap::{Args, Subcommand};
 use super::{moments, output, remote::for_each};
 use agentdex::{
     access::{ApiKey, NewKey, Owner, Role},
-    client::RegistryClient,
     registry::Keys,
     store::Store,
 };
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

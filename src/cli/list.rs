@@ -12,7 +12,7 @@ use super::{
     output::{INDENT, Style, fit},
     search::Filters,
 };
-use agentdex::client::{RegistryClient, Summary};
+use agentdex_client::{RegistryClient, Summary};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

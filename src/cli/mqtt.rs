@@ -16,10 +16,8 @@ use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 use crate::settings::{Flags, Settings, add_flags};
-use agentdex::{
-    Error, Registry,
-    mqtt::{self, Publisher, PublisherOptions, Resynced},
-};
+use agentdex::{Error, Registry};
+use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
 
 /// The file that asks a server to resync; it removes the file when it begins.
 const REQUEST: &str = "mqtt-resync.request";

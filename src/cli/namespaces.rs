@@ -8,7 +8,8 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::output::{indented, visible};
-use agentdex::{access::Owner, client::RegistryClient, registry::ClaimedNamespace};
+use agentdex::{access::Owner, registry::ClaimedNamespace};
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -6,6 +6,6 @@ use std::{
 };
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
-    writeln!(io::stdout(), "{}", agentdex::http::openapi().to_pretty_json()?)?;
+    writeln!(io::stdout(), "{}", agentdex_server::http::openapi().to_pretty_json()?)?;
     Ok(ExitCode::SUCCESS)
 }

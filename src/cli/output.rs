@@ -9,7 +9,8 @@ use std::{
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 use super::remote::explain;
-use agentdex::{client, td::Violation};
+use agentdex::td::Violation;
+use agentdex_client as client;
 
 /// Colours and bold type, or the bare text where nobody would see them.
 #[derive(Debug, Clone, Copy)]

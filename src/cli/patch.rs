@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::output::visible;
-use agentdex::client::RegistryClient;
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

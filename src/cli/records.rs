@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::{document::is_standard_input, output::visible};
-use agentdex::client::{BatchResult, RegistryClient};
+use agentdex_client::{BatchResult, RegistryClient};
 
 /// The most lines that are sent together, and the bytes that are enough.
 const GROUP_LINES: usize = 256;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::remote::for_each;
-use agentdex::client::{RefreshResult, RegistryClient};
+use agentdex_client::{RefreshResult, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -29,10 +29,10 @@ use super::{
     together,
 };
 use agentdex::{
-    client::{self, Imported, RegistryClient},
     convert::{Format, Source},
     td,
 };
+use agentdex_client::{self as client, Imported, RegistryClient};
 
 fn seconds(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "a number of seconds is expected, such as 3600".to_owned())

@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::{causes, red_on_stderr};
-use agentdex::client::{self, RegistryClient};
+use agentdex_client::{self as client, RegistryClient};
 
 /// Flags of all commands that talk to a registry.
 // No Debug: it has a key.

@@ -18,7 +18,6 @@ use super::{
     output::{Style, fit, red_on_stderr, visible},
 };
 use agentdex::{
-    client::RegistryClient,
     consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent},
     convert::{
         Format, Syntax,
@@ -26,6 +25,7 @@ use agentdex::{
     },
     sacp::{Chain, Outcome, Response, Status},
 };
+use agentdex_client::RegistryClient;
 
 /// What the process returns where an agent needs input that nobody is here to give.
 const NEEDS_INPUT: u8 = 2;

@@ -12,10 +12,8 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::output::red_on_stderr;
-use agentdex::{
-    client::RegistryClient,
-    sacp::{self, DataContract, Found},
-};
+use agentdex::sacp::{self, DataContract, Found};
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

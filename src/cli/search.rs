@@ -14,7 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
 use super::output::{self, INDENT, Style};
-use agentdex::client::{self, MatchingCapability, RegistryClient, SearchAnswer};
+use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer};
 
 /// The most capabilities of a hit that are shown.
 const SHOWN_CAPABILITIES: usize = 3;

@@ -26,10 +26,11 @@ use super::{
 };
 use crate::settings::{EmbeddingModel, Flags, Settings, unknown_variables};
 use agentdex::{
-    Error, Registry, http, mqtt,
+    Error, Registry,
     registry::{self, FollowerState},
     search::semantic::Model,
 };
+use agentdex_server::{http, mqtt};
 
 /// How long a rebuild of the search index is waited for before the server says that it is there.
 const SHORT_REBUILD: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::output::{self, Style};
-use agentdex::client::RegistryClient;
+use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

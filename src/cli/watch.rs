@@ -13,10 +13,8 @@ use super::{
     moments,
     output::{self, Style, red_on_stderr, visible},
 };
-use agentdex::{
-    client::{Event, EventFilter, RegistryClient},
-    registry::MatchKind,
-};
+use agentdex::registry::MatchKind;
+use agentdex_client::{Event, EventFilter, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -6,7 +6,8 @@ use std::{
     sync::mpsc::{Receiver, channel},
 };
 
-use agentdex::{Registry, otlp::Exporter};
+use agentdex::Registry;
+use agentdex_server::otlp::Exporter;
 use serde_json::{Value, json};
 
 use super::{context, message, request};

@@ -1,6 +1,7 @@
 //! `/aos` over HTTP: JSON-RPC to the letter, and what the trail shows.
 
-use agentdex::{http, registry};
+use agentdex::registry;
+use agentdex_server::http;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

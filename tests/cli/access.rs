@@ -1,6 +1,6 @@
 //! API keys on the command line, and a start that would let other machines do everything.
 
-use agentdex::client::RegistryClient;
+use agentdex_client::RegistryClient;
 
 use super::{agent, run, run_with_input, stderr, stdout};
 use crate::process::{ServerProcess, agentdex};

@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use agentdex::{Position, Seq, Timestamp, client::RegistryClient};
+use agentdex::{Position, Seq, Timestamp};
+use agentdex_client::RegistryClient;
 use serde_json::Value;
 
 use super::{agent, json_lines, run, run_with_input, stderr, stdout};

@@ -4,7 +4,7 @@ mod routes;
 
 use std::{pin::pin, sync::Mutex, time::Duration};
 
-use agentdex::client::{Event, EventFilter, RegistryClient};
+use agentdex_client::{Event, EventFilter, RegistryClient};
 use futures_util::{StreamExt, TryStreamExt};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use agentdex::client::{EventFilter, RegistryClient};
+use agentdex_client::{EventFilter, RegistryClient};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 

@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use agentdex::{
-    client::RegistryClient,
     consumer::{Consumer, Run, RunEvent},
     convert::{
         Syntax,
@@ -11,6 +10,7 @@ use agentdex::{
     },
     sacp::{Chain, Outcome},
 };
+use agentdex_client::RegistryClient;
 use serde_json::{Value, json};
 
 use super::{

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use agentdex::{
-    client::RegistryClient,
     consumer::{Error, ReportSteps},
-    http,
     policy::{Policy, PolicyFile},
     registry::{self, guardian},
 };
+use agentdex_client::RegistryClient;
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use super::{

@@ -1,9 +1,7 @@
 //! Several agents that can do the same, over an embedded registry and over a client alike.
 
-use agentdex::{
-    client::RegistryClient,
-    consumer::{Candidate, Consumer, Directory, Error, FirstThatAnswers, Pending, Router, Search},
-};
+use agentdex::consumer::{Candidate, Consumer, Directory, Error, FirstThatAnswers, Pending, Router, Search};
+use agentdex_client::RegistryClient;
 use serde_json::{Value, json};
 
 use super::{

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use agentdex::{http, td};
+use agentdex::td;
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{TestRegistry, agent, eventually};

@@ -1,9 +1,7 @@
 //! Who may do what: every operation of the OpenAPI document, and every route beside it, as each role.
 
-use agentdex::{
-    access::{NewKey, Role, Rules},
-    http,
-};
+use agentdex::access::{NewKey, Role, Rules};
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Call, EventStream, TestRegistry, agent, eventually};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentdex::http;
+use agentdex_server::http;
 use serde_json::json;
 
 use crate::support::{TestRegistry, agent, eventually};

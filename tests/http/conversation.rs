@@ -1,9 +1,7 @@
 //! Conversations through the registry, with an agent that the SDK of A2A makes.
 
-use agentdex::{
-    access::{NewKey, Role, Rules},
-    http,
-};
+use agentdex::access::{NewKey, Role, Rules};
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::{

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use agentdex::{Registry, Seq, Timestamp, http, store};
+use agentdex::{Registry, Seq, Timestamp, store};
+use agentdex_server::http;
 use serde_json::json;
 
 use crate::support::{TestRegistry, agent};

@@ -2,9 +2,9 @@
 
 use agentdex::{
     access::{AccessRequest, NewKey, Role, Rules, Visibility},
-    http::Options,
     registry::Write,
 };
+use agentdex_server::http::Options;
 use serde_json::{Value, json};
 
 use crate::support::{TestRegistry, agent, eventually};

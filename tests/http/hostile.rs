@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use agentdex::http::{Limits, Options};
+use agentdex_server::http::{Limits, Options};
 use serde_json::Value;
 
 use crate::{

@@ -2,9 +2,9 @@
 
 use agentdex::{
     fetch::{Fetcher, Options},
-    http,
     registry::tracked_sources::Tracking,
 };
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Page, Reply, Site, TestRegistry};

@@ -80,7 +80,7 @@ fn client_reads_all_pages_of_a_large_limit() {
     let line = |number: usize| agent(&format!("urn:example:{number:05}"), "A").replace('\n', " ") + "\n";
     let lines: String = (0..1030).map(line).collect();
     registry.call("POST", "/things/batch").body("application/x-ndjson", lines).send().expect(200);
-    let client = agentdex::client::RegistryClient::new(&registry.url("")).unwrap();
+    let client = agentdex_client::RegistryClient::new(&registry.url("")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (limit, expected) in [("5", 5), ("1020", 1020), ("2000", 1030)] {
         let summaries = runtime.block_on(client.summaries(&[("limit", limit)])).unwrap();

@@ -10,9 +10,9 @@ use std::{
 use agentdex::{
     access::{NewKey, Role, Rules},
     fetch::{self, Fetcher},
-    http,
     registry::tracked_sources::Tracking,
 };
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Answers, Reply, Site, TestRegistry, certified};

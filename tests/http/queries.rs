@@ -1,6 +1,7 @@
 //! `/queries`, and event streams of queries.
 
-use agentdex::{Registry, http, registry::Options};
+use agentdex::{Registry, registry::Options};
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, TestRegistry, agent, eventually};

@@ -1,9 +1,7 @@
 //! Records: all that is stored of each Thing, out of one registry and into another.
 
-use agentdex::{
-    access::{NewKey, Role, Rules},
-    http,
-};
+use agentdex::access::{NewKey, Role, Rules};
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Call, Page, TestRegistry};

@@ -37,7 +37,6 @@ fn pages_link_to_the_next() {
 }
 
 #[test]
-#[cfg(feature = "semantic")]
 fn the_mode_says_what_counts() {
     let registry = TestRegistry::start();
     registry.put("/things/urn:example:a", agent("urn:example:a", "Weather agent")).expect(201);

@@ -7,7 +7,8 @@ use std::{
 };
 
 use actix_web::{App, HttpServer, test as actix, web};
-use agentdex::{Registry, http};
+use agentdex::Registry;
+use agentdex_server::http;
 
 use crate::{
     process::ServerProcess,

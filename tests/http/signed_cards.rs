@@ -1,10 +1,10 @@
 //! What signatures of agent cards come to over HTTP: marks, the filter, and where one is required.
 
 use agentdex::{
-    http,
     registry::tracked_sources::Tracking,
     signature::{Algorithm, Form, TrustedKeys},
 };
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,6 +1,7 @@
 //! `/search/sparql`.
 
-use agentdex::{http, registry};
+use agentdex::registry;
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, TestRegistry, agent, eventually};

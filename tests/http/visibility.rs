@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use agentdex::{
     access::{NewKey, Role, Rules, Visibility},
-    http, registry,
+    registry,
 };
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Call, EventStream, TestRegistry};

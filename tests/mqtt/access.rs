@@ -1,9 +1,7 @@
 //! Who may connect.
 
-use agentdex::{
-    access::{NewKey, Role, Rules},
-    mqtt::EndpointOptions,
-};
+use agentdex::access::{NewKey, Role, Rules};
+use agentdex_server::mqtt::EndpointOptions;
 
 use super::{
     support::{Server, Subscriber, has_mosquitto},

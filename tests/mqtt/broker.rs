@@ -9,10 +9,8 @@ use std::{
     time::Duration,
 };
 
-use agentdex::{
-    Epoch, Error, Position, Registry, Seq,
-    mqtt::{self, Publisher, PublisherOptions, Resynced},
-};
+use agentdex::{Epoch, Error, Position, Registry, Seq};
+use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
 use tempfile::TempDir;
 
 use super::{

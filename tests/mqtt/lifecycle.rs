@@ -2,10 +2,8 @@
 
 use std::{net::TcpListener, time::Instant};
 
-use agentdex::{
-    Error,
-    mqtt::{Endpoint, EndpointOptions},
-};
+use agentdex::Error;
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 
 use super::{
     super::support::eventually,

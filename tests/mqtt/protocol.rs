@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentdex::mqtt::EndpointOptions;
+use agentdex_server::mqtt::EndpointOptions;
 
 use super::{
     support::Server,

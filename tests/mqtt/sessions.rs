@@ -2,11 +2,8 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use agentdex::{
-    Registry, Timestamp,
-    mqtt::{Endpoint, EndpointOptions},
-    store,
-};
+use agentdex::{Registry, Timestamp, store};
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 use serde_json::Value;
 
 use super::{

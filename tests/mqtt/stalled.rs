@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentdex::mqtt::EndpointOptions;
+use agentdex_server::mqtt::EndpointOptions;
 
 use super::{
     support::{PATIENCE, Server, Subscriber, has_mosquitto},

@@ -8,10 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{
-    Registry,
-    mqtt::{Endpoint, EndpointOptions},
-};
+use agentdex::Registry;
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -2,9 +2,9 @@
 
 use agentdex::{
     access::{AccessRequest, NewKey, Role, Rules, Visibility},
-    mqtt::EndpointOptions,
     registry::Write,
 };
+use agentdex_server::mqtt::EndpointOptions;
 
 use super::{
     support::{Server, agent},

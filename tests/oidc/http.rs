@@ -2,9 +2,9 @@
 
 use agentdex::{
     access::{NewKey, Role, RoleMapping},
-    http::Options,
     registry::IssuerOptions,
 };
+use agentdex_server::http::Options;
 
 use super::{Provider, call, claims};
 use crate::support::{Call, TestRegistry, agent};

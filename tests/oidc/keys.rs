@@ -4,9 +4,9 @@ use std::net::TcpListener;
 
 use agentdex::{
     access::{NewKey, Role},
-    http::Options,
     registry::IssuerOptions,
 };
+use agentdex_server::http::Options;
 
 use super::{Provider, call};
 use crate::support::{TestRegistry, eventually};

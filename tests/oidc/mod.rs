@@ -14,7 +14,8 @@ use std::{
     time::Duration,
 };
 
-use agentdex::{fetch::Fetcher, http::Options, registry::IssuerOptions};
+use agentdex::{fetch::Fetcher, registry::IssuerOptions};
+use agentdex_server::http::Options;
 use serde_json::Value;
 
 use crate::support::{Call, TestRegistry, skipped};

@@ -4,8 +4,8 @@ use agentdex::{
     Registry,
     access::Rules,
     fetch::{Fetcher, Options},
-    mqtt::{Endpoint, EndpointOptions},
 };
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 
 use super::Provider;
 use crate::mqtt::wire::{Client, Hello, Version};

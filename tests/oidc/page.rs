@@ -1,6 +1,7 @@
 //! People who sign in on the web page, in a real browser, at an authorization server that somebody else wrote.
 
-use agentdex::{http::Options, registry::IssuerOptions};
+use agentdex::registry::IssuerOptions;
+use agentdex_server::http::Options;
 use serde_json::json;
 
 use super::Provider;

@@ -10,8 +10,8 @@ use actix_web::{App, HttpServer, web};
 use agentdex::{
     Registry,
     access::{NewKey, Role, Rules},
-    http,
 };
+use agentdex_server::http;
 use serde_json::json;
 
 use crate::consumer::agents::TestAgent;

@@ -7,7 +7,6 @@ mod ranking;
 mod real;
 mod relevance;
 mod saved;
-#[cfg(feature = "semantic")]
 mod semantic;
 mod versions;
 

@@ -17,9 +17,9 @@ use agentdex::{
     access::Rules,
     consumer::Consumer,
     fetch::{self, AllowList, Fetcher},
-    http,
     registry::{self, FollowerStatus, IssuerOptions, tracked_sources::Tracking},
 };
+use agentdex_server::http;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 

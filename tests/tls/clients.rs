@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use agentdex::{
-    access::{RoleMapping, Rules},
+use agentdex::access::{RoleMapping, Rules};
+use agentdex_server::{
     http::Options,
     tls::{self, ServerTls},
 };

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use agentdex::http::{Limits, Options};
+use agentdex_server::http::{Limits, Options};
 use serde_json::json;
 
 use super::{Files, metric};

@@ -11,10 +11,8 @@ mod unfinished;
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use agentdex::{
-    access::RoleMapping,
-    tls::{Options, ServerTls},
-};
+use agentdex::access::RoleMapping;
+use agentdex_server::tls::{Options, ServerTls};
 use tempfile::TempDir;
 
 use self::authority::{Authority, Issued};
@@ -68,9 +66,9 @@ impl Files {
     }
 
     /// A server with these options and the certificate.
-    fn serve(&self, options: agentdex::http::Options) -> (TestRegistry, ServerTls) {
+    fn serve(&self, options: agentdex_server::http::Options) -> (TestRegistry, ServerTls) {
         let tls = options.tls.clone().unwrap_or_else(|| self.tls());
-        let options = agentdex::http::Options { tls: Some(tls.clone()), ..options };
+        let options = agentdex_server::http::Options { tls: Some(tls.clone()), ..options };
         (TestRegistry::start_with(Default::default(), options), tls)
     }
 

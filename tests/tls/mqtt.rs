@@ -5,8 +5,8 @@ use std::{env, process::Command};
 use agentdex::{
     Registry,
     access::{NewKey, Role, Rules},
-    mqtt::{Endpoint, EndpointOptions},
 };
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 
 use super::Files;
 use crate::{
@@ -69,12 +69,12 @@ fn paho_receives_over_tls_and_over_a_websocket_under_it() {
     let files = Files::new();
     let server = Server::start(&files, EndpointOptions::default());
     server.registry.put(agent("urn:agent:a", "Weather agent", &["chat"])).unwrap();
-    let options = agentdex::http::Options {
+    let options = agentdex_server::http::Options {
         tls: Some(files.tls()),
         mqtt: Some(server.endpoint.handle()),
-        ..agentdex::http::Options::default()
+        ..agentdex_server::http::Options::default()
     };
-    let http = agentdex::http::Server::bind("127.0.0.1:0", &server.registry, options).unwrap();
+    let http = agentdex_server::http::Server::bind("127.0.0.1:0", &server.registry, options).unwrap();
     let https_port = http.local_addr().port();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = std::thread::spawn(move || {
@@ -120,7 +120,7 @@ fn client_certificate_connects_in_the_name_of_its_owner() {
         return;
     }
     let files = Files::new();
-    let tls = agentdex::tls::ServerTls::open(agentdex::tls::Options {
+    let tls = agentdex_server::tls::ServerTls::open(agentdex_server::tls::Options {
         client_ca: Some(files.path("ca.pem")),
         ..files.options()
     });

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentdex::{http::Options, tls::ServerTls};
+use agentdex_server::{http::Options, tls::ServerTls};
 
 use super::{Authority, Files, metric};
 use crate::support::{agent, eventually};
@@ -69,7 +69,7 @@ fn authority_of_clients_is_replaced_as_well() {
     let files = Files::new();
     let ours = Authority::new("Ours");
     fs::write(files.path("clients.pem"), Authority::new("Theirs").pem()).unwrap();
-    let options = agentdex::tls::Options { client_ca: Some(files.path("clients.pem")), ..files.options() };
+    let options = agentdex_server::tls::Options { client_ca: Some(files.path("clients.pem")), ..files.options() };
     let tls = ServerTls::open(options).unwrap();
     let (registry, tls) = files.serve(Options { tls: Some(tls), ..Options::default() });
     let issued = ours.client("us", &["us.example.org"]);

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use agentdex::{
-    Registry,
+use agentdex::Registry;
+use agentdex_server::{
     http::{Limits, Options},
     mqtt::{Endpoint, EndpointOptions},
 };

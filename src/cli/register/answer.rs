@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use agentdex::{
-    client::{Imported, Written},
-    td::Violation,
-};
+use agentdex::td::Violation;
+use agentdex_client::{Imported, Written};
 
 pub(super) enum Answer {
     Written(Written),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Registered, Registration};
 use crate::cli::{output::red_on_stderr, stop};
-use agentdex::client::{self, RegistryClient};
+use agentdex_client::{self as client, RegistryClient};
 
 /// How long to wait before a renewal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::cli::output::{self, INDENT, Style};
 use agentdex::{
-    client::RegistryClient,
     registry::{CompatibleQuery, ComposeQuery},
     search::compatible::MAX_STEPS,
 };
+use agentdex_client::RegistryClient;
 
 /// What is searched for by its data.
 #[derive(Debug, Args)]

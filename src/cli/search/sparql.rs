@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::cli::output;
-use agentdex::client::RegistryClient;
+use agentdex_client::RegistryClient;
 
 const RESULTS: &str = "application/sparql-results+json";
 

@@ -8,10 +8,10 @@ use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use crate::settings::{Settings, read_toml};
 use agentdex::{
     Registry,
-    otlp::Exporter,
     policy::{Policy, PolicyFile},
     registry::guardian::{Options, Retention},
 };
+use agentdex_server::otlp::Exporter;
 
 /// How the guardian works.
 pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {

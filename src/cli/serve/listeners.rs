@@ -9,9 +9,8 @@ use super::{
     exposure::{check_exposure, rules},
 };
 use crate::settings::{DEFAULT_MQTT_LISTEN, MqttListener, Settings};
-use agentdex::{
-    Error, Registry,
-    access::RoleMapping,
+use agentdex::{Error, Registry, access::RoleMapping};
+use agentdex_server::{
     http, mqtt,
     tls::{self, ServerTls},
 };

@@ -1,0 +1,561 @@
+//! The one error type. Foreign errors are boxed, so that no caller depends on the libraries behind.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::{
+    change::{Precondition, Seq},
+    convert,
+    td::{self, Report},
+};
+
+pub use crate::td::BoxError;
+
+/// Everything that can go wrong in agentdex.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = agentdex::Registry::open(directory.path())?;
+/// use agentdex::Error;
+///
+/// match registry.register(r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": 7}"#) {
+///     Err(Error::Invalid(report)) => assert!(report.violations.iter().any(|one| one.pointer == "/title")),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not JSON.
+    #[error("malformed JSON at line {line}, column {column}: {message}")]
+    MalformedJson {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What the parser expected.
+        message: String,
+    },
+    /// A value has no form in JSON.
+    #[error("the value can't be written as JSON: {source}")]
+    NotSerializable {
+        /// Why.
+        source: BoxError,
+    },
+    /// The text is no YAML, or none that has a JSON form.
+    #[error("malformed YAML at line {line}, column {column}: {message}")]
+    MalformedYaml {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong; nothing of the text itself.
+        message: String,
+    },
+    /// The document has more bytes than the registry takes.
+    #[error("the document exceeds the limit of {maximum} bytes")]
+    DocumentTooLarge {
+        /// The most bytes that are taken.
+        maximum: usize,
+    },
+    /// Something else is larger, deeper or more than the registry takes.
+    #[error("{what} exceeds the limit of {maximum}")]
+    LimitExceeded {
+        /// What was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        what: &'static str,
+        /// The largest value that is taken.
+        maximum: u64,
+    },
+    /// The document is not a valid Thing Description.
+    #[error("the Thing Description is invalid: {0}")]
+    Invalid(Report),
+    /// The document in another format is invalid by the rules of that format, or gives no Thing.
+    #[error("the {format} document is invalid: {report}")]
+    InvalidSource {
+        /// The format's name, such as `agent-spec`.
+        format: &'static str,
+        /// All that is wrong with it.
+        report: Report,
+    },
+    /// A document that was fetched is in another format than the one that was asked for.
+    #[error("the document is {noun} (format {found}): {source}")]
+    OtherFormat {
+        /// The name of the format that it is in.
+        found: &'static str,
+        /// What such a document is, such as `an A2A agent card`.
+        noun: &'static str,
+        /// Why it is refused in the format that was asked for.
+        source: Box<Error>,
+    },
+    /// Nobody said which format a document is in, and it doesn't tell by itself.
+    #[error("the format of the document is unclear: {message}")]
+    UnclearFormat {
+        /// What was looked for, or what contradicts itself.
+        message: String,
+    },
+    /// A Thing has nothing that could be written in the other format.
+    #[error("the Thing can't be exported as {format}: {reason}")]
+    NotExpressible {
+        /// The format's name, such as `agent-spec`.
+        format: &'static str,
+        /// What it would need.
+        reason: String,
+    },
+    /// The merge patch is not a JSON object, or touches what a client can't set.
+    #[error("invalid merge patch: {message}")]
+    InvalidPatch {
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// The id is not an absolute URI and can't be made one.
+    #[error("invalid id {id:?}: {reason}")]
+    InvalidId {
+        /// The id as given.
+        id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A document that is to be created anonymously brings an id.
+    #[error("the document has the id {id:?}, but was to be created without one; put it under its id instead")]
+    UnexpectedId {
+        /// The id in the document.
+        id: String,
+    },
+    /// A document that needs an id has none.
+    #[error(
+        "the document has no `id`; add one that is an absolute URI, or let the registry assign one when it is created"
+    )]
+    MissingId,
+    /// The id of the document isn't the one it is addressed by.
+    #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
+    IdMismatch {
+        /// The id in the address.
+        expected: String,
+        /// The id in the document.
+        found: String,
+    },
+    /// There is no such Thing, or it has expired.
+    #[error("there is no Thing {id:?}")]
+    NotFound {
+        /// Its id.
+        id: String,
+    },
+    /// A Thing has no such action, or the action isn't what is asked for.
+    #[error("there is no such action {action:?} of {id:?}: {reason}")]
+    NoSuchAction {
+        /// The Thing.
+        id: String,
+        /// The name that was asked for.
+        action: String,
+        /// What there is instead.
+        reason: String,
+    },
+    /// `register` found the id taken.
+    #[error("there is a Thing {id:?} already")]
+    AlreadyExists {
+        /// Its id.
+        id: String,
+    },
+    /// The record isn't in the state that the write asked for.
+    #[error("the precondition {expected:?} does not hold for {id:?}")]
+    PreconditionFailed {
+        /// The Thing.
+        id: String,
+        /// What was asked for.
+        expected: Precondition,
+        /// Its last change; none if there is no such Thing.
+        found: Option<Seq>,
+    },
+    /// A merge patch was overtaken by other writes again and again.
+    #[error("{id:?} was changed by others during each of {attempts} attempts to patch it")]
+    Contended {
+        /// The Thing.
+        id: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// A query can't be understood.
+    #[error("invalid query: {message}")]
+    InvalidQuery {
+        /// What is wrong, where, and what would be right.
+        message: String,
+    },
+    /// A query would take too long, or find too much.
+    #[error("the query costs too much: {message}")]
+    QueryTooCostly {
+        /// Which bound it exceeds, and what would be less.
+        message: String,
+    },
+    /// It is not switched on here.
+    #[error("this registry does not offer {what}: {instead}")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// What would switch it on, and what there is instead.
+        instead: &'static str,
+    },
+    /// So much of this is done at the moment that there was no turn.
+    #[error("too much is being done at the moment: {doing}; try again later")]
+    Overloaded {
+        /// What was to be done.
+        doing: &'static str,
+    },
+    /// A file is no backup, or a damaged one.
+    #[error("the backup can't be restored: {reason}")]
+    InvalidBackup {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The search index is being built.
+    #[error("the search index is being rebuilt: {done} of {total}")]
+    IndexRebuilding {
+        /// Records indexed so far.
+        done: u64,
+        /// Records to index.
+        total: u64,
+    },
+    /// The search index did not reach the asked position in time.
+    #[error("the search index did not catch up with the log within {seconds} s")]
+    ConsistencyTimeout {
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The data directory is open already.
+    #[error("{} is in use by {}", path.display(), holder(*by_this_process))]
+    StoreInUse {
+        /// The data directory.
+        path: PathBuf,
+        /// Whether it is this process that has it open.
+        by_this_process: bool,
+    },
+    /// The data directory was written by a version that this one doesn't know.
+    #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
+    UnsupportedStoreFormat {
+        /// The data directory.
+        path: PathBuf,
+        /// The version found in it.
+        found: String,
+        /// The version that is read and written.
+        supported: u32,
+    },
+    /// The caller may not ask for this access, or not claim this namespace.
+    #[error("{message}")]
+    AccessRefused {
+        /// What it may not, and what to do.
+        message: String,
+    },
+    /// The Thing belongs to somebody else.
+    #[error("{id:?} belongs to somebody else: only its owner or an admin changes or removes it")]
+    NotOwner {
+        /// The Thing.
+        id: String,
+    },
+    /// A flush failed; the store takes no writes until it is opened again.
+    #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
+    WritesClosed {
+        /// What the flush said.
+        reason: String,
+    },
+    /// The disk has too little room for what is to be written. Nothing was written; reads go on, and writes are taken
+    /// again as soon as there is room.
+    #[error("the disk of {} has {free} bytes left, and the write may need {needed}; nothing was written, free some space", path.display())]
+    DiskFull {
+        /// The data directory.
+        path: PathBuf,
+        /// How many bytes are free.
+        free: u64,
+        /// How many have to be.
+        needed: u64,
+    },
+    /// The registry is stopping.
+    #[error("the registry is shutting down")]
+    ShuttingDown,
+    /// The store failed.
+    #[error("the store failed while {doing}")]
+    Store {
+        /// What it was doing.
+        doing: &'static str,
+        /// Why.
+        source: BoxError,
+    },
+    /// The search index failed.
+    #[error("the search index failed while {doing}")]
+    Index {
+        /// What it was doing.
+        doing: &'static str,
+        /// Why.
+        source: BoxError,
+    },
+    /// A setting isn't known, or can't have that value.
+    #[error("{origin}: {message}")]
+    InvalidSetting {
+        /// Where it was set: a file or a variable.
+        origin: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// An MQTT broker can't be reached, or doesn't do what it should.
+    #[error("{doing}: {source}")]
+    Broker {
+        /// What was being done, with the broker's address.
+        doing: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't; or there is nobody
+    /// to fetch it, or to track documents of its format. Here and in the next two the URL is the one that
+    /// was asked for, without credentials and what its query says.
+    #[error("{url} is not fetched: {reason}")]
+    FetchRefused {
+        /// The URL that was asked for.
+        url: String,
+        /// What is wrong with it, and how the operator can allow it.
+        reason: String,
+    },
+    /// A URL was asked for, and no document came back.
+    #[error("fetching {url} failed: {reason}")]
+    FetchFailed {
+        /// The URL that was asked for.
+        url: String,
+        /// The status of the answer, if there was one.
+        status: Option<u16>,
+        /// What came instead.
+        reason: String,
+        /// How long its server asks to be left alone, if it does.
+        retry_after: Option<Duration>,
+        /// Why.
+        source: Option<BoxError>,
+    },
+    /// Fetching took longer than it may.
+    #[error("fetching {url} took too long while {doing}")]
+    FetchTimedOut {
+        /// The URL that was asked for.
+        url: String,
+        /// What it was waiting for.
+        doing: &'static str,
+    },
+    /// So much is being fetched that there was no turn.
+    #[error("too much is being fetched at the moment, or from {host}; try again later")]
+    FetchBusy {
+        /// Whom it was to be fetched from.
+        host: String,
+    },
+    /// No source of this Thing is tracked: it wasn't imported by URL, or was changed by hand.
+    #[error("no source of {id:?} is tracked: it was not imported by URL, or was changed by hand since")]
+    NotTracked {
+        /// The Thing.
+        id: String,
+    },
+    /// An agent card must have a valid signature here, and hasn't.
+    #[error("the agent card is refused: {}{}", signature(status), reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
+    SignatureRequired {
+        /// What its signature is: `invalid`, `untrusted`, `unsigned`.
+        status: &'static str,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// A file or socket failed.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done, with the path or address.
+        doing: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Returns the stable name of the error, such as `not-found`. Problem documents of the REST API have the same in
+    /// `code`, but for errors inside the registry, of which they say `internal`.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let error = registry.register(r#"{"title": 7}"#).unwrap_err();
+    /// assert_eq!(error.code(), "invalid-thing-description");
+    /// assert!(error.is_invalid() && error.report().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::MalformedJson { .. } => "malformed-json",
+            Error::MalformedYaml { .. } => "malformed-yaml",
+            Error::DocumentTooLarge { .. } => "body-too-large",
+            Error::LimitExceeded { .. } => "limit-exceeded",
+            Error::Invalid(_) => "invalid-thing-description",
+            Error::InvalidSource { .. } | Error::OtherFormat { .. } => "invalid-document",
+            Error::UnclearFormat { .. } => "unclear-format",
+            Error::NotExpressible { .. } => "not-expressible",
+            Error::InvalidPatch { .. } => "invalid-merge-patch",
+            Error::InvalidId { .. } => "invalid-id",
+            Error::UnexpectedId { .. } => "unexpected-id",
+            Error::MissingId => "missing-id",
+            Error::IdMismatch { .. } => "id-mismatch",
+            Error::NotFound { .. } => "not-found",
+            Error::NoSuchAction { .. } => "no-such-action",
+            Error::AlreadyExists { .. } => "already-exists",
+            Error::PreconditionFailed { .. } => "precondition-failed",
+            Error::AccessRefused { .. } => "access-refused",
+            Error::NotOwner { .. } => "not-owner",
+            Error::Contended { .. } => "contended",
+            Error::InvalidQuery { .. } => "invalid-query",
+            Error::QueryTooCostly { .. } => "query-too-costly",
+            Error::Unsupported { .. } => "query-language-not-offered",
+            Error::Overloaded { .. } => "overloaded",
+            Error::IndexRebuilding { .. } => "index-rebuilding",
+            Error::ConsistencyTimeout { .. } => "consistency-timeout",
+            Error::WritesClosed { .. } => "writes-closed",
+            Error::DiskFull { .. } => "disk-full",
+            Error::ShuttingDown => "shutting-down",
+            Error::NotTracked { .. } => "not-tracked",
+            Error::SignatureRequired { .. } => "signature-required",
+            Error::FetchRefused { .. } => "fetch-refused",
+            Error::FetchFailed { .. } => "fetch-failed",
+            Error::FetchTimedOut { .. } => "fetch-timed-out",
+            Error::FetchBusy { .. } => "fetch-busy",
+            Error::InvalidSetting { .. } => "invalid-setting",
+            Error::NotSerializable { .. } => "not-serializable",
+            Error::InvalidBackup { .. } => "invalid-backup",
+            Error::StoreInUse { .. } => "store-in-use",
+            Error::UnsupportedStoreFormat { .. } => "unsupported-store-format",
+            Error::Store { .. } => "store-failed",
+            Error::Index { .. } => "index-failed",
+            Error::Broker { .. } => "broker-failed",
+            Error::Io { .. } => "io-failed",
+        }
+    }
+
+    /// True if the Thing, action or tracked source does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Error::NotFound { .. } | Error::NoSuchAction { .. } | Error::NotTracked { .. })
+    }
+
+    /// True if the record is not in the state that the write needs: it exists, was changed, or was not there.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Error::AlreadyExists { .. } | Error::PreconditionFailed { .. } | Error::Contended { .. })
+    }
+
+    /// True if what the caller gave is invalid: the same call fails again.
+    pub fn is_invalid(&self) -> bool {
+        matches!(
+            self,
+            Error::MalformedJson { .. }
+                | Error::MalformedYaml { .. }
+                | Error::NotSerializable { .. }
+                | Error::DocumentTooLarge { .. }
+                | Error::LimitExceeded { .. }
+                | Error::Invalid(_)
+                | Error::InvalidSource { .. }
+                | Error::OtherFormat { .. }
+                | Error::UnclearFormat { .. }
+                | Error::InvalidPatch { .. }
+                | Error::InvalidId { .. }
+                | Error::UnexpectedId { .. }
+                | Error::MissingId
+                | Error::IdMismatch { .. }
+                | Error::InvalidQuery { .. }
+                | Error::InvalidSetting { .. }
+        )
+    }
+
+    /// True if the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            Error::Contended { .. }
+                | Error::Overloaded { .. }
+                | Error::QueryTooCostly { .. }
+                | Error::IndexRebuilding { .. }
+                | Error::ConsistencyTimeout { .. }
+                | Error::DiskFull { .. }
+                | Error::FetchTimedOut { .. }
+                | Error::FetchBusy { .. }
+        )
+    }
+
+    /// The violations and warnings of a document that is refused as invalid.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Error::Invalid(report) | Error::InvalidSource { report, .. } => Some(report),
+            Error::OtherFormat { source, .. } => source.report(),
+            _ => None,
+        }
+    }
+}
+
+impl From<td::Error> for Error {
+    fn from(error: td::Error) -> Error {
+        match error {
+            td::Error::MalformedJson { line, column, message } => Error::MalformedJson { line, column, message },
+            td::Error::NotSerializable { source } => Error::NotSerializable { source },
+            td::Error::DocumentTooLarge { maximum } => Error::DocumentTooLarge { maximum },
+            td::Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum },
+            td::Error::Invalid(report) => Error::Invalid(report),
+            td::Error::InvalidPatch { message } => Error::InvalidPatch { message },
+            td::Error::InvalidId { id, reason } => Error::InvalidId { id, reason },
+            td::Error::UnexpectedId { id } => Error::UnexpectedId { id },
+            td::Error::MissingId => Error::MissingId,
+            td::Error::IdMismatch { expected, found } => Error::IdMismatch { expected, found },
+            td::Error::NotRdf { reason } => Error::NotExpressible { format: "RDF", reason },
+            td::Error::Overloaded { doing } => Error::Overloaded { doing },
+            td::Error::ShuttingDown => Error::ShuttingDown,
+            td::Error::Io { doing, source } => Error::Io { doing, source },
+            other => Error::NotSerializable { source: other.into() },
+        }
+    }
+}
+
+impl From<convert::Error> for Error {
+    fn from(error: convert::Error) -> Error {
+        match error {
+            convert::Error::MalformedJson { line, column, message } => Error::MalformedJson { line, column, message },
+            convert::Error::MalformedYaml { line, column, message } => Error::MalformedYaml { line, column, message },
+            convert::Error::DocumentTooLarge { maximum } => Error::DocumentTooLarge { maximum },
+            convert::Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum },
+            convert::Error::InvalidSource { format, report } => Error::InvalidSource { format, report },
+            convert::Error::UnclearFormat { message } => Error::UnclearFormat { message },
+            convert::Error::NotExpressible { format, reason } => Error::NotExpressible { format, reason },
+            convert::Error::Unsupported { what, instead } => Error::Unsupported { what, instead },
+            convert::Error::InvalidSetting { origin, message } => Error::InvalidSetting { origin, message },
+            convert::Error::Io { doing, source } => Error::Io { doing, source },
+            convert::Error::Description(error) => error.into(),
+            other => Error::NotSerializable { source: other.into() },
+        }
+    }
+}
+
+#[cfg(feature = "fetch")]
+impl From<crate::fetch::Error> for Error {
+    fn from(error: crate::fetch::Error) -> Error {
+        use crate::fetch;
+
+        match error {
+            fetch::Error::Refused { url, reason } => Error::FetchRefused { url, reason },
+            fetch::Error::Failed { url, status, reason, retry_after, source } => {
+                Error::FetchFailed { url, status, reason, retry_after, source }
+            }
+            fetch::Error::TimedOut { url, doing } => Error::FetchTimedOut { url, doing },
+            fetch::Error::Busy { host } => Error::FetchBusy { host },
+            fetch::Error::InvalidSetting { origin, message } => Error::InvalidSetting { origin, message },
+            other => Error::NotSerializable { source: other.into() },
+        }
+    }
+}
+
+/// Who has a data directory open, and what to do.
+fn holder(by_this_process: bool) -> &'static str {
+    if by_this_process {
+        "this process: clone the Registry that is open, or close it first"
+    } else {
+        "another agentdex; stop it or choose another data directory"
+    }
+}
+
+/// What is wrong with a signature of this status, in words.
+fn signature(status: &str) -> &'static str {
+    match status {
+        "unsigned" => "it has no signature",
+        "untrusted" => "its signature is by nobody who is trusted here",
+        _ => "its signature is invalid",
+    }
+}

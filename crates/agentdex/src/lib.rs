@@ -1,0 +1,36 @@
+//! An embeddable discovery registry for software agents.
+//!
+//! Agents describe themselves as LMOS agents, that is as W3C Web of Things Thing Descriptions. The registry validates and
+//! stores the descriptions, finds agents by what they can do, and notifies subscribers of changes. [`Registry`] is where to
+//! start; the modules below are in reading order.
+
+pub use agentdex_api::access;
+#[cfg(feature = "consumer")]
+pub use agentdex_consumer as consumer;
+pub use agentdex_convert::{self as convert, signature};
+#[cfg(feature = "fetch")]
+pub use agentdex_fetch as fetch;
+#[cfg(feature = "guardian")]
+pub use agentdex_guardian as policy;
+#[cfg(feature = "guardian")]
+pub use agentdex_sacp::{self as sacp, expression};
+pub use agentdex_td as td;
+
+/// The changes of a registry, as the log and the wire have them.
+pub mod change {
+    pub use agentdex_api::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
+}
+pub mod error;
+
+pub mod search;
+#[doc(hidden)]
+pub mod store;
+
+pub mod registry;
+
+pub use agentdex_api::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
+pub use error::Error;
+pub use registry::{Builder, Registry};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;

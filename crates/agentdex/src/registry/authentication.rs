@@ -1,0 +1,106 @@
+//! Who shows a credential, and until when it counts.
+
+use std::{sync::Arc, time::Duration};
+
+use super::Registry;
+use crate::access::{Caller, Token, Unauthenticated};
+use crate::{Timestamp, access::Principal};
+
+/// The longest wait for a moment: the clock may be set.
+const LONGEST_REST: Duration = Duration::from_secs(10);
+
+impl Registry {
+    /// Who shows a credential: an API key of this registry or, where an issuer is configured, one of its tokens. Waits for
+    /// the issuer where a token is signed by a key that isn't known yet, at most five seconds.
+    ///
+    /// # Errors
+    /// Why it stands for nobody.
+    pub async fn authenticate(&self, credential: &str) -> Result<Caller, Unauthenticated> {
+        if let Some(caller) = self.keys().authenticate(credential) {
+            return Ok(caller);
+        }
+        #[cfg(feature = "fetch")]
+        if let Some(issuer) = self.0.issuer.as_ref().filter(|_| Token::parse(credential).is_none()) {
+            return issuer.authenticate(credential).await.map(Caller::Principal);
+        }
+        let is_key = Token::parse(credential).is_some();
+        Err(Unauthenticated::Invalid(match is_key {
+            true => "it is not one of this registry, it has expired, or it was revoked".to_owned(),
+            false => "it is not written as a key, which begins with adx_".to_owned(),
+        }))
+    }
+
+    /// The issuer whose tokens are taken.
+    #[cfg(feature = "fetch")]
+    pub fn issuer(&self) -> Option<&super::issuer::IssuerOptions> {
+        self.0.issuer.as_deref().map(super::issuer::Issuer::options)
+    }
+
+    /// How people sign in on the web page, where the issuer is set up for that and has been reached.
+    #[cfg(feature = "fetch")]
+    pub fn sign_in(&self) -> Option<std::sync::Arc<super::issuer::SignIn>> {
+        self.0.issuer.as_ref().and_then(|issuer| issuer.sign_in())
+    }
+
+    /// Whether what a caller has proved itself with still counts: it hasn't expired and wasn't revoked.
+    #[doc(hidden)]
+    pub fn is_valid(&self, caller: &Caller) -> bool {
+        let is_known = |principal: &Arc<Principal>| !is_key(principal) || self.keys().has(&principal.key);
+        caller.is_valid_at(Timestamp::now()) && caller.principal().is_none_or(is_known)
+    }
+
+    /// Is done once that no longer counts.
+    #[doc(hidden)]
+    pub async fn until_invalid(&self, caller: &Caller) {
+        let Some(principal) = caller.principal() else { return std::future::pending().await };
+        let mut revoked = self.keys().revoked();
+        while self.is_valid(caller) {
+            let left = principal.expires.map(|expires| expires.0.saturating_sub(Timestamp::now().0));
+            let left = left.map(|left| Duration::from_millis(u64::try_from(left).unwrap_or_default()));
+            tokio::select! {
+                // The registry has the other end.
+                _ = revoked.changed(), if is_key(principal) => {}
+                () = tokio::time::sleep(left.unwrap_or(LONGEST_REST).min(LONGEST_REST)) => {}
+            }
+        }
+    }
+}
+
+/// Whether somebody has proved itself with an API key; what else there is has a name with a colon.
+fn is_key(principal: &Principal) -> bool {
+    !principal.key.is_empty() && !principal.key.contains(':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{NewKey, Role};
+
+    #[test]
+    fn credentials_end_when_they_expire_or_are_revoked() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        let owner = || "team".parse().unwrap();
+        let in_a_moment = Timestamp(Timestamp::now().0 + 50);
+        let holder = Principal { owner: owner(), role: Role::Read, key: "token:a".into(), expires: Some(in_a_moment) };
+        let holder = Caller::Principal(Arc::new(holder));
+        assert!(registry.is_valid(&holder));
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime().block_on(registry.until_invalid(&holder));
+        assert!(Timestamp::now() >= in_a_moment && !registry.is_valid(&holder));
+
+        let (key, text) = registry.keys().create(NewKey { role: Role::Read, owner: owner(), ttl: None }).unwrap();
+        let caller = pollster::block_on(registry.authenticate(&text)).unwrap();
+        let waiting = {
+            let (registry, caller) = (registry.clone(), caller.clone());
+            let runtime = runtime();
+            std::thread::spawn(move || runtime.block_on(registry.until_invalid(&caller)))
+        };
+        assert!(registry.is_valid(&caller));
+        registry.keys().revoke(&key.id).unwrap();
+        waiting.join().unwrap();
+        assert!(!registry.is_valid(&caller) && registry.is_valid(&Caller::Trusted));
+        assert!(matches!(pollster::block_on(registry.authenticate(&text)), Err(Unauthenticated::Invalid(_))));
+        registry.close();
+    }
+}

@@ -1,0 +1,322 @@
+//! Importing what was converted from other formats: all Things of one document, or none.
+
+use std::{collections::HashSet, sync::atomic::Ordering};
+
+use super::{
+    Registry,
+    commit::{Effect, tracking_stopped},
+    own_members, parts,
+    prepare::Prepared,
+    write::Written,
+};
+use crate::signature::Verification;
+use crate::{
+    Error, Result,
+    access::AccessRequest,
+    change::Precondition,
+    convert::{Conversion, ConvertedThing, Format},
+    store::{self, Expiry, Operation, Original},
+    td::{self, Admission, Document, Identity, Report, Violation},
+};
+
+/// What happens to Things that exist already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IfExists {
+    /// They are replaced.
+    #[default]
+    Replace,
+    /// Nothing is imported: [`Error::AlreadyExists`].
+    Refuse,
+}
+
+/// The Things of one converted document, to be registered.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = agentdex::Registry::open(directory.path())?;
+/// use agentdex::{
+///     Error,
+///     convert::{Syntax, agent_spec::{Configuration, Options}},
+///     registry::{IfExists, Import},
+/// };
+///
+/// let text = br#"{
+///     "component_type": "RemoteTool", "agentspec_version": "25.4.1", "id": "clock", "name": "clock",
+///     "url": "https://tools.example/time", "http_method": "GET",
+///     "data": {}, "query_params": {}, "headers": {}, "inputs": [], "outputs": []
+/// }"#;
+/// let conversion = Configuration::parse(text, Syntax::Json, &[])?.to_things(&Options::default())?;
+/// let import = Import::new(conversion).if_exists(IfExists::Refuse);
+/// let tried = registry.import_blocking(import.clone().dry_run(true))?;
+/// assert_eq!((tried.things.len(), registry.len()), (1, 0));
+///
+/// registry.import_blocking(import.clone())?;
+/// assert!(matches!(registry.import_blocking(import), Err(Error::AlreadyExists { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "an import does nothing until Registry::import takes it"]
+pub struct Import {
+    conversion: Conversion,
+    if_exists: IfExists,
+    ttl: Option<u64>,
+    dry_run: bool,
+    actor: Option<String>,
+    access: AccessRequest,
+    verification: Option<Verification>,
+}
+
+impl Import {
+    /// Creates or replaces all Things of a conversion.
+    pub fn new(conversion: Conversion) -> Import {
+        Import {
+            conversion,
+            if_exists: IfExists::default(),
+            ttl: None,
+            dry_run: false,
+            actor: None,
+            access: AccessRequest::default(),
+            verification: None,
+        }
+    }
+
+    /// Replaces or refuses what is there.
+    pub fn if_exists(mut self, if_exists: IfExists) -> Import {
+        self.if_exists = if_exists;
+        self
+    }
+
+    /// The time to live of the Things in seconds after their last renewal.
+    pub fn ttl(mut self, seconds: Option<u64>) -> Import {
+        self.ttl = seconds;
+        self
+    }
+
+    /// Checks everything and writes nothing.
+    pub fn dry_run(mut self, dry_run: bool) -> Import {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Asks for an access to the Things.
+    pub fn with_access(mut self, access: AccessRequest) -> Import {
+        self.access = access;
+        self
+    }
+
+    /// Names who imports in the changes.
+    pub fn actor(mut self, actor: Option<String>) -> Import {
+        self.actor = actor;
+        self
+    }
+}
+
+impl Import {
+    /// Adds the result of the check of its card to the first Thing, as `agentdex:signature`. A check with
+    /// the same result as the one before changes nothing.
+    pub fn signed(mut self, verification: Option<Verification>) -> Import {
+        self.verification = verification;
+        self
+    }
+}
+
+/// The result of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The result for each Thing; that of the document itself comes first, and last those that an earlier version of
+    /// the document had and this one doesn't, which are removed.
+    pub things: Vec<Written>,
+    /// What is odd about the document, or didn't survive; pointers are into the document.
+    pub warnings: Vec<Violation>,
+    /// The descriptions as they would be stored, where nothing is written ([`Import::dry_run`]).
+    pub descriptions: Vec<String>,
+}
+
+impl Imported {
+    /// The ids of the Things of which this became.
+    pub fn ids_with(&self, effect: Effect) -> impl Iterator<Item = &str> {
+        self.things.iter().filter(move |thing| thing.effect == effect).map(|thing| thing.id.as_str())
+    }
+}
+
+impl Registry {
+    /// Registers all Things of a converted document with their originals, or none of them, and is done
+    /// when that is durable. What is the same as before makes no change. Things of parts that an earlier version of the
+    /// document had are removed with it.
+    ///
+    /// ```
+    /// use agentdex::{
+    ///     convert::{Syntax, agent_spec::{Configuration, Options}},
+    ///     registry::{Effect, Import},
+    /// };
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-import-{}", std::process::id()));
+    /// # let registry = agentdex::Registry::builder(&directory).open()?;
+    /// let text = br#"{
+    ///     "component_type": "RemoteTool", "agentspec_version": "25.4.1", "id": "clock", "name": "clock",
+    ///     "url": "https://tools.example/time", "http_method": "GET",
+    ///     "data": {}, "query_params": {}, "headers": {}, "inputs": [], "outputs": []
+    /// }"#;
+    /// let conversion = Configuration::parse(text, Syntax::Json, &[])?.to_things(&Options::default())?;
+    /// let imported = registry.import_blocking(Import::new(conversion))?;
+    /// assert_eq!(imported.things[0].effect, Effect::Created);
+    /// assert_eq!(imported.things[0].id, "urn:agentspec:local:clock");
+    /// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
+    /// Things have one id; else those of [`Registry::write`].
+    pub async fn import(&self, import: Import) -> Result<Imported> {
+        let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
+        #[cfg(feature = "fetch")]
+        for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
+            self.reschedule(&thing.id).await;
+        }
+        Ok(imported)
+    }
+
+    /// [`Registry::import`] for threads that may block.
+    ///
+    /// # Errors
+    /// As [`Registry::import`].
+    pub fn import_blocking(&self, import: Import) -> Result<Imported> {
+        pollster::block_on(self.import(import))
+    }
+
+    /// Imports with what is to be noted of the first Thing, given its id.
+    pub(super) async fn import_with_metadata(
+        &self,
+        import: Import,
+        note: impl FnOnce(&str) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Imported> {
+        let verification = import.verification;
+        let Import { conversion: Conversion { mut things, warnings }, if_exists, ttl, dry_run, actor, access, .. } =
+            import;
+        refuse_repeated_ids(&things)?;
+        let claims = leave_out_own_members(&mut things)?;
+        self.add_signature(&mut things, verification.as_ref())?;
+        let surplus = self.surplus_parts(&things)?;
+        name_owner(&mut things)?;
+        let (mut writes, mut prepared) = (Vec::new(), Vec::new());
+        for (thing, claim) in things.into_iter().zip(claims) {
+            let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl, None)?;
+            write.actor = actor.clone();
+            warnings.extend(claim);
+            warnings.extend(self.signature_lost(&write)?);
+            prepared.push((write.id.clone(), warnings, self.is_tracked(&write.id)?));
+            writes.push(write);
+        }
+        for mut write in surplus {
+            write.actor = actor.clone();
+            prepared.push((write.id.clone(), Vec::new(), false));
+            writes.push(write);
+        }
+        if let Some((id, _, was_tracked)) = prepared.first_mut()
+            && let Some(note) = note(id)?
+        {
+            let (id, operation) = (id.clone(), Operation::Metadata(Some(note)));
+            writes.push(store::Write { id, precondition: Precondition::Present, operation, actor: None });
+            // It stays tracked, if it was.
+            *was_tracked = false;
+            self.0.has_tracked_sources.store(true, Ordering::Relaxed);
+        }
+        let texts = writes.iter().filter_map(|write| match &write.operation {
+            Operation::Put { text, .. } if dry_run => Some(text.clone()),
+            _ => None,
+        });
+        let descriptions = texts.collect();
+        let effects = self.commit_all(writes, self.author(access)?, dry_run).await.map_err(|error| match error {
+            Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
+            error => error,
+        })?;
+        let written = |((id, mut warnings, was_tracked), (effect, seq)): ((_, Vec<_>, _), _)| {
+            warnings.extend(tracking_stopped(was_tracked, effect));
+            Written { id, effect, seq, warnings }
+        };
+        let things = prepared.into_iter().zip(effects).map(written).collect();
+        Ok(Imported { things, warnings, descriptions })
+    }
+
+    /// Removes the Things of parts that the document had when it was last imported, and has no more.
+    fn surplus_parts(&self, things: &[ConvertedThing]) -> Result<Vec<store::Write>> {
+        let Some(first) = things.first() else { return Ok(Vec::new()) };
+        let owner = td::normalize_id(&first.id)?;
+        let Some(before) = self.0.store.find(&owner)? else { return Ok(Vec::new()) };
+        let ids = things.iter().map(|thing| td::normalize_id(&thing.id)).collect::<td::Result<HashSet<_>>>()?;
+        parts::removals(&self.0.store, &owner, &before.text, |id| ids.contains(id))
+    }
+
+    /// Adds the result of the check of the card to the first Thing, which is that of the card.
+    pub(super) fn add_signature(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
+        if let (Some(found), Some(first)) = (found, things.first_mut()) {
+            let before = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.text);
+            let marked = own_members::with_signature(first.description.text(), before.as_deref(), found)?;
+            first.description = Document::parse(marked.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn signature_lost(&self, write: &store::Write) -> Result<Option<Violation>> {
+        let Operation::Put { text, .. } = &write.operation else { return Ok(None) };
+        let before = self.0.store.find(&write.id)?;
+        Ok(before.and_then(|before| own_members::lost(&before.text, text)))
+    }
+
+    pub(super) fn prepare_import(
+        &self,
+        thing: ConvertedThing,
+        if_exists: IfExists,
+        ttl: Option<u64>,
+        before: Option<Expiry>,
+    ) -> Result<Prepared> {
+        let mut admission: Admission = td::admit(thing.description, Identity::Own, self.options().strictness)?;
+        admission.registration.ttl = ttl.or(admission.registration.ttl);
+        let precondition = match if_exists {
+            IfExists::Replace => Precondition::Any,
+            IfExists::Refuse => Precondition::Absent,
+        };
+        let mut prepared = self.prepare_put(admission, before, precondition);
+        if let Operation::Put { original, .. } = &mut prepared.write.operation {
+            let source = thing.source;
+            let format = source.format.name().to_owned();
+            *original = Some(Original { format, media_type: source.media_type, bytes: source.bytes });
+        }
+        Ok(prepared)
+    }
+}
+
+/// Removes the members that only the registry sets from descriptions, and warns of each.
+pub(super) fn leave_out_own_members(things: &mut [ConvertedThing]) -> Result<Vec<Option<Violation>>> {
+    let leave_out = |thing: &mut ConvertedThing| {
+        if !own_members::are_in(thing.description.value()) {
+            return Ok(None);
+        }
+        let (description, warning) = own_members::leave_out(thing.description.text())?;
+        thing.description = Document::parse(description.as_bytes())?;
+        Ok(Some(warning))
+    };
+    things.iter_mut().map(leave_out).collect()
+}
+
+/// Says of the Things of parts of a document which Thing is that of the document.
+fn name_owner(things: &mut [ConvertedThing]) -> Result<()> {
+    let [first, parts @ ..] = things else { return Ok(()) };
+    let owner = td::normalize_id(&first.id)?;
+    for part in parts {
+        let description = own_members::with_owner(part.description.text(), &owner)?;
+        part.description = Document::parse(description.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Of two Things with one id, the second would silently replace the first.
+pub(super) fn refuse_repeated_ids(things: &[ConvertedThing]) -> Result<()> {
+    let mut ids = HashSet::new();
+    let Some(repeated) = things.iter().find(|thing| !ids.insert(&thing.id)) else { return Ok(()) };
+    let message = format!("two parts of the document become Things with the id {:?}", repeated.id);
+    let violation = Violation { pointer: String::new(), rule: "thing-id-repeated".into(), message };
+    let format = things.first().map_or(Format::ThingDescription, |thing| thing.source.format).name();
+    Err(Error::InvalidSource { format, report: Report { violations: vec![violation], ..Report::default() } })
+}

@@ -1,0 +1,240 @@
+//! The API keys of a registry: created, listed, revoked, and who holds the one that a client shows.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::{
+    Error, Result,
+    access::{ApiKey, Caller, NewKey, Principal, Secret, Token},
+    change::Timestamp,
+    store::Store,
+};
+
+/// The most keys.
+const MAX_KEYS: usize = 100_000;
+/// How exactly the last use of a key is recorded, in milliseconds.
+const USE_RECORDED_EVERY: i64 = 60_000;
+/// Stands for no use.
+const NEVER: i64 = i64::MIN;
+
+/// A key as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(flatten)]
+    key: ApiKey,
+    secret: Secret,
+}
+
+/// A key that is in use.
+struct Entry {
+    key: ApiKey,
+    secret: Secret,
+    principal: Arc<Principal>,
+    last_used: AtomicI64,
+}
+
+impl Entry {
+    fn new(Stored { key, secret }: Stored) -> Entry {
+        let principal =
+            Principal { owner: key.owner.clone(), role: key.role, key: key.id.clone(), expires: key.expires };
+        let last_used = AtomicI64::new(key.last_used.map_or(NEVER, |moment| moment.0));
+        Entry { key, secret, principal: Arc::new(principal), last_used }
+    }
+
+    /// The key with its last use.
+    fn shown(&self) -> ApiKey {
+        let last_used = Some(self.last_used.load(Ordering::Relaxed)).filter(|moment| *moment != NEVER);
+        ApiKey { last_used: last_used.map(Timestamp), ..self.key.clone() }
+    }
+
+    fn encode(&self) -> Result<Vec<u8>> {
+        let stored = Stored { key: self.shown(), secret: self.secret.clone() };
+        serde_json::to_vec(&stored)
+            .map_err(|source| Error::Store { doing: "writing an API key", source: source.into() })
+    }
+}
+
+/// The API keys in a store. They are all in memory.
+pub struct Keys {
+    store: Store,
+    entries: RwLock<HashMap<String, Arc<Entry>>>,
+    /// How many keys were revoked.
+    revoked: watch::Sender<u64>,
+}
+
+impl Keys {
+    /// Reads the keys.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn open(store: &Store) -> Result<Keys> {
+        let read = |(id, bytes): (String, Vec<u8>)| match serde_json::from_slice(&bytes) {
+            Ok(stored) => Ok((id, Arc::new(Entry::new(stored)))),
+            Err(source) => Err(Error::Store { doing: "reading an API key", source: source.into() }),
+        };
+        let entries = store.local().keys()?.into_iter().map(read).collect::<Result<_>>()?;
+        Ok(Keys { store: store.clone(), entries: RwLock::new(entries), revoked: watch::Sender::new(0) })
+    }
+
+    /// Makes a key, and returns it with the text that its holder sends, which can't be had again. Blocks until it is
+    /// durable.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] beyond 100,000 keys, [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    pub fn create(&self, new: NewKey) -> Result<(ApiKey, String)> {
+        if self.read().len() >= MAX_KEYS {
+            return Err(Error::LimitExceeded { what: "number of API keys", maximum: MAX_KEYS as u64 });
+        }
+        let text = Token::from_random(&random());
+        let malformed = || Error::Store { doing: "making an API key", source: "it can't be read".into() };
+        let token = Token::parse(&text).ok_or_else(malformed)?;
+        let created = Timestamp::now();
+        let expires = new.ttl.map(|ttl| created.plus_seconds(ttl));
+        let key =
+            ApiKey { id: token.id.to_owned(), role: new.role, owner: new.owner, created, expires, last_used: None };
+        let entry = Entry::new(Stored { key: key.clone(), secret: token.secret() });
+        self.store.local().put_key(&key.id, entry.encode()?)?;
+        self.write().insert(key.id.clone(), Arc::new(entry));
+        Ok((key, text))
+    }
+
+    /// All keys, the oldest first, those that have expired included.
+    pub fn list(&self) -> Vec<ApiKey> {
+        let mut keys: Vec<ApiKey> = self.read().values().map(|entry| entry.shown()).collect();
+        keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+        keys
+    }
+
+    /// Removes a key; false if there is none of that id. Nobody can use it from the moment this is called. Blocks until
+    /// that is durable.
+    ///
+    /// # Errors
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    pub fn revoke(&self, id: &str) -> Result<bool> {
+        if self.write().remove(id).is_none() {
+            return Ok(false);
+        }
+        self.revoked.send_modify(|revoked| *revoked += 1);
+        self.store.local().remove_key(id)?;
+        Ok(true)
+    }
+
+    /// Who shows this key; none if there is no such key, or it has expired or was revoked.
+    pub fn authenticate(&self, text: &str) -> Option<Caller> {
+        let token = Token::parse(text)?;
+        let now = Timestamp::now();
+        let entry = self.read().get(token.id).cloned()?;
+        if !entry.secret.matches(&token) || !entry.key.is_valid_at(now) {
+            return None;
+        }
+        let last_used = entry.last_used.load(Ordering::Relaxed);
+        let is_due = last_used == NEVER || now.0.saturating_sub(last_used) >= USE_RECORDED_EVERY;
+        if is_due {
+            self.record_use(&entry, last_used, now);
+        }
+        Some(Caller::Principal(entry.principal.clone()))
+    }
+
+    /// Whether there is a key of that id.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.read().contains_key(id)
+    }
+
+    /// Changes whenever a key is revoked.
+    pub(super) fn revoked(&self) -> watch::Receiver<u64> {
+        self.revoked.subscribe()
+    }
+
+    /// Records the use of a key. It counts as used also where that can't be stored.
+    fn record_use(&self, entry: &Arc<Entry>, before: i64, now: Timestamp) {
+        if entry.last_used.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        // Within the lock, so that a key that is revoked meanwhile isn't stored again.
+        let entries = self.read();
+        if !entries.get(&entry.key.id).is_some_and(|known| Arc::ptr_eq(known, entry)) {
+            return;
+        }
+        let stored = entry.encode().and_then(|bytes| self.store.local().put_key_soon(&entry.key.id, bytes));
+        if let Err(error) = stored {
+            tracing::debug!(key = entry.key.id, %error, "the use of an API key can't be recorded");
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<String, Arc<Entry>>> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<String, Arc<Entry>>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes of the random number generator of the system: version 4 UUIDs without the bytes that have fixed bits.
+fn random() -> [u8; 38] {
+    let mut bytes = [0; 38];
+    for part in bytes.chunks_mut(6) {
+        let random = uuid::Uuid::new_v4();
+        for (byte, random) in part.iter_mut().zip(random.as_bytes()) {
+            *byte = *random;
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Role;
+
+    #[test]
+    fn random_bytes_have_no_fixed_bits() {
+        let (mut all, mut any) = ([0xff; 38], [0; 38]);
+        for _ in 0..200 {
+            for (index, byte) in random().into_iter().enumerate() {
+                all[index] &= byte;
+                any[index] |= byte;
+            }
+        }
+        assert_eq!((all, any), ([0; 38], [0xff; 38]));
+    }
+
+    #[test]
+    fn keys_are_valid_until_they_expire_or_are_revoked() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), Default::default()).unwrap();
+        let keys = Keys::open(&store).unwrap();
+        let new = |ttl| NewKey { role: Role::Register, owner: "team".parse().unwrap(), ttl };
+        let (key, text) = keys.create(new(None)).unwrap();
+        let (_, expired) = keys.create(new(Some(0))).unwrap();
+        assert_eq!(keys.authenticate(&expired), None);
+        let Some(Caller::Principal(principal)) = keys.authenticate(&text) else { panic!("not authenticated") };
+        assert_eq!((principal.role, principal.owner.as_str(), &principal.key), (Role::Register, "team", &key.id));
+        assert!(keys.list().into_iter().any(|listed| listed.id == key.id && listed.last_used.is_some()));
+        let other_secret = format!("{}{}", &text[..text.len() - 1], if text.ends_with('0') { '1' } else { '0' });
+        assert_eq!(keys.authenticate(&other_secret), None);
+
+        drop(keys);
+        store.close();
+        drop(store);
+        let store = Store::open(directory.path(), Default::default()).unwrap();
+        let keys = Keys::open(&store).unwrap();
+        assert!(keys.authenticate(&text).is_some());
+        let on_disk = store.local().keys().unwrap();
+        let secret = text.rsplit('_').next().unwrap().as_bytes();
+        assert!(on_disk.iter().all(|(_, bytes)| !bytes.windows(secret.len()).any(|window| window == secret)));
+        assert!(keys.revoke(&key.id).unwrap() && !keys.revoke(&key.id).unwrap());
+        assert_eq!(keys.authenticate(&text), None);
+        drop(keys);
+        assert_eq!(Keys::open(&store).unwrap().list().len(), 1);
+        store.close();
+    }
+}

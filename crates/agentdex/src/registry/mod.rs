@@ -1,0 +1,399 @@
+//! `Registry`: what an embedder holds, and the only place that joins descriptions, store and search.
+//!
+//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of
+//! capabilities, saved queries) and the clock that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
+//! was converted from other formats, and what answers searches in [`searches`].
+
+mod audit;
+mod authentication;
+pub mod backup;
+mod builder;
+mod check;
+mod clock;
+mod commit;
+mod compatible;
+mod compose;
+mod denials;
+#[cfg(feature = "consumer")]
+mod directory;
+#[cfg(feature = "fetch")]
+mod domains;
+mod expiry;
+mod export;
+mod followers;
+#[cfg(feature = "guardian")]
+pub mod guardian;
+#[cfg(feature = "guardian")]
+mod guarding;
+mod import;
+#[cfg(feature = "fetch")]
+mod issuer;
+mod keys;
+mod measures;
+mod names;
+mod namespaces;
+mod options;
+mod own_members;
+mod parts;
+mod prepare;
+mod queries;
+#[cfg(feature = "sparql")]
+mod rdf;
+mod reads;
+mod records;
+#[cfg(feature = "guardian")]
+mod responses;
+mod saved_queries;
+mod searches;
+mod sight;
+#[cfg(feature = "sparql")]
+mod sparql;
+mod status;
+mod structure;
+mod subscription;
+mod thing;
+mod thread;
+#[cfg(feature = "fetch")]
+pub mod tracked_sources;
+#[cfg(feature = "fetch")]
+mod worker;
+mod write;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::sync::watch;
+
+pub use self::backup::restore;
+#[cfg(feature = "fetch")]
+pub use self::issuer::{IssuerOptions, SignIn};
+pub use self::{
+    builder::Builder,
+    commit::Effect,
+    compatible::{CapabilityNeighbors, CompatibleAnswer, Neighbors},
+    compose::{ComposeAnswer, ComposedChain},
+    export::Exported,
+    followers::{FollowerState, FollowerStatus},
+    import::{IfExists, Import, Imported},
+    keys::Keys,
+    measures::{Metric, MetricSource},
+    namespaces::{DomainProof, Namespaces},
+    options::Options,
+    queries::{MAX_QUERIES, QueryEvents},
+    records::{FullRecord, FullRecords, OriginalDocument},
+    searches::Matching,
+    status::Status,
+    subscription::{Event, Since, Subscription, SubscriptionStream},
+    thing::{Thing, Things},
+    write::{Write, Written},
+};
+use self::{
+    clock::Clock,
+    followers::{Followers, Search, Shared, SharedFlags, SharedShapes},
+    measures::Measures,
+    queries::Queries,
+};
+#[cfg(doc)]
+use crate::Error;
+#[doc(inline)]
+pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
+use crate::{
+    Result,
+    access::Caller,
+    change::{Epoch, Position, Seq},
+    store::Store,
+};
+#[doc(inline)]
+pub use agentdex_api::{
+    AuditEntry, Audited, ClaimedNamespace, CompatibleQuery, ComposeQuery, MatchKind, NamedQuery, QueryParameters,
+};
+
+/// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.
+///
+/// ```
+/// # fn main() -> agentdex::Result<()> {
+/// # let directory = std::env::temp_dir().join(format!("agentdex-doc-{}", std::process::id()));
+/// use agentdex::{Registry, search::Search, td::Description};
+///
+/// let registry = Registry::open(&directory)?;
+/// registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+///
+/// let answer = registry.search(Search::words("forecast").consistent())?;
+/// assert_eq!(answer.hits[0].id, "urn:example:weather");
+///
+/// for event in registry.subscribe(agentdex::registry::Since::Oldest) {
+///     match event? {
+///         agentdex::registry::Event::Change(change) => assert_eq!(change.id, "urn:example:weather"),
+///         agentdex::registry::Event::Resync(_) => unreachable!("the log has everything"),
+///     }
+///     // Wakes whoever waits for changes; the directory is free again.
+///     registry.close();
+/// }
+/// # std::fs::remove_dir_all(directory).ok();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Registry(Arc<Inner>, Caller, Option<std::net::IpAddr>);
+
+struct Inner {
+    /// Stops first: it uses everything else.
+    #[cfg(feature = "fetch")]
+    tracker: Option<tracked_sources::Tracker>,
+    /// Whose tokens prove who somebody is.
+    #[cfg(feature = "fetch")]
+    issuer: Option<Arc<issuer::Issuer>>,
+    /// Whether a source was ever tracked: most registries never have to read the store for it.
+    has_tracked_sources: AtomicBool,
+    #[cfg(feature = "sparql")]
+    sparql: Option<followers::Sparql>,
+    /// Reads descriptions as RDF.
+    #[cfg(feature = "sparql")]
+    expander: crate::td::json_ld::Expander,
+    /// What decides of the steps that agents report.
+    #[cfg(feature = "guardian")]
+    guardian: Arc<guardian::Guardian>,
+    /// The follower that keeps its agents at the end of the log.
+    #[cfg(feature = "guardian")]
+    guarding: Arc<Shared>,
+    clock: Clock,
+    followers: Arc<Followers>,
+    /// What searches see.
+    search: Arc<Search>,
+    /// The follower that keeps it at the end of the log.
+    indexing: Arc<Shared>,
+    /// The vectors, and the follower that keeps them at the end of the log.
+    #[cfg(feature = "semantic")]
+    meaning: Option<(Arc<crate::search::semantic::Meaning>, Arc<Shared>)>,
+    /// What Things are flagged for.
+    flags: Arc<SharedFlags>,
+    /// What capabilities need and give.
+    shapes: Arc<SharedShapes>,
+    /// The follower that keeps it at the end of the log.
+    shaping: Arc<Shared>,
+    /// What changes mean for queries.
+    queries: Arc<Queries>,
+    /// Who may do what, where a server authenticates its clients.
+    keys: Keys,
+    /// Who sees what several owners share.
+    namespaces: Namespaces,
+    /// What was denied of late.
+    denials: denials::Denials,
+    store: Store,
+    options: Options,
+    /// What has numbers to show beside its own.
+    measures: Measures,
+}
+
+impl Registry {
+    /// The options it was opened with.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// The life of the store behind it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let (before, id) = (registry.epoch(), registry.registry_id());
+    /// registry.close();
+    ///
+    /// // Opened again, it is the same; a restored backup would have another epoch.
+    /// let registry = agentdex::Registry::open(directory.path())?;
+    /// assert_eq!((registry.epoch(), registry.registry_id()), (before, id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn epoch(&self) -> Epoch {
+        self.0.store.epoch()
+    }
+
+    /// The uuid of this registry, drawn when its directory was created.
+    pub fn registry_id(&self) -> uuid::Uuid {
+        self.0.store.registry_id()
+    }
+
+    /// The API keys, for servers that authenticate their clients.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::access::{NewKey, Role};
+    ///
+    /// let new = NewKey { role: Role::Read, owner: "weather-team".parse()?, ttl: Some(86_400) };
+    /// let (key, secret) = registry.keys().create(new)?;
+    /// assert!(registry.keys().authenticate(&secret).is_some());
+    ///
+    /// registry.keys().revoke(&key.id)?;
+    /// assert!(registry.keys().authenticate(&secret).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> &Keys {
+        &self.0.keys
+    }
+
+    /// The namespaces, for servers that authenticate their clients.
+    pub fn namespaces(&self) -> &Namespaces {
+        &self.0.namespaces
+    }
+
+    /// The durable end of the log.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let before = registry.last_seq();
+    /// registry.patch("urn:example:weather", r#"{"description": "Forecasts for every city"}"#)?;
+    /// assert_eq!(registry.last_seq(), before.next());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn last_seq(&self) -> Seq {
+        *self.0.store.durable().borrow()
+    }
+
+    /// Grows where flags become others, which they do a moment after the log moves; 0 where there were none.
+    #[doc(hidden)]
+    pub fn flags_version(&self) -> u64 {
+        self.0.flags.version()
+    }
+
+    /// The durable end of the log, as it moves: what followers wait on.
+    #[doc(hidden)]
+    pub fn durable(&self) -> watch::Receiver<Seq> {
+        self.0.store.durable()
+    }
+
+    /// The cursor that a follower keeps in the store.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[doc(hidden)]
+    pub fn position(&self, follower: &str) -> Result<Option<Position>> {
+        Ok(self.0.store.local().position(follower))
+    }
+
+    /// Keeps the cursor of a follower.
+    ///
+    /// # Errors
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    #[doc(hidden)]
+    pub fn set_position(&self, follower: &str, cursor: Position) -> Result<()> {
+        self.0.store.local().set_position(follower, cursor)
+    }
+
+    /// Forgets the cursor of a follower.
+    ///
+    /// # Errors
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    #[doc(hidden)]
+    pub fn remove_position(&self, follower: &str) -> Result<()> {
+        self.0.store.local().remove_position(follower)
+    }
+
+    /// The sessions of network followers that are kept here: name and what [`Registry::put_session`] was given.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[doc(hidden)]
+    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.0.store.local().sessions()
+    }
+
+    /// Keeps a session; durable as a cursor is.
+    ///
+    /// # Errors
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    #[doc(hidden)]
+    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
+        self.0.store.local().put_session(name, session)
+    }
+
+    /// Forgets a session.
+    ///
+    /// # Errors
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    #[doc(hidden)]
+    pub fn remove_session(&self, name: &str) -> Result<()> {
+        self.0.store.local().remove_session(name)
+    }
+
+    /// Whether the source of a Thing is tracked.
+    fn is_tracked(&self, id: &str) -> Result<bool> {
+        Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
+    }
+
+    /// Shows the numbers of `source` with those of the registry, as long as somebody else holds it.
+    pub fn add_metrics(&self, source: &Arc<impl MetricSource + 'static>) {
+        self.0.measures.add(source);
+    }
+
+    /// The numbers of the registry, and of what was added, those of one name added up.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let metrics = registry.metrics();
+    /// assert!(metrics.iter().any(|metric| metric.name == "agentdex_damaged_records" && metric.value == 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = vec![Metric {
+            name: "agentdex_expired_things_total",
+            help: "Things that have expired and were purged.",
+            value: self.0.clock.purged(),
+        }];
+        let damaged = self.0.store.damaged() as u64;
+        let help = "Records that were found to be damaged, and aren't served.";
+        metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
+        #[cfg(feature = "fetch")]
+        if let Some(tracker) = &self.0.tracker {
+            let value = tracker.sources() as u64;
+            metrics.push(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value });
+        }
+        metrics.extend(self.0.measures.read());
+        metrics
+    }
+
+    /// How the registry is: the end of the log, its followers, whether it takes writes.
+    pub fn status(&self) -> Status {
+        Status {
+            cursor: Position { epoch: self.epoch(), seq: self.last_seq() }.to_string(),
+            things: self.len(),
+            followers: self.0.followers.status(),
+            closed_to_writes: self.0.store.closed_to_writes(),
+        }
+    }
+
+    /// Stops the followers, commits the search index and releases the directory, also where there are other clones.
+    /// Whoever waits for changes is woken: subscriptions end, event streams too. From then on writing and reading
+    /// fail with [`Error::ShuttingDown`]. Also done when the last clone is dropped. Blocks.
+    pub fn close(&self) {
+        #[cfg(feature = "fetch")]
+        if let Some(tracker) = &self.0.tracker {
+            tracker.stop();
+        }
+        #[cfg(feature = "fetch")]
+        if let Some(issuer) = &self.0.issuer {
+            issuer.stop();
+        }
+        self.0.clock.stop();
+        #[cfg(feature = "guardian")]
+        self.0.guardian.stop();
+        #[cfg(feature = "semantic")]
+        if let Some((meaning, _)) = &self.0.meaning {
+            meaning.stop();
+        }
+        self.0.followers.stop();
+        self.0.store.close();
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("status", &self.status()).finish_non_exhaustive()
+    }
+}

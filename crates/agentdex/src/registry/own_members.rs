@@ -1,0 +1,121 @@
+//! The members of a Thing Description that only the registry sets: `agentdex:signature`, the result of the check of
+//! a card, `agentdex:status`, that its source is stale, and `agentdex:partOf`, the Thing of the document that a Thing
+//! is a part of. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
+//! documents that are registered they are left out.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Error,
+    signature::{Status, Verification},
+};
+use crate::{
+    Result,
+    td::{Violation, merge_patch},
+};
+
+/// The member with the result of a check.
+pub(super) const SIGNATURE: &str = "agentdex:signature";
+/// The member that says that the source is stale.
+pub(super) const STATUS: &str = "agentdex:status";
+
+/// The member of the Thing of a part of a document with the id of that of the document.
+const PART_OF: &str = "agentdex:partOf";
+
+/// The media type of links to Things.
+const THING_TYPE: &str = "application/td+json";
+
+const ALL: [&str; 3] = [SIGNATURE, STATUS, PART_OF];
+
+/// Whether a description has one of them.
+pub(super) fn are_in(thing: &Value) -> bool {
+    ALL.iter().any(|member| thing.get(member).is_some())
+}
+
+/// Whether a description that the registry wrote may have one of them: it escapes no letters.
+pub(super) fn may_be_in(description: &str) -> bool {
+    ALL.iter().any(|member| description.contains(member))
+}
+
+/// The description without them, and the warning that they are left out.
+pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
+    let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
+    let message = format!("`{}` are set by the registry alone, on Things that it imported: left out", ALL.join("`, `"));
+    Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
+}
+
+/// The description of a Thing that is a part of the document of another.
+pub(super) fn with_owner(description: &str, owner: &str) -> Result<String> {
+    Ok(merge_patch::apply(description, &patch([(PART_OF.to_owned(), owner.into())]))?)
+}
+
+/// The Things that a description links to.
+pub(super) fn linked_things(description: &str) -> Vec<String> {
+    if !description.contains(THING_TYPE) {
+        return Vec::new();
+    }
+    let is_thing = |link: &&Value| link.get("type").is_some_and(|media_type| media_type == THING_TYPE);
+    let links = member(description, "links");
+    let links = links.iter().filter_map(Value::as_array).flatten().filter(is_thing);
+    links.filter_map(|link| link.get("href")?.as_str().map(str::to_owned)).collect()
+}
+
+/// Whether a Thing was made of a part of the document of another.
+pub(super) fn is_part_of(description: &str, owner: &str) -> bool {
+    member(description, PART_OF).is_some_and(|found| found == owner)
+}
+
+fn member(description: &str, name: &str) -> Option<Value> {
+    if !description.contains(name) {
+        return None;
+    }
+    serde_json::from_str::<Map<String, Value>>(description).ok()?.remove(name)
+}
+
+/// A description with the result of the check of its card. Where the description before has the same result, that
+/// stays with its time, so that a check alone changes nothing.
+pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Verification) -> Result<String> {
+    let same = before.and_then(signature).filter(|before| is_same(before, found));
+    let member = serde_json::to_value(same.as_ref().unwrap_or(found))
+        .map_err(|error| Error::Store { doing: "writing the result of a check", source: error.into() })?;
+    // A patch alone would merge it into the existing member.
+    let without = merge_patch::apply(description, &patch([(SIGNATURE.to_owned(), Value::Null)]))?;
+    Ok(merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))?)
+}
+
+/// What has to change in a description for the result of a check that differs from the one before. Of one that isn't
+/// certain only the status counts.
+#[cfg(feature = "fetch")]
+pub(super) fn signature_patch(description: &str, found: &Verification, is_certain: bool) -> Result<Map<String, Value>> {
+    let before = signature(description);
+    if !is_certain && before.is_some_and(|before| before.status == found.status) {
+        return Ok(Map::new());
+    }
+    let after = with_signature(description, Some(description), found)?;
+    let Some(difference) = merge_patch::diff(description, &after) else { return Ok(Map::new()) };
+    let unreadable = |error: serde_json::Error| Error::Store { doing: "comparing checks", source: error.into() };
+    serde_json::from_str(&difference).map_err(unreadable)
+}
+
+/// The warning where a description loses its valid signature.
+pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
+    let valid = |description| signature(description).filter(|found| found.status == Status::Valid);
+    let before = valid(before).filter(|_| valid(after).is_none())?;
+    let signer = before.kid.map_or_else(String::new, |kid| format!(" by {kid:?}"));
+    let message = format!("the description registered before was signed{signer}, and this one is not");
+    Some(Violation::new("", "signature-lost", message))
+}
+
+/// The result of the check of its card in a description.
+fn signature(description: &str) -> Option<Verification> {
+    serde_json::from_value(member(description, SIGNATURE)?).ok()
+}
+
+/// Whether two checks have the same result, possibly at different times.
+fn is_same(one: &Verification, other: &Verification) -> bool {
+    *one == Verification { checked_at: one.checked_at, ..other.clone() }
+}
+
+fn patch<const N: usize>(members: [(String, Value); N]) -> String {
+    Value::Object(Map::from_iter(members)).to_string()
+}

@@ -1,0 +1,226 @@
+//! What there is and what changed, as far as the caller sees it.
+
+use std::sync::Arc;
+
+use super::{Registry, Thing, Things};
+#[cfg(doc)]
+use crate::Error;
+use crate::{
+    Result,
+    change::{Change, Seq, Timestamp},
+    store::LoggedChange,
+    store::{Changes, Original, Record},
+    td::{self, Document, Json, Report},
+};
+
+impl Registry {
+    /// The Thing of that id, unless it has expired. The id may be one that [`td::normalize_id`] fixes.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let thing = registry.find("urn:example:weather")?.expect("it was registered");
+    /// assert!(thing.text().contains("forecast"));
+    /// assert!(registry.find("urn:example:nobody")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
+    pub fn find(&self, id: &str) -> Result<Option<Thing>> {
+        let id = td::normalize_id(id)?;
+        Ok(self.find_record(&id)?.map(|record| Thing::new(record, &self.0.flags)))
+    }
+
+    /// The record of that id, if it is seen.
+    pub(super) fn find_record(&self, id: &str) -> Result<Option<Record>> {
+        let record = self.0.store.find(id)?;
+        let sight = record.as_ref().and_then(|record| (!record.access.is_public()).then(|| self.grants()).flatten());
+        Ok(record.filter(|record| sight.is_none_or(|grants| grants.see(&record.access))))
+    }
+
+    /// All Things in ascending order of id, read lazily.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// registry.register(Description::new("Tide agent").id("urn:example:tides"))?;
+    /// let ids: Vec<String> = registry.list().map(|thing| Ok(thing?.id().to_owned())).collect::<agentdex::Result<_>>()?;
+    /// assert_eq!(ids, ["urn:example:tides", "urn:example:weather"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list(&self) -> Things {
+        self.list_from(None)
+    }
+
+    /// The Things whose id is `start` or greater, in ascending order.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// // A page after the one that ended with this id: nothing is between an id and itself with a zero byte.
+    /// let last = "urn:example:weather";
+    /// assert_eq!(registry.list_from(Some(&format!("{last}\0"))).count(), 0);
+    /// assert_eq!(registry.list_from(Some(last)).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_from(&self, start: Option<&str>) -> Things {
+        Things::new(self.0.store.records(start), self.sight(), self.0.flags.clone())
+    }
+
+    /// How many Things there are.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// assert_eq!((registry.len(), registry.is_empty()), (1, false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn len(&self) -> u64 {
+        let unseen = self.sight().map_or(0, |grants| self.0.store.unseen(&grants));
+        self.0.store.len().saturating_sub(unseen)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// At most `limit` changes after `since`.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::Seq;
+    ///
+    /// let read = registry.changes(Seq::ZERO, 100)?;
+    /// assert_eq!(read.changes[0].kind.as_str(), "thing_created");
+    /// // That was all: the next ones are after this one.
+    /// assert_eq!(read.changes[0].seq, read.last);
+    /// assert!(registry.changes(read.last, 100)?.changes.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+        let mut read = self.0.store.changes(since, limit)?;
+        let seen = read.changes.iter().filter_map(|change| self.seen(change).transpose());
+        read.changes = seen.collect::<Result<_>>()?;
+        Ok(read)
+    }
+
+    /// The same with those that its caller doesn't see: what is shown of them has to go through [`Registry::seen`].
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[doc(hidden)]
+    pub fn unfiltered_changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+        self.0.store.changes(since, limit)
+    }
+
+    /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
+    /// Never waits for the disk. Those that its caller doesn't see are among them, see [`Registry::seen`].
+    #[doc(hidden)]
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
+        self.0.store.cached_changes(since, limit)
+    }
+
+    /// The retained changes of one Thing after `since`, oldest first; also those of a Thing that is gone.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::Seq;
+    ///
+    /// registry.patch("urn:example:weather", r#"{"description": "Forecasts for every city"}"#)?;
+    /// registry.remove("urn:example:weather")?;
+    /// let history = registry.history("urn:example:weather", Seq::ZERO, 100)?;
+    /// let kinds: Vec<&str> = history.iter().map(|change| change.kind.as_str()).collect();
+    /// assert_eq!(kinds, ["thing_created", "thing_updated", "thing_deleted"]);
+    /// assert!(history[1].patch.as_ref().is_some_and(|patch| patch.get().contains("every city")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
+    pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
+        let id = td::normalize_id(id)?;
+        if !self.sees(&id) {
+            return Ok(Vec::new());
+        }
+        let changes = self.0.store.history(&id, since, limit)?;
+        let seen = changes.into_iter().filter_map(|change| self.seen(&Arc::new(change.into())).transpose());
+        seen.map(|change| Ok(Arc::unwrap_or_clone(change?).into())).collect()
+    }
+
+    /// The document that a Thing was converted from, as long as the description is what the conversion
+    /// made of it: a description that was changed by hand has none.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// // It was written by hand: there is no document in another format.
+    /// assert!(registry.original("urn:example:weather")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
+    pub fn original(&self, id: &str) -> Result<Option<Original>> {
+        let id = td::normalize_id(id)?;
+        if self.sees(&id) { self.0.store.original(&id) } else { Ok(None) }
+    }
+
+    /// What registering a document would say, without storing anything: violations if it would be
+    /// refused, warnings of what would be fixed.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// let report = registry.validate(r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "title": 7}"#)?;
+    /// assert!(!report.is_valid());
+    /// assert!(report.violations.iter().any(|violation| violation.pointer == "/title"));
+    /// assert!(registry.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::MalformedJson`], [`Error::LimitExceeded`].
+    pub fn validate(&self, document: impl Into<Json>) -> Result<Report> {
+        Ok(td::assess(Document::parse(document.into().as_bytes())?, self.options().strictness))
+    }
+
+    /// How many have expired and aren't purged yet. Costs the same however many those are; where thousands
+    /// expire at once, they are counted little by little.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[doc(hidden)]
+    pub fn expired_count(&self) -> Result<usize> {
+        self.0.store.expired_count()
+    }
+
+    /// The ids that have expired and aren't purged yet: usually none.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[doc(hidden)]
+    pub fn expired(&self) -> Result<Arc<[String]>> {
+        self.0.store.all_expired(Timestamp::now())
+    }
+}

@@ -1,0 +1,238 @@
+//! What a registry shows to its caller: what somebody may not see doesn't exist for it.
+
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    net::IpAddr,
+    sync::Arc,
+};
+
+use agentdex_api::ClaimedNamespace;
+
+use super::{DomainProof, Inner, Registry, namespaces::is_taken};
+use crate::{
+    Error, Result,
+    access::{Access, AccessRequest, Caller, Grants, Namespace, Owner, Role},
+    change::{Change, ChangeKind, DeletionReason, Timestamp},
+    store::{Author, LoggedChange},
+};
+
+impl Registry {
+    /// The caller that it acts as.
+    #[doc(hidden)]
+    pub fn caller(&self) -> &Caller {
+        &self.1
+    }
+
+    /// The registry as its program sees it: everything.
+    pub(super) fn of(inner: Arc<Inner>) -> Registry {
+        Registry(inner, Caller::Trusted, None)
+    }
+
+    /// The same registry as somebody sees and changes it: what it may not see doesn't exist there, and what is somebody
+    /// else's it doesn't change. For servers that authenticate their clients themselves.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use agentdex::{
+    ///     Registry,
+    ///     access::{AccessRequest, Caller, Principal, Role, Visibility},
+    ///     registry::Write,
+    ///     td::Description,
+    /// };
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-caller-{}", std::process::id()));
+    /// # let registry = Registry::open(&directory)?;
+    /// let owner = "weather-team".parse().unwrap();
+    /// let team = Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new(), expires: None }));
+    /// let access = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    /// let forecast = Description::new("Forecast").id("urn:example:forecast");
+    /// registry.as_caller(team.clone()).write_blocking(Write::put(forecast).with_access(access))?;
+    ///
+    /// assert_eq!(registry.as_caller(team).len(), 1);
+    /// assert_eq!(registry.as_caller(Caller::Anonymous).len(), 0);
+    /// assert!(registry.as_caller(Caller::Anonymous).find("urn:example:forecast")?.is_none());
+    /// # registry.close(); std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    pub fn as_caller(&self, caller: Caller) -> Registry {
+        Registry(self.0.clone(), caller, None)
+    }
+
+    /// The same registry, used from an address, which the audit trail names.
+    pub fn at_address(self, address: Option<IpAddr>) -> Registry {
+        Registry(self.0, self.1, address)
+    }
+
+    /// What its caller sees beside what is public; none: everything.
+    #[doc(hidden)]
+    pub fn grants(&self) -> Option<Arc<Grants>> {
+        match &self.1 {
+            Caller::Trusted => None,
+            Caller::Anonymous => Some(Arc::default()),
+            Caller::Principal(principal) if principal.role == Role::Admin => None,
+            Caller::Principal(principal) => Some(self.0.namespaces.grants_of(&principal.owner)),
+        }
+    }
+
+    /// The same for what is stored now: where all Things are public, everybody sees everything.
+    pub(super) fn sight(&self) -> Option<Arc<Grants>> {
+        if self.0.store.has_restricted() { self.grants() } else { None }
+    }
+
+    /// Whether its caller sees a Thing; true where there is none of that id.
+    #[doc(hidden)]
+    pub fn sees(&self, id: &str) -> bool {
+        self.sight().is_none_or(|grants| self.0.store.is_seen(id, &grants))
+    }
+
+    /// The ids of Things that its caller doesn't see.
+    pub(super) fn unseen_ids(&self) -> Vec<String> {
+        self.sight().map(|grants| self.0.store.unseen_ids(&grants)).unwrap_or_default()
+    }
+
+    /// A change as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
+    /// deleted. None: it doesn't see the Thing before or after.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    #[doc(hidden)]
+    pub fn seen(&self, change: &Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
+        if change.access_before.is_public() && change.access_after.is_public() {
+            return Ok(Some(change.clone()));
+        }
+        let Some(grants) = self.grants() else { return Ok(Some(change.clone())) };
+        let saw = change.kind != ChangeKind::Created && grants.see(&change.access_before);
+        let sees = change.kind != ChangeKind::Deleted && grants.see(&change.access_after);
+        Ok(match (saw, sees) {
+            (false, false) => None,
+            (false, true) if change.kind == ChangeKind::Updated => {
+                self.comes_into_sight(change)?.map(|change| Arc::new(change.into()))
+            }
+            (true, false) if change.kind == ChangeKind::Updated => Some(Arc::new(leaves_sight(change).into())),
+            _ => Some(change.clone()),
+        })
+    }
+
+    /// The creation for a caller who didn't see the Thing before, with its description as it is now: the changes since
+    /// are applied to it again, which changes nothing.
+    fn comes_into_sight(&self, change: &Change) -> Result<Option<Change>> {
+        let Some(record) = self.0.store.find(&change.id)? else { return Ok(None) };
+        let td = serde_json::value::RawValue::from_string(record.text).ok();
+        Ok(Some(Change {
+            kind: ChangeKind::Created,
+            td,
+            patch: None,
+            capabilities_before: Vec::new(),
+            access_before: Access::default(),
+            ..change.clone()
+        }))
+    }
+
+    /// Tells what its caller sees from what others see; none: everything.
+    #[doc(hidden)]
+    pub fn sight_tag(&self) -> Option<u64> {
+        let grants = self.sight()?;
+        let mut hasher = DefaultHasher::new();
+        grants.hash(&mut hasher);
+        Some(hasher.finish())
+    }
+
+    /// Who writes, and what access to what it writes is asked for.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`]
+    pub(super) fn author(&self, access: AccessRequest) -> Result<Author> {
+        let refused = |message: String| Err(Error::AccessRefused { message });
+        if let Some(grants) = self.grants() {
+            if access.owner.is_some() {
+                return refused("only an admin changes whose a Thing is".to_owned());
+            }
+            if let Some(Some(name)) = access
+                .namespace
+                .as_ref()
+                .filter(|name| !name.as_ref().is_some_and(|name| grants.namespaces.contains(name)))
+            {
+                return refused(format!(
+                    "you are no member of the namespace {:?}; its owner adds you with PUT /namespaces/{name}",
+                    name.as_str()
+                ));
+            }
+        }
+        let address = self.2.map(|address| address.to_string());
+        Ok(Author { address, ..Author::new(self.1.clone(), access) })
+    }
+
+    /// The namespaces that its caller is a member of; all of them for who sees everything.
+    pub fn claimed_namespaces(&self) -> Vec<ClaimedNamespace> {
+        let all = self.0.namespaces.list().into_iter();
+        match self.grants() {
+            None => all.collect(),
+            Some(grants) => all.filter(|namespace| grants.namespaces.contains(&namespace.name)).collect(),
+        }
+    }
+
+    /// Claims a namespace for its caller, or says who the members of one are that is the caller's; with whether it is
+    /// new. Blocks until that is durable.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`] where somebody else has claimed it, or it is the name of a domain, the caller no admin,
+    /// and there is no [proof](Registry::domain_proof); as [`super::Namespaces::put`].
+    pub fn claim_namespace(
+        &self,
+        name: Namespace,
+        members: BTreeSet<Owner>,
+        proof: Option<DomainProof>,
+    ) -> Result<(ClaimedNamespace, bool)> {
+        let refused = |message: &str| Err(Error::AccessRefused { message: message.to_owned() });
+        let known = self.0.namespaces.find(&name);
+        let (may_everything, caller) = (self.grants().is_none(), self.1.owner());
+        let proof = proof.filter(|proof| proof.name == name && Some(&proof.owner) == caller).map(|proof| proof.url);
+        let owner = match (&known, caller) {
+            (Some(known), caller) if may_everything || caller == Some(&known.owner) => &known.owner,
+            (Some(known), _) => return Err(is_taken(known)),
+            (None, None) => return refused("a namespace is claimed by somebody with an API key or a token"),
+            (None, Some(_)) if name.is_domain() && !may_everything && proof.is_none() => {
+                return refused("the name of a domain is claimed by an admin, or with a proof that the domain serves");
+            }
+            (None, Some(owner)) => owner,
+        };
+        let (created, proof) = match &known {
+            Some(known) => (known.created, known.proof.clone()),
+            None => (Timestamp::now(), proof),
+        };
+        let namespace = ClaimedNamespace { name, owner: owner.clone(), members, created, proof };
+        self.0.namespaces.put(namespace.clone())?;
+        Ok((namespace, known.is_none()))
+    }
+
+    /// Gives a namespace up that is its caller's; false where the caller is no member of one of that name. Blocks until
+    /// that is durable.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`] for members who don't own it; as [`super::Namespaces::remove`].
+    pub fn give_up_namespace(&self, name: &Namespace) -> Result<bool> {
+        let Some(known) = self.claimed_namespaces().into_iter().find(|known| known.name == *name) else {
+            return Ok(false);
+        };
+        if self.grants().is_some() && self.1.owner() != Some(&known.owner) {
+            let message = format!("the namespace {:?} is given up by its owner or an admin", name.as_str());
+            return Err(Error::AccessRefused { message });
+        }
+        self.0.namespaces.remove(name)
+    }
+}
+
+/// The deletion for a caller who doesn't see the Thing any more.
+fn leaves_sight(change: &Change) -> Change {
+    Change {
+        kind: ChangeKind::Deleted,
+        reason: Some(DeletionReason::Removed),
+        td: None,
+        patch: None,
+        capabilities_after: Vec::new(),
+        access_after: Access::default(),
+        ..change.clone()
+    }
+}

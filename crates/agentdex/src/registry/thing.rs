@@ -1,0 +1,131 @@
+//! A Thing as it is read: the stored form and what the registry knows about it.
+
+use std::sync::Arc;
+
+use super::followers::SharedFlags;
+use crate::{
+    Result,
+    access::{Access, Grants},
+    change::{Seq, Timestamp},
+    store::{Expiry, Record, Records},
+    td::{self, Flag, Registration},
+};
+
+/// A registered Thing.
+#[derive(Debug, Clone)]
+pub struct Thing {
+    record: Record,
+    flags: Box<[Flag]>,
+}
+
+impl Thing {
+    pub(super) fn new(record: Record, flags: &SharedFlags) -> Thing {
+        Thing { flags: flags.of(&record.id).into(), record }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.record.id
+    }
+
+    /// Its last change; what its ETag is made of.
+    pub fn seq(&self) -> Seq {
+        self.record.seq
+    }
+
+    /// The stored form: the document as it came, but for what was fixed, without `registration`.
+    pub fn text(&self) -> &str {
+        &self.record.text
+    }
+
+    /// The format it was converted from; none if it came as a TD.
+    pub fn format(&self) -> Option<&str> {
+        self.record.format.as_deref()
+    }
+
+    /// Whose it is, and who sees it.
+    pub fn access(&self) -> &Access {
+        &self.record.access
+    }
+
+    /// When it expires.
+    pub fn expiry(&self) -> Expiry {
+        self.record.expiry
+    }
+
+    /// When it was created.
+    pub fn created(&self) -> Timestamp {
+        self.record.created
+    }
+
+    /// When its description was last changed.
+    pub fn modified(&self) -> Timestamp {
+        self.record.modified
+    }
+
+    /// What in it may be there to deceive, as far as the registry has noticed: texts, and a name that is easily taken for
+    /// another's. A change counts within a moment.
+    pub fn flags(&self) -> &[Flag] {
+        &self.flags
+    }
+
+    /// What the registry knows of it: the `registration` member of the enriched TD.
+    pub fn registration(&self, retrieved: Timestamp) -> Registration {
+        Registration {
+            created: self.record.created,
+            modified: self.record.modified,
+            expires: self.record.expiry.expires,
+            ttl: self.record.expiry.ttl,
+            retrieved: Some(retrieved),
+        }
+    }
+
+    /// The enriched TD (WoT Discovery, section 7.3.1): the stored form with `registration`, read now.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// let thing = registry.find("urn:example:weather")?.expect("it was registered");
+    /// assert!(!thing.text().contains("registration"));
+    /// assert!(thing.enriched().contains("\"registration\":{\"created\":"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn enriched(&self) -> String {
+        td::enrich(&self.record.text, &self.registration(Timestamp::now()), &self.flags)
+    }
+}
+
+/// Iterates over Things; made by [`super::Registry::list`].
+pub struct Things {
+    records: Records,
+    /// What is seen beside what is public; none: everything.
+    sight: Option<Arc<Grants>>,
+    flags: Arc<SharedFlags>,
+}
+
+impl Things {
+    pub(super) fn new(records: Records, sight: Option<Arc<Grants>>, flags: Arc<SharedFlags>) -> Things {
+        Things { records, sight, flags }
+    }
+}
+
+impl Things {
+    /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
+    /// last.
+    pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {
+        let (sight, flags) = (self.sight.clone(), self.flags.clone());
+        Ok(self.records.take_chunk()?.map(|records| Things { records, sight, flags }))
+    }
+}
+
+impl Iterator for Things {
+    type Item = Result<Thing>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let is_seen = |record: &Record| self.sight.as_ref().is_none_or(|grants| grants.see(&record.access));
+        let next = self.records.find(|record| record.as_ref().map_or(true, is_seen))?;
+        Some(next.map(|record| Thing::new(record, &self.flags)))
+    }
+}

@@ -1,0 +1,121 @@
+//! `GET /metrics`: the numbers of the registry, the process and the API for Prometheus.
+
+use std::fmt::Write;
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+
+use super::{
+    blocking::blocking,
+    context::Context,
+    limits::Places,
+    metrics::{gauge, head},
+    parameters::Parameters,
+    problem::Problem,
+    process,
+};
+use crate::registry::FollowerStatus;
+
+/// `GET /metrics`
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "read_metrics",
+    tag = "about",
+    summary = "Give numbers to Prometheus",
+    responses(
+        (status = 200, description = "Text exposition format", body = String, content_type = "text/plain"), super::schemas::Refusals,
+    )
+)]
+pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let mut text = String::new();
+    let registry = context.registry(&request);
+    let read = move || Ok((registry.status(), process::resident_bytes(), process::open_descriptors()));
+    let (status, memory, descriptors) = blocking(read).await?;
+    let last = context.trusted.last_seq().0;
+    head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
+    let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
+    gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
+    gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
+    write_followers(&mut text, last, &status.followers);
+    gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
+    write_places(&mut text, "connections", "HTTP connections", &context.connections);
+    write_places(&mut text, "streams", "Event streams, long polls and WebSockets", &context.streams);
+    let of_process = [
+        ("process_open_fds", "Number of open file descriptors.", descriptors),
+        ("process_max_fds", "Maximum number of open file descriptors.", process::descriptor_limit()),
+        ("process_resident_memory_bytes", "Resident memory size in bytes.", memory.map(|(resident, _)| resident)),
+        ("process_anonymous_memory_bytes", "Resident memory that belongs to no file.", memory.map(|(_, own)| own)),
+    ];
+    for (name, help, value) in of_process {
+        if let Some(value) = value {
+            gauge(&mut text, name, help, value);
+        }
+    }
+    if let Some(tls) = &context.options.tls {
+        write_tls(&mut text, &tls.status());
+    }
+    for metric in context.trusted.metrics() {
+        let kind = if metric.is_counter() { "counter" } else { "gauge" };
+        head(&mut text, metric.name, kind, metric.help);
+        let _ = writeln!(text, "{} {}", metric.name, metric.value);
+    }
+    context.metrics.write(&mut text);
+    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
+}
+
+fn write_tls(text: &mut String, status: &crate::tls::Status) {
+    let expires = u64::try_from(status.expires.0 / 1000).unwrap_or_default();
+    let help = "When the certificate expires, in seconds since 1970.";
+    gauge(text, "agentdex_tls_certificate_expiry_timestamp_seconds", help, expires);
+    let counters = [
+        ("agentdex_tls_reloads_total", "How often the certificate was read again and taken.", status.reloads),
+        (
+            "agentdex_tls_reload_failures_total",
+            "How often a certificate that was read again couldn't be used.",
+            status.reload_failures,
+        ),
+        (
+            "agentdex_tls_handshake_failures_total",
+            "Connections that ended before they were encrypted.",
+            status.handshake_failures,
+        ),
+    ];
+    for (name, help, value) in counters {
+        head(text, name, "counter", help);
+        let _ = writeln!(text, "{name} {value}");
+    }
+}
+
+fn write_followers(text: &mut String, last: u64, followers: &[FollowerStatus]) {
+    let shown = |follower: &FollowerStatus| follower.seq.map_or(0, |seq| seq.0);
+    let mut write = |name: &str, kind: &str, help: &str, value: &dyn Fn(&FollowerStatus) -> u64| {
+        head(text, name, kind, help);
+        for follower in followers {
+            let _ = writeln!(text, "{name}{{follower=\"{}\"}} {}", follower.name, value(follower));
+        }
+    };
+    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log lacks.", &|follower| {
+        last.saturating_sub(shown(follower))
+    });
+    write("agentdex_follower_ready", "gauge", "Whether a follower answers and keeps up with the log.", &|follower| {
+        u64::from(follower.is_ready())
+    });
+    write("agentdex_follower_failures_total", "counter", "Failures of a follower since the start.", &|follower| {
+        follower.failures
+    });
+    write("agentdex_follower_rebuilds_total", "counter", "Rebuilds of a follower since the start.", &|follower| {
+        follower.rebuilds
+    });
+}
+
+/// How many places are taken, how many there are, and how many clients got none.
+fn write_places(text: &mut String, name: &str, what: &str, places: &Places) {
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    gauge(text, &format!("agentdex_http_{name}"), &format!("{what} that are open."), number(places.taken()));
+    let limit = format!("agentdex_http_{name}_limit");
+    gauge(text, &limit, &format!("{what} that may be open."), number(places.maximum()));
+    let refused = format!("agentdex_http_{name}_refused_total");
+    head(text, &refused, "counter", &format!("{what} that were refused."));
+    let _ = writeln!(text, "{refused} {}", places.refused());
+}

@@ -1,0 +1,108 @@
+//! `/namespaces`: the Things that several owners share.
+
+use std::collections::BTreeSet;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::StatusCode,
+    web::{self, Data},
+};
+use serde::Deserialize;
+
+use super::{
+    blocking::blocking,
+    compatible::json_body,
+    context::Context,
+    parameters::Parameters,
+    problem::{Problem, excerpt},
+};
+use crate::access::{Namespace, Owner};
+
+/// Who the members of a namespace are to be.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Membership {
+    #[serde(default)]
+    members: BTreeSet<Owner>,
+}
+
+/// `GET /namespaces`
+#[utoipa::path(
+    get,
+    path = "/namespaces",
+    tag = "about",
+    operation_id = "list_namespaces",
+    summary = "List the namespaces that the caller is a member of; for admins, all of them",
+    responses(
+        (status = 200, description = "By name", body = Vec<super::schemas::Namespace>),
+        super::schemas::Refusals,
+    )
+)]
+pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    Ok(HttpResponse::Ok().json(context.registry(&request).claimed_namespaces()))
+}
+
+/// `PUT /namespaces/{name}`
+#[utoipa::path(
+    put,
+    path = "/namespaces/{name}",
+    tag = "about",
+    operation_id = "claim_namespace",
+    summary = "Claim a namespace, or say who its members are",
+    description = "Whoever claims it first owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{\"owners\": [{\"owner\": \"weather-team\", \"registry\": \"https://registry.example\"}]}`, where `registry` is the public URL of this registry.",
+    params(("name" = String, Path, description = "Lower-case letters, digits, and single `-` and `.` in between", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
+    request_body(content((super::schemas::Membership = "application/json"))),
+    responses(
+        (status = 201, description = "It is claimed", body = super::schemas::Namespace),
+        (status = 200, description = "Its members are these", body = super::schemas::Namespace),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn claim(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let name = name(&request)?;
+    let Membership { members } = json_body(&context, &request, payload, &[]).await?;
+    let registry = context.registry(&request);
+    let proof = registry.domain_proof(&name, context.options.public_url.as_deref()).await?;
+    let (namespace, is_new) = blocking(move || registry.claim_namespace(name, members, proof)).await?;
+    let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
+    Ok(response.json(namespace))
+}
+
+/// `DELETE /namespaces/{name}`
+#[utoipa::path(
+    delete,
+    path = "/namespaces/{name}",
+    tag = "about",
+    operation_id = "give_up_namespace",
+    summary = "Give a namespace up",
+    description = "For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.",
+    params(("name" = String, Path, description = "Its name", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
+    responses(
+        (status = 204, description = "It is given up"),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+        (status = 404, description = "There is no such namespace", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn give_up(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let (registry, name) = (context.registry(&request), name(&request)?);
+    let shown = name.to_string();
+    if blocking(move || registry.give_up_namespace(&name)).await? {
+        return Ok(HttpResponse::NoContent().finish());
+    }
+    let detail = format!("there is no namespace {:?} that you are a member of", excerpt(&shown));
+    Err(Problem::new(StatusCode::NOT_FOUND, "no-such-namespace", detail))
+}
+
+fn name(request: &HttpRequest) -> Result<Namespace, Problem> {
+    let name = request.match_info().get("name").unwrap_or_default();
+    name.parse().map_err(|message: String| Problem::new(StatusCode::BAD_REQUEST, "invalid-namespace", message))
+}

@@ -1,0 +1,113 @@
+//! The OpenAPI document, made from the handlers, and Swagger UI to read it with.
+
+use std::sync::{Arc, LazyLock};
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{CONTENT_SECURITY_POLICY, LOCATION},
+    web::Bytes,
+};
+use utoipa::{Modify, OpenApi};
+use utoipa_swagger_ui::Config;
+
+use super::{
+    audit, backup, batch, changes, compatible, compose, convert, events, exposition, formats, health, history, home,
+    imports, jsonpath, keys, namespaces, own_description,
+    parameters::Parameters,
+    problem::Problem,
+    protected_resource, queries, query_languages, records,
+    schemas::{Constraints, Links},
+    search, thing, thing_access, things, validate,
+};
+use crate::Error;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "agentdex",
+        description = "An agent discovery registry. Agents describe themselves as LMOS agents, that is as W3C Thing \
+            Descriptions; the registry validates, stores and indexes the descriptions, finds agents by what they can do, and \
+            notifies subscribers of every change. The Things, Events and Search APIs are those of W3C WoT \
+            Discovery. HEAD works wherever GET does. Every failure is a problem document (RFC 9457).",
+    ),
+    paths(
+        things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
+        batch::write, convert::document, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, query_languages::not_offered, changes::after, events::all,
+        events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, records::list, records::write, audit::read, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, home::page, document,
+    ),
+    components(schemas(super::schemas::SearchMode, super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),
+    tags(
+        (name = "things", description = "Register, read, change and remove descriptions"),
+        (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),
+        (name = "search", description = "Find agents by what they can do"),
+        (name = "changes", description = "The change log, and events"),
+        (name = "about", description = "The registry itself"),
+    ),
+)]
+struct Document;
+
+/// What is there with the feature `sparql` only.
+#[derive(OpenApi)]
+#[openapi(paths(super::sparql::get, super::sparql::post))]
+struct Sparql;
+
+/// The OpenAPI document of the API: what `GET /openapi.json` returns and `openapi/agentdex.json` contains.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let mut document = Document::openapi();
+    document.merge(Sparql::openapi());
+    formats::describe(&mut document);
+    document.merge(super::conversation::Document::openapi());
+    document.merge(super::aos::Document::openapi());
+    document.merge(super::sacp::Document::openapi());
+    Constraints.modify(&mut document);
+    Links.modify(&mut document);
+    document
+}
+
+/// `GET /openapi.json`
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    operation_id = "describe_api",
+    tag = "about",
+    summary = "Describe the API",
+    responses((status = 200, description = "An OpenAPI document", content_type = "application/json"), super::schemas::Refusals)
+)]
+pub(super) async fn document(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    static TEXT: LazyLock<Result<Bytes, String>> =
+        LazyLock::new(|| openapi().to_json().map(Bytes::from).map_err(|error| error.to_string()));
+    Parameters::parse(&request, &[])?;
+    match &*TEXT {
+        Ok(text) => Ok(HttpResponse::Ok().content_type("application/json").body(text.clone())),
+        Err(error) => Err(failed(error.clone().into())),
+    }
+}
+
+/// What the documentation may do in a browser: load its own files and call this API. Swagger UI sets styles
+/// from its script.
+const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /docs`: to the URL that its relative links are relative to.
+pub(super) async fn docs_redirect(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let path = format!("{}/", request.uri().path());
+    Ok(HttpResponse::PermanentRedirect().insert_header((LOCATION, path)).finish())
+}
+
+/// `GET /docs/{file}`: Swagger UI, from the program itself.
+pub(super) async fn docs(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from("../openapi.json")));
+    let file = request.match_info().get("file").unwrap_or_default();
+    let served = utoipa_swagger_ui::serve(file, CONFIG.clone()).map_err(|error| failed(error.to_string().into()))?;
+    let served = served.ok_or_else(|| Problem::unknown_path(request.path()))?;
+    Ok(HttpResponse::Ok()
+        .content_type(served.content_type)
+        .insert_header((CONTENT_SECURITY_POLICY, DOCS_POLICY))
+        .body(served.bytes.into_owned()))
+}
+
+fn failed(source: crate::error::BoxError) -> Problem {
+    let source = std::io::Error::other(source);
+    Error::Io { doing: "writing the documentation of the API".to_owned(), source }.into()
+}

@@ -1,0 +1,144 @@
+//! How the API behaves, for whoever serves or mounts it.
+
+use std::time::Duration;
+
+use actix_web::http::Uri;
+
+use super::{limits::Limits, stop::Stop};
+use crate::{Error, Result, access::Rules, td};
+
+/// How the API behaves. The default suits a server on one machine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The origins whose pages may call the API from a browser, such as `https://example.org`; `*` is
+    /// every origin. None: no CORS headers are sent. [`Options::check`] says what is none.
+    pub cors_origins: Vec<String>,
+    /// Names that requests may have in `Host` beside `localhost`, addresses, and the host of the public URL:
+    /// those that clients reach the server by. With `*` every name is taken, which lets web pages use the API
+    /// by DNS rebinding, unless somebody else checks the names.
+    pub allowed_hosts: Vec<String>,
+    /// Who may do what. By default everybody who reaches the API may do everything.
+    pub access: Rules,
+    /// What clients may take up.
+    pub limits: Limits,
+    /// What a [`super::Server`] encrypts with; none: it doesn't. An application that mounts the API does so itself.
+    pub tls: Option<crate::tls::ServerTls>,
+    /// The largest body of a request in bytes; a batch is limited line by line.
+    pub body_limit: usize,
+    /// The URL that clients reach the API under, where it isn't what they put into `Host`: behind a
+    /// proxy that changes it.
+    pub public_url: Option<String>,
+    /// Threads that serve requests; none: as many as there are cores.
+    pub workers: Option<usize>,
+    /// How long an event stream is silent before it says that it is alive.
+    pub heartbeat: Duration,
+    /// Ends event streams and long polls.
+    pub stop: Stop,
+    /// Where clients are brought that speak MQTT over WebSocket at `/mqtt`; none: they aren't.
+    pub mqtt: Option<crate::mqtt::EndpointHandle>,
+    /// What calls agents for clients with the role `register`, in conversations; none: they can't have any here. It calls
+    /// with the settings and credentials that it has, whoever asks.
+    pub conversations: Option<crate::consumer::Consumer>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cors_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            access: Rules::default(),
+            limits: Limits::default(),
+            tls: None,
+            body_limit: td::MAX_DOCUMENT_BYTES,
+            public_url: None,
+            workers: None,
+            heartbeat: Duration::from_secs(15),
+            stop: Stop::new(),
+            mqtt: None,
+            conversations: None,
+        }
+    }
+}
+
+impl Options {
+    /// Whether a [`super::Server`] encrypts.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Checks for settings that can't work. [`super::Server`] does that by itself; an application that mounts the API
+    /// fails to start with an origin that is none.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] for the first origin or host that isn't one.
+    pub fn check(&self) -> Result<()> {
+        check_names(&self.allowed_hosts)?;
+        let is_origin = |text: &str| text == "*" || is_origin(text);
+        match self.cors_origins.iter().find(|origin| !is_origin(origin)) {
+            Some(other) => Err(Error::InvalidSetting {
+                origin: "CORS origins".to_owned(),
+                message: format!("{other:?} is not an origin; write https://example.org, with a port if need be, or *"),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a text is what browsers send as `Origin`: scheme, host in small letters, perhaps a port, and
+/// no path.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, authority)) = text.split_once("://") else { return false };
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let is_host_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_[]:".contains(&byte);
+    !host.is_empty()
+        && host.bytes().all(is_host_byte)
+        && port.is_none_or(|port| port.parse::<u16>().is_ok())
+        && text.parse::<Uri>().is_ok_and(|uri| uri.scheme_str() == Some(scheme))
+}
+
+/// Finds what can't be a name of [`Options::allowed_hosts`].
+///
+/// # Errors
+/// [`Error::InvalidSetting`]
+fn check_names(names: &[String]) -> Result<()> {
+    let is_name = |name: &str| {
+        name == "*"
+            || !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+    };
+    match names.iter().find(|name| !is_name(name)) {
+        Some(other) => Err(Error::InvalidSetting {
+            origin: "allowed hosts".to_owned(),
+            message: format!(
+                "{other:?} is not the name of a host; write it without scheme and port, for example registry.example.org, or * for every name"
+            ),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_what_browsers_send() {
+        for origin in ["https://example.org", "http://localhost:3000", "http://[::1]:80", "http://[::1]", "app://x"] {
+            assert!(is_origin(origin), "{origin}");
+        }
+        for other in ["", "*", "null", "example.org", "https://", "https://a.example/", "https://A.example", "a b://c"]
+        {
+            assert!(!is_origin(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn names_have_neither_scheme_nor_port() {
+        assert!(check_names(&["registry.internal".into(), "*".into()]).is_ok());
+        for other in ["", "a:80", "http://a", "a/b", "*.example"] {
+            assert!(check_names(&[other.into()]).is_err(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The one table from errors to statuses, and the problem documents (RFC 9457) that carry them.
+//!
+//! What went wrong inside is kept as the source, logged once by [`super::observe`], and never sent.
+
+use std::borrow::Cow;
+
+use actix_web::{
+    HttpResponse, ResponseError,
+    http::{
+        StatusCode,
+        header::{self, HeaderName, HeaderValue},
+    },
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Error, Seq, convert, fetch,
+    td::{self, Report, Violation},
+};
+
+/// The media type of problem documents.
+pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+/// How many characters of a client's text a message repeats.
+const LONGEST_EXCERPT: usize = 100;
+
+/// What is answered instead of success.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    /// Empty where the status says it all.
+    code: &'static str,
+    detail: String,
+    members: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    source: Option<Box<Error>>,
+}
+
+impl Problem {
+    /// A problem that is not an [`Error`]: one of HTTP itself.
+    pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Problem {
+        Problem { status, code, detail: detail.into(), members: Map::new(), headers: Vec::new(), source: None }
+    }
+
+    /// 400 for a query parameter or header that isn't understood.
+    pub(super) fn invalid_parameter(name: &str, detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid-parameter", detail).with("parameter", &*excerpt(name))
+    }
+
+    /// 404 for a path that nothing is served under.
+    pub(super) fn unknown_path(path: &str) -> Problem {
+        let detail = format!("there is nothing at {}; GET / lists what there is", excerpt(path));
+        Problem::new(StatusCode::NOT_FOUND, "unknown-path", detail)
+    }
+
+    /// 405 that names the methods which are allowed.
+    pub(super) fn method_not_allowed(method: &str, allow: &str) -> Problem {
+        let detail = format!("{} is not allowed here; allowed: {allow}", excerpt(method));
+        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail).with_header(header::ALLOW, allow)
+    }
+
+    /// 413 for a body that is larger than allowed.
+    pub(super) fn body_too_large(maximum: usize) -> Problem {
+        let detail = format!("the body exceeds the limit of {maximum} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail).with("maximum", maximum)
+    }
+
+    /// 412 for a read whose conditions don't hold of what has this entity tag.
+    pub(super) fn precondition_failed(tag: &str) -> Problem {
+        let detail = format!("the current entity tag is {tag}");
+        Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", detail).with_header(header::ETAG, tag)
+    }
+
+    /// The problem of a response that fails without a problem document.
+    pub(super) fn of_status(status: StatusCode) -> Problem {
+        Problem::new(status, "", "")
+    }
+
+    /// The problem of a document that was fetched from this URL: the request was right, what came of it isn't.
+    pub(super) fn of_fetched(error: Error, url: &str) -> Problem {
+        let mut problem = Problem::from(error);
+        if matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
+            problem.status = StatusCode::UNPROCESSABLE_ENTITY;
+            let url = fetch::shown(url);
+            problem.detail = format!("the document from {url} is refused: {}", problem.detail);
+            problem = problem.with("url", url);
+        }
+        problem
+    }
+
+    /// Says what is wrong in other words.
+    pub(super) fn with_detail(mut self, detail: impl Into<String>) -> Problem {
+        self.detail = detail.into();
+        self
+    }
+
+    /// Adds a member to the document.
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.members.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a header to the answer.
+    pub(super) fn with_header(mut self, name: HeaderName, value: impl AsRef<str>) -> Problem {
+        if let Ok(value) = HeaderValue::from_str(value.as_ref()) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// The HTTP status phrase: the kind of problem is named by the code, this problem by the detail.
+    fn title(&self) -> &'static str {
+        self.status.canonical_reason().unwrap_or("Unknown status")
+    }
+
+    /// The status of the response.
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The error inside, if it is the server's: not the client's, nor that of somebody who was asked.
+    pub(super) fn internal(&self) -> Option<&Error> {
+        let is_of_others = matches!(self.status, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT);
+        self.source.as_deref().filter(|_| self.status.is_server_error() && !is_of_others)
+    }
+
+    /// The problem document.
+    pub(super) fn document(&self) -> Value {
+        let mut document = Map::new();
+        let (kind, code) = match self.code {
+            "" => ("about:blank".to_owned(), self.title().to_ascii_lowercase().replace(' ', "-")),
+            code => (format!("urn:agentdex:problem:{code}"), code.to_owned()),
+        };
+        document.insert("type".into(), kind.into());
+        document.insert("title".into(), self.title().into());
+        document.insert("status".into(), self.status.as_u16().into());
+        document.insert("code".into(), code.into());
+        if !self.detail.is_empty() {
+            document.insert("detail".into(), self.detail.as_str().into());
+        }
+        document.extend(self.members.clone());
+        document.into()
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.detail.is_empty() { self.title() } else { &self.detail })
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        for (name, value) in &self.headers {
+            response.append_header((name.clone(), value.clone()));
+        }
+        response.content_type(PROBLEM_JSON).body(self.document().to_string())
+    }
+}
+
+impl From<td::Error> for Problem {
+    fn from(error: td::Error) -> Problem {
+        Error::from(error).into()
+    }
+}
+
+impl From<convert::Error> for Problem {
+    fn from(error: convert::Error) -> Problem {
+        Error::from(error).into()
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Problem {
+        let error = match error {
+            Error::OtherFormat { source, .. } => *source,
+            error => error,
+        };
+        let (status, code) = classify(&error);
+        let detail = match status {
+            StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
+            _ => match &error {
+                Error::DiskFull { .. } => {
+                    "the disk of the registry is full: nothing was written; reads go on, and writes are taken again once there is room"
+                        .to_owned()
+                }
+                Error::WritesClosed { .. } => "the registry takes no writes until it is restarted".to_owned(),
+                Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
+                Error::UnexpectedId { id } => format!("the document has the id {id:?}; use PUT /things/{{id}}"),
+                Error::MissingId => {
+                    "the document has no `id`; add one that is an absolute URI, or let POST /things assign one"
+                        .to_owned()
+                }
+                Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
+                Error::PreconditionFailed { id, found: None, .. } => format!("there is no Thing {id:?}"),
+                error => error.to_string(),
+            },
+        };
+        let mut problem = Problem::new(status, code, detail);
+        problem.add_specifics(&error);
+        problem.source = Some(Box::new(error));
+        problem
+    }
+}
+
+/// The status of an error's code. What isn't in the table failed inside: its code stays inside as well.
+fn classify(error: &Error) -> (StatusCode, &'static str) {
+    let code = error.code();
+    let status = match code {
+        "malformed-json"
+        | "malformed-yaml"
+        | "limit-exceeded"
+        | "invalid-thing-description"
+        | "invalid-document"
+        | "unclear-format"
+        | "invalid-merge-patch"
+        | "invalid-id"
+        | "unexpected-id"
+        | "missing-id"
+        | "id-mismatch"
+        | "invalid-query" => StatusCode::BAD_REQUEST,
+        "body-too-large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "not-expressible" | "already-exists" => StatusCode::CONFLICT,
+        "not-found" | "no-such-action" | "not-tracked" => StatusCode::NOT_FOUND,
+        "precondition-failed" => StatusCode::PRECONDITION_FAILED,
+        "access-refused" | "not-owner" => StatusCode::FORBIDDEN,
+        "contended"
+        | "query-too-costly"
+        | "overloaded"
+        | "index-rebuilding"
+        | "consistency-timeout"
+        | "writes-closed"
+        | "shutting-down"
+        | "fetch-busy" => StatusCode::SERVICE_UNAVAILABLE,
+        "query-language-not-offered" => StatusCode::NOT_IMPLEMENTED,
+        "disk-full" => StatusCode::INSUFFICIENT_STORAGE,
+        "signature-required" | "fetch-refused" => StatusCode::UNPROCESSABLE_ENTITY,
+        "fetch-failed" => StatusCode::BAD_GATEWAY,
+        "fetch-timed-out" => StatusCode::GATEWAY_TIMEOUT,
+        _ => return (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    };
+    (status, code)
+}
+
+impl Problem {
+    /// What a program can read of an error in addition to its code.
+    fn add_specifics(&mut self, error: &Error) {
+        let members = match error {
+            Error::MalformedJson { line, column, .. } | Error::MalformedYaml { line, column, .. } => {
+                json!({"line": line, "column": column})
+            }
+            Error::DocumentTooLarge { maximum } => json!({"maximum": maximum}),
+            Error::LimitExceeded { what, maximum } => json!({"limit": what, "maximum": maximum}),
+            Error::Invalid(report) | Error::InvalidSource { report, .. } => json!({
+                "validationErrors": validation_errors(&report.violations),
+                "warnings": report.warnings,
+            }),
+            Error::SignatureRequired { status, .. } => json!({"signature": status}),
+            Error::NotTracked { id } => json!({"id": id}),
+            Error::NoSuchAction { id, action, .. } => json!({"id": id, "action": action}),
+            Error::UnexpectedId { id } | Error::NotFound { id } | Error::AlreadyExists { id } => json!({"id": id}),
+            Error::IdMismatch { expected, found } => json!({"expected": expected, "found": found}),
+            Error::FetchRefused { url, .. } | Error::FetchTimedOut { url, .. } => json!({"url": url}),
+            Error::FetchFailed { url, status: None, .. } => json!({"url": url}),
+            Error::FetchFailed { url, status: Some(status), .. } => json!({"url": url, "answered": status}),
+            Error::IndexRebuilding { done, total } => json!({"done": done, "total": total}),
+            _ => Value::Null,
+        };
+        if let Value::Object(members) = members {
+            self.members.extend(members);
+        }
+        if let Error::PreconditionFailed { found: Some(Seq(seq)), .. } = error {
+            self.headers.extend(HeaderValue::from_str(&format!("\"{seq}\"")).map(|value| (header::ETAG, value)).ok());
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            self.headers.push((header::RETRY_AFTER, HeaderValue::from_static("1")));
+        }
+    }
+}
+
+/// A text of a client as far as a message repeats it.
+pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST_EXCERPT) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
+}
+
+fn describe(report: &Report) -> String {
+    match report.violations.as_slice() {
+        [] => "the document is invalid".to_owned(),
+        [violation] => format!("{}: {}", field(&violation.pointer), violation.message),
+        [violation, others @ ..] => {
+            format!("{}: {}; and {} more", field(&violation.pointer), violation.message, others.len())
+        }
+    }
+}
+
+/// The `validationErrors` of WoT Discovery.
+fn validation_errors(violations: &[Violation]) -> Value {
+    let error = |violation: &Violation| {
+        json!({
+            "field": field(&violation.pointer),
+            "description": violation.message,
+            "pointer": violation.pointer,
+            "rule": violation.rule,
+        })
+    };
+    violations.iter().map(error).collect()
+}
+
+/// A JSON Pointer as WoT Discovery writes a field: `(root)`, `properties.status.forms.0.href`.
+fn field(pointer: &str) -> String {
+    let members = pointer.split('/').skip(1).map(|member| member.replace("~1", "/").replace("~0", "~"));
+    match members.collect::<Vec<_>>().join(".") {
+        field if field.is_empty() => "(root)".to_owned(),
+        field => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_written_with_dots() {
+        assert_eq!(field(""), "(root)");
+        assert_eq!(field("/properties/status/forms/0/href"), "properties.status.forms.0.href");
+        assert_eq!(field("/properties/a~1b~0c"), "properties.a/b~c");
+    }
+
+    #[test]
+    fn what_went_wrong_inside_is_not_sent() {
+        let source = std::io::Error::other("secret place");
+        let problem = Problem::from(Error::Io { doing: "writing secret place".into(), source });
+        assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!problem.document().to_string().contains("secret"));
+        assert!(problem.internal().is_some());
+        let closed = Problem::from(Error::WritesClosed { reason: "secret disk".into() });
+        assert!(!closed.document().to_string().contains("secret"));
+    }
+
+    #[test]
+    fn failures_of_other_servers_are_none_of_this_one() {
+        let url = "https://agents.example/card.json".to_owned();
+        let (status, reason) = (Some(500), String::new());
+        let failed = Error::FetchFailed { url: url.clone(), status, reason, retry_after: None, source: None };
+        for (error, status) in [(failed, 502), (Error::FetchTimedOut { url: url.clone(), doing: "connecting" }, 504)] {
+            let problem = Problem::of_fetched(error, &url);
+            assert_eq!((problem.status().as_u16(), problem.internal().is_none()), (status, true));
+        }
+        let busy = Problem::of_fetched(Error::FetchBusy { host: "agents.example".into() }, &url);
+        assert!(busy.headers.iter().any(|(name, _)| name == header::RETRY_AFTER), "{busy:?}");
+    }
+
+    #[test]
+    fn a_problem_without_a_code_is_about_its_status() {
+        let document = Problem::of_status(StatusCode::NOT_ACCEPTABLE).document();
+        assert_eq!(
+            document,
+            json!({"type": "about:blank", "title": "Not Acceptable", "status": 406, "code": "not-acceptable"})
+        );
+    }
+}

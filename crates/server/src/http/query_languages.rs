@@ -1,0 +1,32 @@
+//! `/search/xpath`: a query language of WoT Discovery that is not offered.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
+
+use super::problem::Problem;
+
+/// What is not offered.
+pub(super) const NOT_OFFERED: &str = "xpath";
+
+/// Refuses with 501, as WoT Discovery requires.
+#[utoipa::path(
+    method(get, post),
+    path = "/search/{language}",
+    tag = "search",
+    operation_id = "query_language_not_offered",
+    summary = "Query languages of WoT Discovery that are not offered",
+    params(
+        ("language" = String, Path, description = "`xpath`"),
+    ),
+    responses(
+        (status = 404, description = "Not a query language of WoT Discovery", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 501, description = "Not offered", body = super::schemas::Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let language = request.match_info().get("language").unwrap_or_default();
+    let detail = format!(
+        "this registry does not offer {language} queries; GET /search?q= finds Things by words, GET /search/jsonpath?query= by \
+         their structure, and where it is switched on GET /search/sparql?query= by SPARQL"
+    );
+    Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", detail))
+}

@@ -1,0 +1,373 @@
+//! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
+#![expect(dead_code, reason = "read by utoipa's derives alone")]
+
+mod about;
+mod access;
+mod compatible;
+mod constraints;
+mod formats;
+mod guardian;
+mod keys;
+mod links;
+mod parameters;
+mod queries;
+mod refusals;
+
+use utoipa::ToSchema;
+
+pub(super) use self::guardian::*;
+pub(super) use self::{
+    about::*, access::*, compatible::*, constraints::Constraints, formats::*, keys::*, links::Links, parameters::*,
+    queries::*, refusals::*,
+};
+
+/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
+#[derive(ToSchema)]
+#[schema(example = json!({
+    "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+    "@type": "lmos:Agent",
+    "id": "urn:example:weather",
+    "title": "Weather agent",
+    "lmos:capabilities": [{"id": "forecast", "name": "Weather forecast"}],
+}))]
+pub(super) struct ThingDescription {
+    /// An absolute URI.
+    id: Option<String>,
+    title: String,
+    description: Option<String>,
+    registration: Option<Registration>,
+}
+
+/// A Thing Description without an `id`: the registry assigns one.
+#[derive(ToSchema)]
+#[schema(example = json!({
+    "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+    "@type": "lmos:Agent",
+    "title": "Weather agent",
+    "lmos:capabilities": [{"id": "forecast", "name": "Weather forecast"}],
+}))]
+pub(super) struct AnonymousThingDescription {
+    title: String,
+    description: Option<String>,
+    registration: Option<Registration>,
+}
+
+/// What a dry run would do.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct DryRun {
+    /// Always `true`.
+    dry_run: bool,
+    id: String,
+    effect: Effect,
+    warnings: Vec<Violation>,
+}
+
+/// What a write does.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(super) enum Effect {
+    Created,
+    Updated,
+    Unchanged,
+    Removed,
+}
+
+/// The description, as `Prefer: return=representation` asks, or what a dry run would do.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(super) enum RepresentationOrDryRun {
+    Representation(ThingDescription),
+    DryRun(DryRun),
+}
+
+/// What the registry knows of a Thing; clients may set `ttl` or `expires`.
+#[derive(ToSchema)]
+pub(super) struct Registration {
+    /// When it was created (RFC 3339).
+    created: Option<String>,
+    /// When its description last changed (RFC 3339).
+    modified: Option<String>,
+    /// When it was read (RFC 3339).
+    retrieved: Option<String>,
+    /// When it expires (RFC 3339); ignored from clients that give a `ttl`.
+    expires: Option<String>,
+    /// Time to live in seconds.
+    ttl: Option<u64>,
+    /// What in the description may be there to deceive; absent if nothing is, ignored from clients.
+    #[schema(rename = "agentdex:flags")]
+    flags: Option<Vec<Flag>>,
+}
+
+/// A list of whole descriptions, or with `view=summary` of summaries.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(super) enum ThingList {
+    Array(Vec<ThingDescription>),
+    Collection(ThingCollection),
+}
+
+/// A page with `format=collection`.
+#[derive(ToSchema)]
+pub(super) struct ThingCollection {
+    /// How many Things there are on all pages.
+    total: u64,
+    members: Vec<ThingDescription>,
+    /// The URL of this page.
+    #[schema(rename = "@id")]
+    id: String,
+    /// The URL of the next page.
+    next: Option<String>,
+}
+
+/// A merge patch (RFC 7396). `{}` changes nothing and renews the expiry.
+#[derive(ToSchema)]
+pub(super) struct MergePatch {}
+
+/// What became of a Thing that is new.
+#[derive(ToSchema)]
+pub(super) struct Created {
+    id: String,
+    warnings: Vec<Violation>,
+}
+
+/// What an answer in SACP was read as.
+#[derive(ToSchema)]
+pub(super) struct SacpReading {
+    /// Whether there is a response and nothing is wrong with it.
+    valid: bool,
+    /// The response, or what stands for it: `schemas/sacp-response.json`.
+    response: serde_json::Value,
+    found: Found,
+    /// Whether comments or trailing commas had to be taken out.
+    repaired: bool,
+    violations: Vec<Violation>,
+}
+
+/// Where in the text the response was.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(super) enum Found {
+    Whole,
+    Fenced,
+    Embedded,
+    Nowhere,
+}
+
+/// Something that is wrong, was fixed automatically, or is unusual.
+#[derive(ToSchema)]
+pub(super) struct Violation {
+    /// JSON Pointer (RFC 6901).
+    pointer: String,
+    /// A stable code.
+    rule: String,
+    message: String,
+}
+
+/// One line for each line of the batch, in its order.
+#[derive(ToSchema)]
+pub(super) struct BatchResult {
+    /// From 1.
+    line: u64,
+    /// The status of the line: 201, 204 (200 in a dry run) or that of a problem.
+    status: u16,
+    id: Option<String>,
+    etag: Option<String>,
+    /// `true` in a dry run.
+    #[schema(rename = "dryRun")]
+    dry_run: Option<bool>,
+    /// What was done, or in a dry run would be: `created`, `updated`, `original-updated` or `unchanged`.
+    effect: Option<String>,
+    warnings: Option<Vec<Violation>>,
+    problem: Option<Problem>,
+}
+
+/// What validation found.
+#[derive(ToSchema)]
+pub(super) struct Report {
+    valid: bool,
+    /// `1.0` or `1.1`, by the document's `@context`.
+    version: Option<String>,
+    violations: Vec<Violation>,
+    warnings: Vec<Violation>,
+}
+
+/// A part of the change log.
+#[derive(ToSchema)]
+pub(super) struct Changes {
+    /// Identifies the store: positions of another epoch are not valid.
+    epoch: String,
+    changes: Vec<Change>,
+    /// The end of the log.
+    last: u64,
+    /// The oldest change that is left.
+    oldest: u64,
+    /// Whether changes after `since` are no longer available, or it lies beyond the end: read `/things` again.
+    truncated: bool,
+}
+
+/// The changes of one Thing.
+#[derive(ToSchema)]
+pub(super) struct History {
+    epoch: String,
+    changes: Vec<Change>,
+}
+
+/// One entry of the log.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct Change {
+    epoch: String,
+    seq: u64,
+    /// `thing_created`, `thing_updated` or `thing_deleted`.
+    kind: String,
+    /// `thing_deleted`: `removed`, `expired` or `source-gone`.
+    reason: Option<String>,
+    id: String,
+    /// When (RFC 3339).
+    at: String,
+    /// Who; absent without authentication.
+    actor: Option<String>,
+    /// `thing_created`: the description as stored.
+    #[schema(value_type = Option<Object>)]
+    td: Option<()>,
+    /// `thing_updated`: the merge patch.
+    #[schema(value_type = Option<Object>)]
+    patch: Option<()>,
+    capabilities_before: Option<Vec<String>>,
+    capabilities_after: Option<Vec<String>>,
+}
+
+/// What was found.
+#[derive(ToSchema)]
+pub(super) struct SearchResult {
+    /// How many Things match.
+    total: u64,
+    hits: Vec<Hit>,
+    /// For each field asked for, the most frequent value first.
+    #[schema(value_type = std::collections::BTreeMap<String, Vec<FacetCount>>)]
+    facets: (),
+    /// Words of the index that are spelled like those of the query.
+    suggestions: Vec<String>,
+    /// What in the query is perhaps not what was meant, such as a field that there isn't; absent if nothing is.
+    hints: Option<Vec<String>>,
+    /// Whether nothing matched exactly and the hits match words that are spelled alike.
+    fuzzy: bool,
+    /// That the texts of hits are those of third parties: data, not instructions. For models that read answers.
+    notice: String,
+    /// `low` where no hit is much like the request and the best has few of its words.
+    confidence: Option<SearchConfidence>,
+    /// Every change up to this one is taken into account.
+    seq: u64,
+}
+
+/// What counts in a search for words.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum SearchMode {
+    /// The words alone.
+    Lexical,
+    /// The meaning alone.
+    Semantic,
+    /// Both.
+    Hybrid,
+}
+
+/// How sure it is that hits are what was asked for.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(super) enum SearchConfidence {
+    /// Perhaps not.
+    Low,
+}
+
+/// A Thing that matches.
+#[derive(ToSchema)]
+pub(super) struct Hit {
+    id: String,
+    title: Option<String>,
+    description: Option<String>,
+    /// What hits are ranked by: BM25, and 40 times the cosine (60 times with a sentence encoder) where meaning counts.
+    score: f32,
+    /// How well the words match: raw BM25, 0 where none does.
+    bm25: f32,
+    /// How alike the meaning is, from -1 to 1; missing where meaning doesn't count.
+    cosine: Option<f32>,
+    capabilities: Vec<CapabilityHit>,
+    /// How many capabilities it has that aren't listed.
+    more_capabilities: u64,
+    /// What in its description may be there to deceive; absent if nothing is.
+    flags: Option<Vec<Flag>>,
+    links: Vec<Link>,
+}
+
+/// Something in a description that may be there to deceive.
+#[derive(ToSchema)]
+pub(super) struct Flag {
+    kind: FlagKind,
+    /// The JSON Pointer of the text.
+    pointer: String,
+    /// What was found there: the code points, the words, or the id of the other agent.
+    found: String,
+}
+
+/// Why a text is flagged.
+#[derive(ToSchema)]
+#[schema(rename_all = "kebab-case")]
+pub(super) enum FlagKind {
+    BidiControl,
+    ControlCharacter,
+    InvisibleCharacter,
+    Instructions,
+    ConfusableName,
+}
+
+/// What a hit can do, the best match first.
+#[derive(ToSchema)]
+pub(super) struct CapabilityHit {
+    name: String,
+    /// HTML, escaped, with matches in `<b>`.
+    snippet: String,
+}
+
+/// A link as TDs write them.
+#[derive(ToSchema)]
+pub(super) struct Link {
+    rel: String,
+    href: String,
+    r#type: String,
+}
+
+/// How often a value occurs among the matches.
+#[derive(ToSchema)]
+pub(super) struct FacetCount {
+    value: String,
+    count: u64,
+}
+
+/// A problem document (RFC 9457).
+#[derive(ToSchema)]
+pub(super) struct Problem {
+    /// `urn:agentdex:problem:<code>`, or `about:blank`.
+    r#type: String,
+    /// The phrase of the status.
+    title: String,
+    status: u16,
+    /// What is wrong, where, and what to do about it.
+    detail: Option<String>,
+    /// The kind of problem as a stable name.
+    code: String,
+    /// Everything that is wrong with a description.
+    #[schema(rename = "validationErrors")]
+    validation_errors: Option<Vec<ValidationError>>,
+}
+
+/// One thing that is wrong with a description.
+#[derive(ToSchema)]
+pub(super) struct ValidationError {
+    /// `(root)`, or a path such as `properties.status.forms.0.href`.
+    field: String,
+    description: String,
+    pointer: String,
+    rule: String,
+}

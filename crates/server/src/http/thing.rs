@@ -1,0 +1,343 @@
+//! `/things/{id}`: one Thing Description.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::header::{CONTENT_TYPE, ETAG, HeaderValue, LOCATION},
+    web::{self, Data},
+};
+use serde_json::json;
+
+use super::{
+    address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
+    blocking::blocking,
+    body::{self, EFFECT, WARNINGS},
+    conditions::{Conditions, Verdict},
+    context::Context,
+    formats::explain,
+    negotiation::{VARY_BY_TYPE, negotiate},
+    parameters::Parameters,
+    problem::Problem,
+};
+use crate::{
+    Error, Registry,
+    convert::Format,
+    registry::{Effect, Thing, Write, Written},
+};
+
+/// Bodies over this are validated on a thread that may block.
+pub(super) const LARGE: usize = 32 * 1024;
+
+/// The methods of a Thing.
+pub(super) const METHODS: &str = "GET, HEAD, PUT, PATCH, DELETE";
+
+/// Answers all methods of a Thing.
+pub(super) async fn any(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    if path_below(&request) == "/" {
+        let detail = "the collection is /things without a slash at the end, a Thing is /things/{id}";
+        return Err(Problem::unknown_path(request.path()).with_detail(detail));
+    }
+    match request.method().as_str() {
+        "GET" | "HEAD" => retrieve(context, request).await,
+        "PUT" => put(context, request, payload).await,
+        "PATCH" => patch(context, request, payload).await,
+        "DELETE" => remove(context, request).await,
+        other => Err(Problem::method_not_allowed(other, METHODS)),
+    }
+}
+
+/// `GET /things/{id}`
+#[utoipa::path(
+    get,
+    path = "/things/{id}",
+    operation_id = "retrieve_thing",
+    tag = "things",
+    summary = "Read a description",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+    ),
+    responses(
+        (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag" = String, description = "The entity tag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that are ignored, since they are unknown or invalid"))),
+        (status = 304, description = "Not modified"),
+        super::schemas::Refusals,
+        super::schemas::ThingRefusals,
+    )
+)]
+pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let id = existing_id(&context, &request)?;
+    let Some(thing) = context.registry(&request).find(&id)? else { return Err(Error::NotFound { id }.into()) };
+    let etag = tag(&thing);
+    if let Some(syntax) = super::rdf::wanted(&request) {
+        return super::rdf::respond(&context, &request, thing, etag, syntax).await;
+    }
+    match Conditions::of(&request).verdict(etag.trim_matches('"')) {
+        Verdict::Proceed => Ok(representation(&request, &mut HttpResponse::Ok(), etag, &thing)),
+        Verdict::NotModified => {
+            Ok(HttpResponse::NotModified().insert_header((ETAG, etag)).insert_header(VARY_BY_TYPE).finish())
+        }
+        Verdict::Failed => Err(Problem::precondition_failed(&etag)),
+    }
+}
+
+/// `PUT /things/{id}`
+#[utoipa::path(
+    put,
+    path = "/things/{id}",
+    operation_id = "put_thing",
+    tag = "things",
+    summary = "Register a description under its id, or replace it",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        super::schemas::AccessParameters,
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
+    ),
+    request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
+    responses(
+        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 204, description = "Replaced", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+        (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn put(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
+    let id = thing_id(&request, &context.options)?;
+    let conditions = Conditions::of(&request);
+    body::check_type(&request, &body::DESCRIPTIONS)?;
+    let json = body::read(&request, payload, context.options.body_limit).await?;
+    let large = json.len() > LARGE;
+    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access);
+    if let Some(precondition) = conditions.precondition(&context.registry(&request), &id)? {
+        write = write.when(precondition);
+    }
+    let written = commit(&context.registry(&request), write, large).await;
+    let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
+    answer(&context, &request, &written, dry_run)
+}
+
+/// `PATCH /things/{id}`
+#[utoipa::path(
+    patch,
+    path = "/things/{id}",
+    operation_id = "patch_thing",
+    tag = "things",
+    summary = "Change a description, or renew its expiry",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
+    ),
+    request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
+    responses(
+        (status = 204, description = "Changed", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+        super::schemas::ThingRefusals,
+        super::schemas::BodyRefusals,
+    )
+)]
+pub(super) async fn patch(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let id = existing_id(&context, &request)?;
+    let conditions = Conditions::of(&request);
+    body::check_type(&request, &body::MERGE_PATCHES)?;
+    let patch = body::read(&request, payload, context.options.body_limit).await?;
+    // The result is validated, not the patch alone.
+    let stored = context.registry(&request).find(&id)?.map_or(0, |thing| thing.text().len());
+    let large = patch.len() + stored > LARGE;
+    let write = Write::patch(&id, &patch[..]).dry_run(dry_run);
+    let written = commit_to_present(&context.registry(&request), &id, write, &conditions, large).await?;
+    answer(&context, &request, &written, dry_run)
+}
+
+/// `DELETE /things/{id}`
+#[utoipa::path(
+    delete,
+    path = "/things/{id}",
+    operation_id = "remove_thing",
+    tag = "things",
+    summary = "Remove a description",
+    params(
+        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
+        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+    ),
+    responses(
+        (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
+        (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = super::schemas::DryRun),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+        super::schemas::ThingRefusals,
+    )
+)]
+pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let id = existing_id(&context, &request)?;
+    let conditions = Conditions::of(&request);
+    let write = Write::remove(&id).dry_run(dry_run);
+    let written = commit_to_present(&context.registry(&request), &id, write, &conditions, false).await?;
+    answer(&context, &request, &written, dry_run)
+}
+
+/// Writes to a Thing that has to exist. Where it doesn't, the response is 404, whatever the conditions
+/// say (RFC 9110, section 13.2.1).
+pub(super) async fn commit_to_present(
+    registry: &Registry,
+    id: &str,
+    mut write: Write,
+    conditions: &Conditions,
+    large: bool,
+) -> Result<Written, Error> {
+    let absent = |error| match error {
+        Error::PreconditionFailed { id, found: None, .. } => Error::NotFound { id },
+        error => error,
+    };
+    if let Some(precondition) = conditions.precondition(registry, id).map_err(absent)? {
+        write = write.when(precondition);
+    }
+    commit(registry, write, large).await.map_err(absent)
+}
+
+/// Writes, with the validation of large documents on a thread that may block.
+pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Result<Written, Error> {
+    if !large {
+        return registry.write(write).await;
+    }
+    let registry = registry.clone();
+    blocking(move || registry.write_blocking(write)).await
+}
+
+const PREFERENCE_APPLIED: (&str, &str) = ("preference-applied", "return=representation");
+
+/// The response to a write.
+pub(super) fn answer(
+    context: &Context,
+    request: &HttpRequest,
+    written: &Written,
+    dry_run: bool,
+) -> Result<HttpResponse, Problem> {
+    let mut response = respond_to_write(context, request, written, dry_run)?;
+    let headers = response.headers_mut();
+    headers.insert(WARNINGS, written.warnings.len().into());
+    headers.insert(EFFECT, HeaderValue::from_static(effect_name(written.effect)));
+    Ok(response)
+}
+
+fn respond_to_write(
+    context: &Context,
+    request: &HttpRequest,
+    written: &Written,
+    dry_run: bool,
+) -> Result<HttpResponse, Problem> {
+    if dry_run {
+        return Ok(HttpResponse::Ok().json(foreseen(written)));
+    }
+    let prefers_representation = || body::prefers(request, "return=representation");
+    let etag = (ETAG, format!("\"{}\"", written.seq));
+    match written.effect {
+        Effect::Created => {
+            let path = format!("/things{}", path_below(request));
+            let location = thing_path(base_path(request, &context.options, &path), &written.id);
+            let answer = json!({"id": written.id, "warnings": written.warnings});
+            Ok(HttpResponse::Created().insert_header(etag).insert_header((LOCATION, location)).json(answer))
+        }
+        Effect::Removed if prefers_representation() => {
+            let mut done = foreseen(written);
+            done["dryRun"] = false.into();
+            Ok(HttpResponse::Ok().insert_header(PREFERENCE_APPLIED).json(done))
+        }
+        Effect::Removed => Ok(HttpResponse::NoContent().finish()),
+        Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
+            if prefers_representation()
+                && let Some(thing) = context.registry(request).find(&written.id)?
+            {
+                let mut response = HttpResponse::Ok();
+                response.insert_header(PREFERENCE_APPLIED);
+                return Ok(representation(request, &mut response, tag(&thing), &thing));
+            }
+            Ok(HttpResponse::NoContent().insert_header(etag).finish())
+        }
+    }
+}
+
+/// What a dry run would have done.
+pub(super) fn foreseen(written: &Written) -> serde_json::Value {
+    json!({"dryRun": true, "id": written.id, "effect": effect_name(written.effect), "warnings": written.warnings})
+}
+
+/// What a write did, as a word.
+pub(super) fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Created => "created",
+        Effect::Updated => "updated",
+        Effect::OriginalUpdated => "original-updated",
+        Effect::Unchanged => "unchanged",
+        Effect::Removed => "removed",
+    }
+}
+
+/// The enriched TD with its entity tag.
+fn representation(
+    request: &HttpRequest,
+    response: &mut HttpResponseBuilder,
+    etag: String,
+    thing: &Thing,
+) -> HttpResponse {
+    response
+        .insert_header((ETAG, etag))
+        .insert_header(VARY_BY_TYPE)
+        .insert_header((CONTENT_TYPE, HeaderValue::from_static(negotiate(request, &body::DESCRIPTIONS))))
+        .body(thing.enriched())
+}
+
+/// The entity tag of a Thing: see [`conditions`](super::conditions).
+fn tag(thing: &Thing) -> String {
+    let (seq, expiry) = (thing.seq(), thing.expiry());
+    let mut tag = match (expiry.expires, expiry.ttl) {
+        (None, None) => seq.to_string(),
+        (expires, ttl) => format!("{seq}.{:x}.{}", expires.map_or(0, |expires| expires.0), ttl.unwrap_or_default()),
+    };
+    if !thing.flags().is_empty() {
+        let mut hasher = DefaultHasher::new();
+        thing.flags().hash(&mut hasher);
+        tag.push_str(&format!(".f{:x}", hasher.finish()));
+    }
+    format!("\"{tag}\"")
+}
+
+/// The id of the Thing that a request addresses by its id, or by the URL that it has here. A Thing whose
+/// id is such a URL comes first.
+fn existing_id(context: &Context, request: &HttpRequest) -> Result<String, Error> {
+    let id = thing_id(request, &context.options)?;
+    match id_in_own_url(request, &context.options)? {
+        Some(other) if context.registry(request).find(&id)?.is_none() => Ok(other),
+        _ => Ok(id),
+    }
+}

@@ -1,0 +1,59 @@
+//! Decisions of the guardian on their way to the broker.
+
+use crate::{Registry, mqtt::topics::Topics};
+
+/// A decision to publish.
+pub(super) struct Decided {
+    pub topic: String,
+    pub payload: Vec<u8>,
+}
+
+/// The decisions that a registry makes, if it has a guardian.
+pub(super) struct Decisions {
+    entries: tokio::sync::broadcast::Receiver<std::sync::Arc<crate::registry::guardian::Entry>>,
+    topics: Topics,
+}
+
+impl Decisions {
+    /// Those that are made from now on.
+    pub fn of(registry: &Registry, topics: &Topics) -> Decisions {
+        Decisions { entries: registry.guardian().subscribe(), topics: topics.clone() }
+    }
+
+    /// The next one; never done where there is none any more.
+    pub async fn next(&mut self) -> Decided {
+        use tokio::sync::broadcast::error::RecvError;
+        loop {
+            match self.entries.recv().await {
+                Ok(entry) => {
+                    if let Some(decided) = self.decided(&entry) {
+                        return decided;
+                    }
+                }
+                Err(RecvError::Lagged(missed)) => report_missed(missed),
+                Err(RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+
+    /// One that is there already.
+    pub fn try_next(&mut self) -> Option<Decided> {
+        use tokio::sync::broadcast::error::TryRecvError;
+        loop {
+            match self.entries.try_recv() {
+                Ok(entry) => return self.decided(&entry),
+                Err(TryRecvError::Lagged(missed)) => report_missed(missed),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+            }
+        }
+    }
+
+    fn decided(&self, entry: &crate::registry::guardian::Entry) -> Option<Decided> {
+        let payload = serde_json::to_vec(entry).ok()?;
+        Some(Decided { topic: self.topics.decision(entry.agent.as_deref(), entry.decision), payload })
+    }
+}
+
+fn report_missed(missed: u64) {
+    tracing::warn!(missed, "decisions came faster than the MQTT broker took them");
+}
