@@ -20,7 +20,7 @@ const SCHEMA: &str = "https://schema.org/";
 ///
 /// ```
 /// use agentdex_td::{
-///     Description,
+///     Description, Document, Identity, Strictness, admit,
 ///     description::{Action, Capability, Form, Security},
 /// };
 /// use serde_json::json;
@@ -38,12 +38,10 @@ const SCHEMA: &str = "https://schema.org/";
 ///     )
 ///     .security(Security::bearer());
 ///
-/// # let directory = std::env::temp_dir().join(format!("agentdex-description-{}", std::process::id()));
 /// // Nothing needs a fix.
-/// let registry = agentdex::Registry::builder(&directory).strict().open()?;
-/// let written = registry.register(weather)?;
-/// assert!(written.warnings.is_empty());
-/// # registry.close(); std::fs::remove_dir_all(directory).ok();
+/// let document = Document::parse(weather.to_json().as_bytes())?;
+/// let admission = admit(document, Identity::Own, Strictness::Strict)?;
+/// assert!(admission.warnings.is_empty());
 /// # Ok::<(), agentdex_td::Error>(())
 /// ```
 ///

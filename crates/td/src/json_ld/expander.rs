@@ -79,14 +79,15 @@ impl Expander {
     /// What a document says. Blocks.
     ///
     /// ```
-    /// use agentdex::{search::rdf::Syntax, td::{Description, json_ld::Expander}};
+    /// use agentdex_td::{Description, json_ld::{Expander, Term}};
     ///
     /// let agent = Description::new("Weather agent").id("urn:example:weather");
     /// let statements = Expander::new().read(&agent.to_json())?;
-    /// let text = String::from_utf8(Syntax::NQuads.write(&statements)?)?;
-    /// let title = "<urn:example:weather> <https://www.w3.org/2019/wot/td#title> \"Weather agent\"";
-    /// assert!(text.lines().any(|line| line.starts_with(title)), "{text}");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let mut quads = statements.quads.iter();
+    /// let title = quads.find(|quad| &*quad.predicate == "https://www.w3.org/2019/wot/td#title").unwrap();
+    /// assert_eq!(title.subject, Term::Iri("urn:example:weather".into()));
+    /// assert!(matches!(&title.object, Term::Literal { value, .. } if value == "Weather agent"));
+    /// # Ok::<(), agentdex_td::Error>(())
     /// ```
     ///
     /// # Errors
