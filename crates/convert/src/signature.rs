@@ -40,11 +40,12 @@ use crate::td::{Document, Timestamp};
 /// counts more than those whose keys aren't known.
 ///
 /// ```
-/// use agentdex::{Timestamp, signature::{Status, TrustedKeys, verify}, td::Document};
+/// use agentdex_convert::signature::{Status, TrustedKeys, verify};
+/// use agentdex_td::{Document, Timestamp};
 ///
 /// let card = Document::parse(br#"{"name": "Agent", "skills": []}"#)?;
 /// assert_eq!(verify(&card, &TrustedKeys::none(), Timestamp::now()).status, Status::Unsigned);
-/// # Ok::<(), agentdex_convert::Error>(())
+/// # Ok::<(), agentdex_td::Error>(())
 /// ```
 pub fn verify(card: &Document, keys: &TrustedKeys, now: Timestamp) -> Verification {
     Checking::of(Cow::Borrowed(card)).with(keys, now)

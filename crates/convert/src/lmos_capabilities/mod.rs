@@ -231,7 +231,8 @@ fn warn_of_versions(file: &Object, findings: &mut Findings) {
 /// the Thing.
 ///
 /// ```
-/// use agentdex::{convert::lmos_capabilities::from_thing, td::Description};
+/// use agentdex_convert::lmos_capabilities::from_thing;
+/// use agentdex_td::Description;
 ///
 /// let agent = Description::new("Billing").id("urn:example:billing").version("1.2.0").capability("view-bill");
 /// let file: serde_json::Value = serde_json::from_str(&from_thing(&agent.to_value())?)?;

@@ -28,7 +28,8 @@ const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 /// Makes `server.json` or a Server Card of a Thing Description.
 ///
 /// ```
-/// use agentdex::{convert::mcp_server::{DocumentKind, from_thing}, td::{Description, description::{Action, Form}}};
+/// use agentdex_convert::mcp_server::{DocumentKind, from_thing};
+/// use agentdex_td::{Description, description::{Action, Form}};
 ///
 /// let form = Form::new("https://weather.example/mcp").subprotocol("mcp");
 /// let agent = Description::new("Weather").id("urn:example:weather").version("1.0.0").description("Forecasts");

@@ -47,7 +47,8 @@ impl Claims {
     /// audience and its time, with a minute for clocks that are apart.
     ///
     /// ```
-    /// use agentdex::{Timestamp, signature::{Claims, TokenError, TokenRules, TrustedKeys}};
+    /// use agentdex_convert::signature::{Claims, TokenError, TokenRules, TrustedKeys};
+    /// use agentdex_td::Timestamp;
     ///
     /// let rules = TokenRules { issuer: "https://login.example.org", audience: "agentdex" };
     /// let unsigned = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJyb290In0.";
