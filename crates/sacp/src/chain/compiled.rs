@@ -13,19 +13,19 @@ use crate::{Condition, Template, td::Violation};
 /// A valid chain.
 ///
 /// ```
-/// use agentdex::{convert::Syntax, sacp::Chain};
+/// use agentdex_sacp::Chain;
+/// use serde_json::json;
 ///
-/// let yaml = "
-/// start: writer
-/// nodes:
-///   writer: {capability: write}
-///   translator: {agent: 'urn:example:translator', action: translate, input: '{{writer.message}}'}
-/// edges:
-///   - {from: writer, to: translator, when: \"response.data.language != 'de'\"}
-/// ";
-/// let json = Syntax::Yaml.to_json(yaml.as_bytes()).unwrap();
-/// let chain = Chain::new(serde_json::from_str(&json).unwrap()).unwrap();
+/// let chain = Chain::new(json!({
+///     "start": "writer",
+///     "nodes": {
+///         "writer": {"capability": "write"},
+///         "translator": {"agent": "urn:example:translator", "action": "translate", "input": "{{writer.message}}"},
+///     },
+///     "edges": [{"from": "writer", "to": "translator", "when": "response.data.language != 'de'"}],
+/// }))?;
 /// assert_eq!(chain.node("translator").unwrap().action.as_deref(), Some("translate"));
+/// # Ok::<(), agentdex_sacp::ChainError>(())
 /// ```
 #[derive(Debug)]
 pub struct Chain {
