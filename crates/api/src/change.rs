@@ -15,7 +15,7 @@ use agentdex_td::Timestamp;
 /// The position of a change in the log: 1 for the first, without gaps.
 ///
 /// ```
-/// use agentdex::Seq;
+/// use agentdex_api::Seq;
 ///
 /// assert_eq!(Seq::ZERO.next(), Seq(1));
 /// assert!(Seq(41) < Seq(42));
@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for Epoch {
 /// How far a follower has come: `<epoch>-<seq>`, which is also the id of an event.
 ///
 /// ```
-/// use agentdex::{Position, Seq};
+/// use agentdex_api::{Position, Seq};
 ///
 /// let position: Position = "00000000000000ab-17".parse()?;
 /// assert_eq!(position.seq, Seq(17));
@@ -121,7 +121,7 @@ pub struct ParsePositionError(pub String);
 /// What happened to a Thing. The names are those of the WoT Discovery events API.
 ///
 /// ```
-/// use agentdex::ChangeKind;
+/// use agentdex_api::ChangeKind;
 ///
 /// assert_eq!(ChangeKind::from_name("thing_updated"), Some(ChangeKind::Updated));
 /// assert_eq!(ChangeKind::Deleted.to_string(), "thing_deleted");
@@ -196,18 +196,18 @@ impl fmt::Display for DeletionReason {
 /// One entry of the log.
 ///
 /// ```
-/// # use agentdex::{Registry, td::Description};
-/// # let directory = tempfile::tempdir()?;
-/// # let registry = Registry::open(directory.path())?;
-/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
-/// use agentdex::{DeletionReason, Seq};
+/// use agentdex_api::{Change, ChangeKind, DeletionReason, Seq};
 ///
-/// registry.remove("urn:example:weather")?;
-/// let changes = registry.changes(Seq::ZERO, 10)?.changes;
-/// assert_eq!(changes[0].capabilities_after, ["forecast"]);
-/// assert_eq!(changes[1].reason, Some(DeletionReason::Removed));
-/// assert!(changes[0].position().to_string().ends_with("-1"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let change: Change = serde_json::from_str(
+///     r#"{
+///         "epoch": "00000000000000ab", "seq": 17, "kind": "thing_deleted", "reason": "expired",
+///         "id": "urn:example:weather", "at": "2026-01-01T00:00:00Z", "capabilitiesBefore": ["forecast"]
+///     }"#,
+/// )?;
+/// assert_eq!((change.seq, change.kind), (Seq(17), ChangeKind::Deleted));
+/// assert_eq!(change.reason, Some(DeletionReason::Expired));
+/// assert_eq!(change.position().to_string(), "00000000000000ab-17");
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -286,19 +286,6 @@ impl Change {
 }
 
 /// What must hold of a record for a write to be applied; checked by the committer in log order.
-///
-/// ```
-/// # use agentdex::{Registry, td::Description};
-/// # let directory = tempfile::tempdir()?;
-/// # let registry = Registry::open(directory.path())?;
-/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
-/// use agentdex::{Error, Precondition, registry::Write};
-///
-/// // Only if it isn't there yet.
-/// let write = Write::put(Description::new("Rain agent").id("urn:example:weather")).when(Precondition::Absent);
-/// assert!(matches!(registry.write_blocking(write), Err(Error::PreconditionFailed { .. })));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// Nothing.

@@ -14,16 +14,10 @@ pub const MAX_QUERY_BYTES: usize = 4096;
 /// What counts in a search for words.
 ///
 /// ```
-/// # use agentdex::{Registry, td::Description};
-/// # let directory = tempfile::tempdir()?;
-/// # let registry = Registry::open(directory.path())?;
-/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
-/// use agentdex_api::{Mode, Search};
+/// use agentdex_api::Mode;
 ///
-/// // By its words alone, a search for `umbrella` finds nothing.
-/// let search = Search::words("umbrella").mode(Mode::Lexical).consistent();
-/// assert_eq!(registry.search(search)?.total, 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// assert_eq!(Mode::from_name("lexical"), Some(Mode::Lexical));
+/// assert_eq!(Mode::default().name(), "hybrid");
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
