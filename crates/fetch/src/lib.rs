@@ -1,10 +1,14 @@
-//! The one fetcher for URLs that stand in documents or come from callers.
+//! A guarded HTTP fetcher for URLs that stand in documents or come from callers (SSRF protection).
 //!
-//! A client that can make a server fetch can try to make it fetch from hosts that only the server reaches.
-//! So every URL, each hop of a redirect again, is checked before anything is sent: [`target`] reads it,
-//! [`resolver`] is asked once what the name stands for, [`address`] and [`allow`] decide, and the
-//! connection goes to the very addresses that were checked. What comes back is bounded by [`mod@turns`],
-//! by time, and by [`body`], and must say that it is JSON. URLs that the operator sets need none of this.
+//! A client that can make a server fetch can try to make it fetch from hosts that only the server reaches. So every
+//! URL, and each hop of a redirect again, is checked before anything is sent: [`target`] reads it, the [`Resolver`] is
+//! asked once for the addresses of the name, [`address`] and the [`AllowList`] decide, and the connection goes to the
+//! very addresses that were checked. The response is bounded in time, by [`mod@turns`] and by [`body`], and must be JSON.
+//! URLs that the operator sets need none of this.
+//!
+//! - [`Fetcher`] fetches one JSON document, also conditionally ([`Validators`]);
+//! - [`Connections`] opens reused connections for requests of any kind, with the same checks;
+//! - [`candidates`] lists the well-known places of a document on a site.
 
 mod address;
 mod allow;
@@ -14,6 +18,7 @@ mod canonical;
 mod connections;
 mod errand;
 mod error;
+mod fetcher;
 mod options;
 mod probe;
 mod resolver;
@@ -22,286 +27,21 @@ mod target;
 mod tls;
 mod turns;
 
-use std::{io, net::IpAddr, sync::Arc, time::Duration};
-
-use reqwest::{Client, Response, StatusCode, Url, header, redirect};
-use rustls::ClientConfig;
-use time::OffsetDateTime;
-use tokio::time::Instant;
-
 pub use self::{
     allow::AllowList,
     answer::{Answer, Fetched, Validators},
     connections::{Connections, refusal},
     error::{BoxError, Error, Result},
+    fetcher::Fetcher,
     options::{Options, Request},
     probe::candidates,
     resolver::{Resolver, Resolving},
 };
-use self::{
-    answer::{json_media_type, max_age, retry_after, text},
-    body::{Body, BodyError},
-    errand::Errand,
-    resolver::{Checked, SystemResolver},
-    target::Target,
-    turns::{Pace, Turn, Turns},
-};
+// Shared with the other crates of agentdex; no part of the public interface.
 #[doc(hidden)]
 pub use self::{canonical::is_same_url, shown::shown};
 
-/// The maximum number of redirects.
-const MAX_REDIRECTS: usize = 5;
-/// The maximum number of addresses of a host that are tried.
-const MAX_ADDRESSES: usize = 8;
-
-/// Fetches JSON documents from the public internet, and from where the operator allows it. Cloning is
-/// cheap and shares the bounds.
-///
-/// ```no_run
-/// # async fn example() -> agentdex_fetch::Result<()> {
-/// use agentdex_fetch::{Fetcher, Options, Request};
-///
-/// let fetcher = Fetcher::new(Options::default())?;
-/// let card = fetcher.fetch(&Request::new("https://agents.example/.well-known/agent-card.json")).await?;
-/// println!("{} bytes from {}", card.bytes.len(), card.url);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone)]
-pub struct Fetcher(Arc<Inner>);
-
-struct Inner {
-    options: Options,
-    tls: ClientConfig,
-    resolver: Arc<dyn Resolver>,
-    turns: Turns,
-}
-
-/// What one hop gave.
-enum Hop {
-    Answer(Response, Target, Turn),
-    Redirect(Target),
-}
-
-impl Fetcher {
-    /// A fetcher that asks the operating system what names stand for.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSetting`] for a proxy or a file with certificates that can't be used.
-    pub fn new(options: Options) -> Result<Fetcher> {
-        Fetcher::with_resolver(options, SystemResolver)
-    }
-
-    /// A fetcher that asks somebody else what names stand for.
-    ///
-    /// # Errors
-    /// As [`Fetcher::new`].
-    pub fn with_resolver(options: Options, resolver: impl Resolver + 'static) -> Result<Fetcher> {
-        let (tls, turns) = (tls::configuration(options.ca.as_deref())?, turns(&options));
-        let inner = Inner { options, tls, resolver: Arc::new(resolver), turns };
-        // A proxy that can't be used is noticed now. Of another kind, or without one, it would be passed
-        // over in silence, and connections would go where nobody checked.
-        let is_usable = |proxy: &str| Url::parse(proxy).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-        if !inner.options.proxy.as_deref().is_none_or(is_usable) || inner.client(Vec::new()).is_err() {
-            return Err(Error::InvalidSetting {
-                origin: "fetch_proxy".into(),
-                message: "it is not a URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
-            });
-        }
-        Ok(Fetcher(Arc::new(inner)))
-    }
-
-    /// The same with queues of its own: users of one never wait for users of the other.
-    #[doc(hidden)]
-    pub fn apart(&self) -> Fetcher {
-        self.allowing(AllowList::default())
-    }
-
-    /// The same with queues of its own, which may also fetch from elsewhere.
-    #[doc(hidden)]
-    pub fn allowing(&self, more: AllowList) -> Fetcher {
-        let Inner { options, tls, resolver, .. } = &*self.0;
-        let (mut options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
-        options.allowed = options.allowed.and(more);
-        Fetcher(Arc::new(Inner { turns: turns(&options), options, tls, resolver }))
-    }
-
-    /// The options it was made with.
-    pub fn options(&self) -> &Options {
-        &self.0.options
-    }
-
-    /// Fetches a document.
-    ///
-    /// # Errors
-    /// [`Error::Refused`], [`Error::Failed`], [`Error::TimedOut`], [`Error::Busy`].
-    pub async fn fetch(&self, request: &Request) -> Result<Fetched> {
-        let errand = self.errand(request);
-        match self.run(&errand, request, &Validators::default()).await? {
-            Answer::Fetched(fetched) => Ok(fetched),
-            Answer::NotModified { .. } => Err(errand.unexpected(StatusCode::NOT_MODIFIED, None)),
-        }
-    }
-
-    /// Fetches a document unless it is the one that `validators` came with.
-    ///
-    /// # Errors
-    /// As [`Fetcher::fetch`].
-    pub async fn fetch_if_changed(&self, request: &Request, validators: &Validators) -> Result<Answer> {
-        self.run(&self.errand(request), request, validators).await
-    }
-
-    fn errand(&self, request: &Request) -> Errand {
-        Errand { shown: shown(&request.url), deadline: Instant::now() + self.0.options.timeout }
-    }
-
-    async fn run(&self, errand: &Errand, request: &Request, validators: &Validators) -> Result<Answer> {
-        let first = Target::parse(&request.url).map_err(|reason| errand.refused(reason))?;
-        let (mut target, mut known) = (first.clone(), validators.clone());
-        for _ in 0..=MAX_REDIRECTS {
-            match self.0.hop(errand, target, request, &known).await? {
-                Hop::Redirect(next) => target = next,
-                Hop::Answer(response, at, _turn) => {
-                    let mut answer = self.0.read(errand, response, &at, &known).await?;
-                    if let Answer::Fetched(fetched) = &mut answer
-                        && !at.is_beside(&first)
-                    {
-                        fetched.validators = Validators::default();
-                    }
-                    return Ok(answer);
-                }
-            }
-            // Validators of one server mean nothing to another.
-            if !target.is_beside(&first) {
-                known = Validators::default();
-            }
-        }
-        Err(errand.refused(format!("it redirects more than {MAX_REDIRECTS} times")))
-    }
-}
-
-impl std::fmt::Debug for Fetcher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not the proxy, which may have a password in it.
-        f.debug_struct("Fetcher").field("allowed", &self.0.options.allowed).finish_non_exhaustive()
-    }
-}
-
-impl Inner {
-    /// Checks a place and asks there.
-    async fn hop(&self, errand: &Errand, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
-        let refused = |reason| errand.refused_at(&at, reason);
-        at.check_name(&self.options.allowed).map_err(refused)?;
-        let place = errand.turn(&at.host, self.turns.at_host(&at.host)).await?;
-        let mut addresses = self.resolve(errand, &at).await?;
-        at.check_addresses(&addresses, &self.options.allowed).map_err(refused)?;
-        addresses.truncate(MAX_ADDRESSES);
-        let turn = errand.turn(&at.host, self.turns.take(place, &addresses)).await?;
-        let client = self.client(addresses).map_err(|error| errand.interrupted("preparing", error))?;
-        let asking = client
-            .get(at.url.clone())
-            .header(header::ACCEPT, request.accept)
-            .header(header::ACCEPT_ENCODING, "gzip")
-            .headers(known.headers())
-            .send();
-        let response = errand.within("waiting for the answer", asking).await?;
-        let doing = |error: &reqwest::Error| if error.is_connect() { "connecting" } else { "waiting for the answer" };
-        let response = response.map_err(|error| errand.interrupted(doing(&error), error))?;
-        if !is_redirect(response.status()) {
-            return Ok(Hop::Answer(response, at, turn));
-        }
-        let location = text(response.headers(), header::LOCATION);
-        let location = location.ok_or_else(|| errand.unexpected(response.status(), None))?;
-        at.redirect(location).map(Hop::Redirect).map_err(|reason| errand.refused(reason))
-    }
-
-    async fn resolve(&self, errand: &Errand, at: &Target) -> Result<Vec<IpAddr>> {
-        if let Some(address) = at.address() {
-            return Ok(vec![address]);
-        }
-        let place = errand.turn(&at.host, self.turns.lookup()).await?;
-        let (resolver, host) = (self.resolver.clone(), at.host.clone());
-        // A task of its own, since the place must be held until the system's look-up has ended, also where
-        // nobody waits for it any more.
-        let lookup = tokio::spawn(async move {
-            let found = resolver.resolve(&host).await;
-            drop(place);
-            found
-        });
-        let lookup = tokio::time::timeout(self.options.phase_timeout, lookup);
-        let found = errand.within("resolving the host name", lookup).await?;
-        let found = found.map_err(|_| errand.timed_out("resolving the host name"))?;
-        match found.unwrap_or_else(|error| Err(io::Error::other(error))) {
-            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
-            // The proxy knows names that this machine may not.
-            _ if self.options.proxy.is_some() => Ok(Vec::new()),
-            Ok(_) => Err(errand.failed(None, format!("the host {} has no address", at.host))),
-            Err(error) => Err(errand.failed(None, format!("the host {} can't be resolved: {error}", at.host))),
-        }
-    }
-
-    /// A client for one request, which connects to these addresses and nowhere else.
-    fn client(&self, addresses: Vec<IpAddr>) -> reqwest::Result<Client> {
-        let builder = Client::builder()
-            .user_agent(concat!("agentdex/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(self.tls.clone())
-            .http1_only()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .connect_timeout(self.options.phase_timeout)
-            .read_timeout(self.options.phase_timeout)
-            .pool_max_idle_per_host(0);
-        match &self.options.proxy {
-            Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy)?).build(),
-            None => builder.no_proxy().dns_resolver(Checked(addresses)).build(),
-        }
-    }
-
-    async fn read(&self, errand: &Errand, mut response: Response, at: &Target, known: &Validators) -> Result<Answer> {
-        let max_age = max_age(response.headers());
-        match response.status() {
-            StatusCode::OK => {}
-            StatusCode::NOT_MODIFIED if !known.is_empty() => return Ok(Answer::NotModified { max_age }),
-            status @ (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
-                return Err(errand.unexpected(status, retry_after(response.headers(), OffsetDateTime::now_utc())));
-            }
-            status => return Err(errand.unexpected(status, None)),
-        }
-        let failed = |reason: String| errand.failed(Some(StatusCode::OK), reason);
-        let too_large = || failed(format!("the document exceeds the limit of {} bytes", self.options.max_bytes));
-        let media_type = json_media_type(&response).map_err(failed)?;
-        let validators = Validators::of(response.headers());
-        let coding = text(response.headers(), header::CONTENT_ENCODING).unwrap_or_default();
-        let mut body = Body::new(coding, self.options.max_bytes).ok_or_else(|| {
-            failed(format!("the answer has the content coding {coding:?}, and only gzip was asked for"))
-        })?;
-        if response.content_length().is_some_and(|length| length > self.options.max_bytes as u64) {
-            return Err(too_large());
-        }
-        let unreadable = |error| match error {
-            BodyError::TooLarge => too_large(),
-            BodyError::Malformed(reason) => failed(format!("the document can't be decompressed: {reason}")),
-        };
-        let reading = |error| errand.interrupted("reading the document", error);
-        while let Some(piece) = errand.within("reading the document", response.chunk()).await?.map_err(reading)? {
-            body.take(&piece).map_err(unreadable)?;
-        }
-        let bytes = body.finish().map_err(unreadable)?;
-        Ok(Answer::Fetched(Fetched { url: at.as_str().to_owned(), media_type, bytes, validators, max_age }))
-    }
-}
-
-/// The turns of a fetcher.
-fn turns(options: &Options) -> Turns {
-    Turns::new(Pace {
-        at_once: options.at_once,
-        at_once_per_host: options.at_once_per_host,
-        interval: Duration::from_millis(100),
-        burst: 20,
-        patience: options.phase_timeout,
-    })
-}
-
-fn is_redirect(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
-}
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
