@@ -58,6 +58,7 @@ pub struct Descriptor {
     pub recognized_by: &'static str,
     pub(super) signs: &'static [Sign],
     /// Where its descriptions have texts to search by, beside those of every Thing.
+    #[doc(hidden)]
     pub search_terms: &'static [SearchTerm],
     /// How its documents become Things; none for Thing Descriptions, which are Things.
     pub import: Option<Import>,

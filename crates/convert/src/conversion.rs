@@ -1,0 +1,46 @@
+//! `Conversion`: the Things made of a document, and `Rendition`: a document made of a Thing.
+
+use crate::{
+    Format,
+    td::{Document, Violation},
+};
+
+/// The result of converting one document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversion {
+    /// The Thing of the document itself first, then those of its parts.
+    pub things: Vec<ConvertedThing>,
+    /// Oddities of the document, and losses of the conversion; pointers are into the source.
+    pub warnings: Vec<Violation>,
+}
+
+/// A Thing made of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConvertedThing {
+    /// The id, which is in the description too.
+    pub id: String,
+    /// The Thing Description.
+    pub description: Document,
+    /// The source document, without secrets.
+    pub source: Source,
+}
+
+/// The source document of a Thing, as it may be stored and exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The format.
+    pub format: Format,
+    /// The media type.
+    pub media_type: String,
+    /// The document.
+    pub bytes: Vec<u8>,
+}
+
+/// A Thing as a document of another format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendition {
+    /// The document.
+    pub bytes: Vec<u8>,
+    /// Losses of the conversion; pointers are into the Thing, or into the original document.
+    pub warnings: Vec<Violation>,
+}
