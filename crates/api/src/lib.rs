@@ -1,8 +1,15 @@
 //! The wire vocabulary of an agentdex registry: changes, access, filters, queries.
 //!
 //! Plain data with serde, shared by the registry, its server and its clients: a type that goes over the wire is defined
-//! here, once.
+//! here, once. Nothing here reads a clock, a file or a socket.
+//!
+//! - [`Change`], [`Position`], [`Seq`]: the change feed; [`Precondition`]: the condition of a write;
+//! - [`Filters`], [`Mode`], [`FacetField`], [`QueryParameters`]: searches and saved queries;
+//! - [`CompatibleQuery`], [`ComposeQuery`]: searches by data schemas;
+//! - [`access`]: roles, API keys, owners and visibility;
+//! - [`AuditEntry`]: the audit trail.
 
+pub mod access;
 mod audit;
 mod change;
 mod data_search;
@@ -11,14 +18,11 @@ mod match_kind;
 mod namespace;
 mod query;
 mod search;
-#[doc(hidden)]
-pub mod whole_number;
-
-pub mod access;
+mod whole_number;
 
 pub use self::{
     audit::{AuditEntry, Audited},
-    change::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq},
+    change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
     data_search::{CompatibleQuery, ComposeQuery},
     filters::{FilterField, Filters},
     match_kind::MatchKind,
@@ -27,3 +31,8 @@ pub use self::{
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
 };
 pub use agentdex_td::Timestamp;
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

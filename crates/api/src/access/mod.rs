@@ -1,7 +1,7 @@
-//! Who may do what, and see what: roles, principals, API keys, owners and visibility of Things, and the decisions
-//! whether a caller may do or see something.
+//! Access control: roles, principals, API keys, owners and visibility of Things, and the decisions whether a caller may
+//! do or see something.
 //!
-//! Pure: nothing here reads a clock, a file or a socket. `registry` stores keys, `http` and `mqtt` find out who calls.
+//! Pure: the registry stores keys, and its listeners authenticate callers.
 
 mod caller;
 mod key;
