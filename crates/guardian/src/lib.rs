@@ -1,7 +1,8 @@
-//! What a guardian decides: pure functions over a step, what is known of its agent and its session, and a policy.
+//! Decisions about the steps of agents: allow, deny or modify, by the rules of a policy.
 //!
-//! Nothing here reads a store, waits, or knows where steps come from. A decision is [`decide`]d by rules, each of which
-//! is `off`, warns or is enforced, in general or for an agent, a tag or a vendor:
+//! Pure functions over a step, its agent's description and its session: nothing here reads a store, waits, or knows
+//! where steps come from. [`decide`] applies the rules, each of which is off, warns or is enforced, in general or for an
+//! agent, a tag or a vendor:
 //!
 //! | rule | finds | unless a policy says otherwise |
 //! |---|---|---|
@@ -13,9 +14,10 @@
 //! | `a2a-message`, `mcp-message` | messages that aren't well formed | enforced |
 //! | `mask-secrets`, `mask-personal-data` | what must not be shown; enforced, the step is modified | warns, off |
 //!
-//! Own rules are [`Expression`](crate::expression::Expression)s in CEL over `step`, `agent` and `session`. All of a policy's share one [`EXPRESSION_BUDGET`]; what can't be decided, because the time
-//! is over or a value isn't what a rule takes it for, is not allowed. `step.response` is the response in SACP that a step
-//! carries; a rule with `then = "fail-response"` makes it a failure instead of denying the step (SACP, section 9.1).
+//! Own rules are [`Expression`](agentdex_sacp::expression::Expression)s in CEL over `step`, `agent` and `session`. All of
+//! a policy's share one [`EXPRESSION_BUDGET`]. A step that can't be judged, since the time is over or a value isn't of
+//! the type that a rule expects, is not allowed. `step.response` is the SACP response that a step carries; a rule with
+//! `then = "fail-response"` makes it a failure instead of denying the step (SACP, section 9.1).
 
 use agentdex_sacp::expression;
 
@@ -41,3 +43,8 @@ pub use self::{
     verdict::{Decision, Finding, Verdict},
     who::Who,
 };
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

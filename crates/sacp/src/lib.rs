@@ -56,3 +56,8 @@ pub use self::{
     response::{Response, SCHEMA, Status},
     template::{Outputs, Template, TemplateError},
 };
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

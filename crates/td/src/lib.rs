@@ -86,10 +86,16 @@ pub mod internal {
     };
 }
 
-/// JSON-LD contexts of the terms that conversions write, as they are served.
+/// JSON-LD contexts of the terms that conversions write, as `agentdex-convert` exports them.
+#[doc(hidden)]
 pub mod contexts {
     /// The terms that conversions of A2A agent cards write.
     pub const A2A: &str = include_str!("../schemas/a2a.jsonld");
     /// The terms that conversions of Agent Spec configurations write.
     pub const AGENT_SPEC: &str = include_str!("../schemas/agent-spec.jsonld");
 }
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
