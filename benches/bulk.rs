@@ -65,13 +65,10 @@ fn main() -> Outcome {
 }
 
 fn serve(data: &Path, words_only: bool) -> Outcome {
-    #[cfg(feature = "semantic")]
     let options = registry::Options {
         model: (!words_only).then_some(agentdex::search::semantic::Model::BuiltIn),
         ..registry::Options::default()
     };
-    #[cfg(not(feature = "semantic"))]
-    let (options, _) = (registry::Options::default(), words_only);
     let registry = Registry::builder(data).options(options).open()?;
     let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
     println!("{}", server.local_addr());

@@ -1,127 +1,191 @@
-//! Which module may use which: modules use modules of lower layers only, a foreign crate is named only in the
-//! modules that exist to hide it, and no two files of the library use each other.
+//! Which package and which module may use which: packages depend on lower packages, modules use modules of lower layers,
+//! a foreign crate is named only where it is hidden, and no two files of a package use each other.
 
 mod cycles;
 mod source;
 mod uses;
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
-use self::source::code;
+use self::source::{Package, code};
 
-/// The modules, the lowest layer first. Those of the lowest layer may use each other; elsewhere none uses another
-/// of its layer.
-const LAYERS: [&[&str]; 5] = [
-    &["access", "change", "error", "settings", "expression", "td", "timestamp", "whole_number"],
-    &["convert", "fetch", "policy", "sacp", "search", "signature", "store", "tls"],
-    &["registry"],
-    &["client", "consumer", "http", "mcp", "mqtt", "otlp"],
-    &["cli"],
+/// The packages and which of them each may depend on; Cargo sees that nothing else is used.
+const PACKAGES: [(&str, &[&str]); 12] = [
+    ("agentdex-td", &[]),
+    ("agentdex-fetch", &[]),
+    ("agentdex-api", &["td"]),
+    ("agentdex-convert", &["td"]),
+    ("agentdex-sacp", &["td"]),
+    ("agentdex-guardian", &["sacp"]),
+    ("agentdex-client", &["api", "convert", "td"]),
+    ("agentdex-consumer", &["client", "fetch", "sacp", "td"]),
+    ("agentdex", &["api", "consumer", "convert", "fetch", "guardian", "sacp", "td"]),
+    ("agentdex-server", &["", "api", "client", "convert", "td"]),
+    ("agentdex-cli", &["", "api", "client", "consumer", "convert", "server", "td"]),
+    ("agentdex-fuzz", &["", "server"]),
 ];
 
-/// Uses within a layer that are intended: `/mqtt` of the HTTP server is a WebSocket listener of the MQTT endpoint, and its
-/// conversations are those of a consumer; search fits data by the type rules of Agent Spec; a consumer finds agents through a client as well as in a registry of its own.
-const EXCEPTIONS: [(&str, &str); 4] =
-    [("search", "convert"), ("http", "mqtt"), ("http", "consumer"), ("consumer", "client")];
+/// The modules of packages that have layers inside, the lowest first. None uses another of its layer.
+const LAYERS: [(&str, &[&[&str]]); 2] = [
+    ("agentdex", &[&["error"], &["search", "store"], &["registry"]]),
+    ("agentdex-server", &[&["tls"], &["mqtt", "otlp"], &["http"]]),
+];
 
-/// Names that lib.rs re-exports at the root of the crate, and the modules they come from.
+/// Names that lib.rs of the library re-exports at its root, and the modules they come from.
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
-/// Crates (or the start of their names) and the modules that may name them.
+/// Foreign crates (or the start of their names) and the packages or modules that may name them.
 const CRATES: [(&str, &[&str]); 41] = [
-    ("actix", &["http"]),
-    ("utoipa", &["http"]),
-    ("metrics", &["http"]),
-    ("multer", &["http"]),
-    ("sled", &["store"]),
-    ("tantivy", &["search"]),
-    ("serde_json_path", &["search"]),
-    ("json_ld::", &["td"]),
-    ("oxigraph", &["search"]),
-    ("oxrdf", &["search"]),
-    ("oxttl", &["search"]),
-    ("oxjsonld", &["search"]),
-    ("spargebra", &["search"]),
-    ("spareval", &["search"]),
-    ("sparesults", &["search"]),
-    ("ndarray", &["search"]),
-    ("safetensors", &["search"]),
-    ("simsimd", &["search"]),
-    ("icu_normalizer", &["search"]),
-    ("mqtt_protocol_core", &["mqtt", "consumer"]),
-    ("rumqttc", &["mqtt", "consumer"]),
-    ("rmcp", &["mcp", "consumer"]),
-    ("tokio_tungstenite", &["consumer"]),
-    ("reqwest", &["fetch", "client", "consumer", "otlp", "store"]),
-    ("ring", &["mqtt", "fetch", "signature", "client", "consumer", "registry", "tls"]),
-    ("serde_json_canonicalizer", &["signature"]),
-    ("flate2", &["fetch", "registry"]),
-    ("rustls", &["mqtt", "fetch", "client", "consumer", "otlp", "tls"]),
-    ("tokio_rustls", &["tls"]),
-    ("x509_parser", &["tls"]),
-    ("unicode_security", &["registry"]),
-    ("jsonschema", &["td", "sacp", "consumer"]),
-    ("cel::", &["expression"]),
-    ("serde_saphyr", &["convert"]),
-    ("json5", &["cli"]),
-    ("toml", &["settings"]),
-    ("anyhow", &["cli", "settings"]),
-    ("clap", &["cli", "settings"]),
-    ("indicatif", &["cli"]),
-    ("comfy_table", &["cli"]),
-    ("tokio", &["store", "registry", "http", "mqtt", "mcp", "client", "consumer", "fetch", "otlp", "tls", "cli"]),
+    ("actix", &["agentdex-server::http"]),
+    ("utoipa", &["agentdex-server::http"]),
+    ("metrics", &["agentdex-server::http"]),
+    ("multer", &["agentdex-server::http"]),
+    ("sled", &["agentdex::store"]),
+    ("tantivy", &["agentdex::search"]),
+    ("serde_json_path", &["agentdex::search"]),
+    ("json_ld::", &["agentdex-td"]),
+    ("oxigraph", &["agentdex::search"]),
+    ("oxrdf", &["agentdex::search"]),
+    ("oxttl", &["agentdex::search"]),
+    ("oxjsonld", &["agentdex::search"]),
+    ("spargebra", &["agentdex::search"]),
+    ("spareval", &["agentdex::search"]),
+    ("sparesults", &["agentdex::search"]),
+    ("ndarray", &["agentdex::search"]),
+    ("safetensors", &["agentdex::search"]),
+    ("simsimd", &["agentdex::search"]),
+    ("icu_normalizer", &["agentdex::search"]),
+    ("mqtt_protocol_core", &["agentdex-server::mqtt", "agentdex-consumer"]),
+    ("rumqttc", &["agentdex-server::mqtt", "agentdex-consumer"]),
+    ("rmcp", &["agentdex-consumer"]),
+    ("tokio_tungstenite", &["agentdex-consumer"]),
+    (
+        "reqwest",
+        &["agentdex-fetch", "agentdex-client", "agentdex-consumer", "agentdex-server::otlp", "agentdex::store"],
+    ),
+    (
+        "ring",
+        &[
+            "agentdex-server::mqtt",
+            "agentdex-fetch",
+            "agentdex-convert::signature",
+            "agentdex-client",
+            "agentdex-consumer",
+            "agentdex::registry",
+            "agentdex-server::tls",
+        ],
+    ),
+    ("serde_json_canonicalizer", &["agentdex-convert::signature"]),
+    ("flate2", &["agentdex-fetch", "agentdex::registry"]),
+    (
+        "rustls",
+        &[
+            "agentdex-server::mqtt",
+            "agentdex-fetch",
+            "agentdex-client",
+            "agentdex-consumer",
+            "agentdex-server::otlp",
+            "agentdex-server::tls",
+        ],
+    ),
+    ("tokio_rustls", &["agentdex-server::tls"]),
+    ("x509_parser", &["agentdex-server::tls"]),
+    ("unicode_security", &["agentdex::registry"]),
+    ("jsonschema", &["agentdex-td", "agentdex-sacp", "agentdex-consumer"]),
+    ("cel::", &["agentdex-sacp::expression"]),
+    ("serde_saphyr", &["agentdex-convert"]),
+    ("json5", &["agentdex-cli::cli"]),
+    ("toml", &["agentdex-cli::settings"]),
+    ("anyhow", &["agentdex-cli::cli", "agentdex-cli::settings"]),
+    ("clap", &["agentdex-cli::cli", "agentdex-cli::settings"]),
+    ("indicatif", &["agentdex-cli::cli"]),
+    ("comfy_table", &["agentdex-cli::cli"]),
+    (
+        "tokio",
+        &[
+            "agentdex::store",
+            "agentdex::registry",
+            "agentdex-server::http",
+            "agentdex-server::mqtt",
+            "agentdex-client",
+            "agentdex-consumer",
+            "agentdex-fetch",
+            "agentdex-server::otlp",
+            "agentdex-server::tls",
+            "agentdex-cli::cli",
+        ],
+    ),
 ];
 
 #[test]
+fn packages_depend_on_lower_packages_only() {
+    let all: Vec<_> = source::packages().into_iter().map(|package| package.name).collect();
+    assert!(all.iter().all(|name| allowed(name).is_some()), "packages without a line in PACKAGES: {all:?}");
+    for Package { name, folder, .. } in source::packages() {
+        let manifest = source::manifest(&folder);
+        let dependencies = manifest["dependencies"].as_table().unwrap().keys();
+        let own = dependencies.filter_map(|name| name.strip_prefix("agentdex")).map(|end| end.trim_start_matches('-'));
+        let forbidden: Vec<_> = own.filter(|own| !allowed(&name).unwrap().contains(own)).collect();
+        assert!(forbidden.is_empty(), "{name} depends on {forbidden:?}");
+    }
+}
+
+fn allowed(package: &str) -> Option<&'static [&'static str]> {
+    PACKAGES.iter().find(|(name, _)| *name == package).map(|(_, allowed)| *allowed)
+}
+
+#[test]
 fn modules_use_lower_layers_only() {
-    let breaches: Vec<String> =
-        modules().iter().flat_map(|(module, path, code)| layer_breaches(module, path, code)).collect();
+    let breaches: Vec<String> = source::packages().iter().flat_map(layer_breaches_of).collect();
     assert!(breaches.is_empty(), "against the layers:\n{}", breaches.join("\n"));
 }
 
 #[test]
 fn crates_are_named_in_their_modules_only() {
-    let breaches: Vec<String> =
-        modules().iter().flat_map(|(module, path, code)| crate_breaches(module, path, code)).collect();
+    let breaches: Vec<String> = source::packages().iter().flat_map(crate_breaches_of).collect();
     assert!(breaches.is_empty(), "named outside of their modules:\n{}", breaches.join("\n"));
 }
 
 #[test]
 fn every_module_has_a_layer() {
-    let unknown: BTreeSet<String> =
-        modules().into_iter().map(|(module, ..)| module).filter(|module| layer_of(module).is_none()).collect();
-    assert!(unknown.is_empty(), "modules without a layer: {unknown:?}");
+    for (name, layers) in LAYERS {
+        let package = source::packages().into_iter().find(|package| package.name == name).unwrap();
+        let modules = package.files.iter().map(|(path, _)| module_of(path));
+        let unknown: BTreeSet<String> =
+            modules.filter(|module| module != "lib" && layer_of(layers, module).is_none()).collect();
+        assert!(unknown.is_empty(), "{name}: modules without a layer: {unknown:?}");
+    }
 }
 
 #[test]
 fn breaches_are_found() {
     let path = Path::new("src/store/keys.rs");
-    let upward = code("use crate::{Result, change::Seq, registry::{self, Thing}, http};");
-    assert_eq!(layer_breaches("store", path, &upward).len(), 2);
-    assert_eq!(layer_breaches("store", path, &code("fn f(r: &crate::Registry) {}")).len(), 1);
-    let sideways = code("use crate::search::Index; // crate::http\nconst T: &str = \"crate::http\";");
-    assert_eq!(layer_breaches("store", path, &sideways).len(), 1);
-    let around = code("use super::super::cli::run;\nuse super::committer;");
-    assert_eq!(layer_breaches("store", path, &around).len(), 1);
-    assert_eq!(crate_breaches("store", path, &code("use tantivy::Index;\nuse sled::Db;")).len(), 1);
-    assert_eq!(crate_breaches("td", path, &code("#[actix_web::main]\nasync fn main() {}")).len(), 1);
-    assert!(layer_breaches("registry", path, &code("use crate::{store::Store, td};")).is_empty());
+    let layers = LAYERS[0].1;
+    let breaches = |text: &str| layer_breaches(layers, path, &code(text)).len();
+    assert_eq!(breaches("use crate::{Result, change::Seq, registry::{self, Thing}, error};"), 1);
+    assert_eq!(breaches("fn f(r: &crate::Registry) {}"), 1);
+    assert_eq!(breaches("use crate::search::Index; // crate::registry\nconst T: &str = \"crate::registry\";"), 1);
+    assert_eq!(breaches("use super::super::registry::open;\nuse super::committer;"), 1);
+    assert_eq!(breaches("use crate::error::Error;"), 0);
+    let foreign = |package: &str, text: &str| crate_breaches(package, path, &code(text)).len();
+    assert_eq!(foreign("agentdex", "use tantivy::Index;\nuse sled::Db;"), 1);
+    assert_eq!(foreign("agentdex-td", "#[actix_web::main]\nasync fn main() {}"), 1);
 }
 
-fn layer_of(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&module))
+fn layer_of(layers: &[&[&str]], module: &str) -> Option<usize> {
+    layers.iter().position(|layer| layer.contains(&module))
 }
 
-fn layer_breaches(module: &str, path: &Path, code: &str) -> Vec<String> {
-    let Some(own) = layer_of(module) else { return Vec::new() };
-    let forbidden = |used: &str| {
-        let is_exception = EXCEPTIONS.contains(&(module, used));
-        layer_of(used)
-            .is_some_and(|layer| used != module && !is_exception && (layer > own || (layer == own && own > 0)))
-    };
+fn layer_breaches_of(package: &Package) -> Vec<String> {
+    let Some((_, layers)) = LAYERS.iter().find(|(name, _)| *name == package.name) else { return Vec::new() };
+    let inner = package.files.iter().filter(|(path, _)| module_of(path) != "lib");
+    inner.flat_map(|(path, code)| layer_breaches(layers, path, code)).collect()
+}
+
+fn layer_breaches(layers: &[&[&str]], path: &Path, code: &str) -> Vec<String> {
+    let module = module_of(path);
+    let Some(own) = layer_of(layers, &module) else { return Vec::new() };
+    let forbidden = |used: &str| layer_of(layers, used).is_some_and(|layer| used != module && layer >= own);
     let used: BTreeSet<String> = used_names(path, code)
         .into_iter()
         .map(|name| REEXPORTS.iter().find(|(item, _)| *item == name).map_or(name, |(_, module)| (*module).to_owned()))
@@ -158,7 +222,11 @@ fn names_at_start(rest: &str) -> Vec<String> {
     names
 }
 
-fn crate_breaches(module: &str, path: &Path, code: &str) -> Vec<String> {
+fn crate_breaches_of(package: &Package) -> Vec<String> {
+    package.files.iter().flat_map(|(path, code)| crate_breaches(&package.name, path, code)).collect()
+}
+
+fn crate_breaches(package: &str, path: &Path, code: &str) -> Vec<String> {
     let named = |name: &str| {
         code.match_indices(name).any(|(index, _)| {
             let before = code[..index].chars().next_back();
@@ -167,15 +235,10 @@ fn crate_breaches(module: &str, path: &Path, code: &str) -> Vec<String> {
             starts && rest.starts_with("::")
         })
     };
-    let foreign = CRATES.iter().filter(|(name, modules)| !modules.contains(&module) && named(name));
-    foreign.map(|(name, modules)| format!("{}: {name} belongs to {modules:?}", path.display())).collect()
-}
-
-/// The module, path and code of every file of the library.
-fn modules() -> Vec<(String, PathBuf, String)> {
-    let is_root = |path: &Path| ["src/lib.rs", "src/main.rs"].iter().any(|root| path == Path::new(root));
-    let files = source::files().into_iter().filter(|(path, _)| !is_root(path));
-    files.map(|(path, code)| (module_of(&path), path, code)).collect()
+    let module = format!("{package}::{}", module_of(path));
+    let may = |places: &[&str]| places.contains(&package) || places.contains(&module.as_str());
+    let foreign = CRATES.iter().filter(|(name, places)| !may(places) && named(name));
+    foreign.map(|(name, places)| format!("{module}, {}: {name} belongs to {places:?}", path.display())).collect()
 }
 
 fn module_of(path: &Path) -> String {

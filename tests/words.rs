@@ -69,7 +69,7 @@ fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths: Vec<_> =
         ["README.md", "CHANGELOG.md", "SECURITY.md", "openapi/agentdex.json"].map(|name| root.join(name)).into();
-    let mut folders = vec![root.join("src"), root.join("examples")];
+    let mut folders = vec![root.join("src"), root.join("crates"), root.join("examples")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

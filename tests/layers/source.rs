@@ -1,21 +1,42 @@
-//! The source files of the library, their code without comments and texts, and its tokens.
+//! The source files of the workspace's packages, their code without comments and texts, and its tokens.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// The path from the root of the repository, and the code, of every file of the library.
-pub(super) fn files() -> Vec<(PathBuf, String)> {
+/// A package of the workspace: its name, its folder, and path (`src/store/mod.rs`) and code of its files.
+pub(super) struct Package {
+    pub name: String,
+    pub folder: PathBuf,
+    pub files: Vec<(PathBuf, String)>,
+}
+
+/// The program and the crates that it is made of.
+pub(super) fn packages() -> Vec<Package> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<PathBuf> = crates.chain([root.to_owned()]).collect();
+    folders.sort();
+    folders.into_iter().map(package).collect()
+}
+
+fn package(folder: PathBuf) -> Package {
     let mut files = Vec::new();
-    collect(&root.join("src"), &mut files);
+    collect(&folder.join("src"), &mut files);
     files.sort();
     let read = |file: PathBuf| {
-        let path = file.strip_prefix(root).unwrap().to_owned();
+        let path = file.strip_prefix(&folder).unwrap().to_owned();
         (path, code(&fs::read_to_string(&file).unwrap()))
     };
-    files.into_iter().map(read).collect()
+    let files = files.into_iter().map(read).collect();
+    let name = manifest(&folder)["package"]["name"].as_str().unwrap().to_owned();
+    Package { name, folder, files }
+}
+
+/// The manifest in a folder.
+pub(super) fn manifest(folder: &Path) -> toml::Table {
+    fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -102,7 +102,7 @@ fn what_is_not_modified_has_no_body() {
 
 /// The files of the folder of the page, by name.
 fn sources() -> Vec<(String, String)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/page");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/server/src/http/page");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|ending| ending != "rs"));
     let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
