@@ -5,8 +5,8 @@
 #![no_main]
 
 use agentdex::{
-    Error,
     convert::{
+        Error,
         a2a::{Card, Generation, Options, from_thing},
         lmos_capabilities,
     },
@@ -159,7 +159,7 @@ fn reread(json: &[u8]) -> Option<Card> {
 /// what its text does.
 fn admitted(description: &Document) -> Option<Value> {
     let document = match Document::parse(description.text().as_bytes()) {
-        Err(Error::LimitExceeded { .. }) => return None,
+        Err(agentdex::td::Error::LimitExceeded { .. }) => return None,
         other => other.expect("a description is JSON"),
     };
     assert_eq!(document.value(), description.value());
