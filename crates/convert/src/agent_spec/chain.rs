@@ -68,6 +68,7 @@ impl Configuration {
     /// Makes a chain of the Flow that the configuration is about.
     ///
     /// ```
+    /// # if !cfg!(feature = "yaml") { return Ok(()); }
     /// use agentdex_convert::{Syntax, agent_spec::{Configuration, Options}};
     ///
     /// let yaml = b"component_type: Flow

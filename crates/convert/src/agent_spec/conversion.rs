@@ -29,6 +29,7 @@ impl Configuration {
     /// of those within. Secrets are nowhere in what is returned, and prompts only if they are published.
     ///
     /// ```
+    /// # if !cfg!(feature = "yaml") { return Ok(()); }
     /// use agentdex_convert::{Syntax, agent_spec::{Configuration, Options}};
     ///
     /// let yaml = b"component_type: A2AAgent
