@@ -14,31 +14,31 @@ const MAX_VALIDATOR_BYTES: usize = 1024;
 /// A document that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it came from in the end, after redirects.
+    /// The final URL, after redirects.
     pub url: String,
     /// Its media type without parameters, in lower case.
     pub media_type: String,
     /// The document, decompressed.
     pub bytes: Vec<u8>,
-    /// What to send along to hear only of a newer one.
+    /// Validators for the next conditional fetch.
     pub validators: Validators,
-    /// How long its server calls it fresh, if it says so.
+    /// Freshness lifetime by its server's `Cache-Control`, if there is one.
     pub max_age: Option<Duration>,
 }
 
-/// What became of a conditional fetch.
+/// The result of a conditional fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// There is a document that differs from the known one, or whose server can't tell.
     Fetched(Fetched),
     /// The known document is still right.
     NotModified {
-        /// How long its server calls it fresh, if it says so.
+        /// Freshness lifetime by its server's `Cache-Control`, if there is one.
         max_age: Option<Duration>,
     },
 }
 
-/// What identifies a version of a document.
+/// Validators of a document's version (RFC 9110, section 8.8).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validators {
     /// The entity tag, quotes included.
@@ -48,7 +48,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// Whether nothing is known.
+    /// True if there is neither.
     pub fn is_empty(&self) -> bool {
         self.etag.is_none() && self.last_modified.is_none()
     }

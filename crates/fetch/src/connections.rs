@@ -176,7 +176,7 @@ impl reqwest::dns::Resolve for Guard {
     }
 }
 
-/// Why a connection was refused here rather than there, if it was.
+/// The reason why a connection was refused before it was made, if it was, among the causes of a client's error.
 pub fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -17,7 +17,7 @@ pub enum Error {
     Refused {
         /// The URL that was asked for.
         url: String,
-        /// What is wrong with it, and how the operator can allow it.
+        /// The reason, and the setting by which the operator can allow it.
         reason: String,
     },
     /// A URL was asked for, and no document came back.
@@ -27,11 +27,11 @@ pub enum Error {
         url: String,
         /// The status of the answer, if there was one.
         status: Option<u16>,
-        /// What came instead.
+        /// The response or error instead of a document.
         reason: String,
-        /// How long its server asks to be left alone, if it does.
+        /// The delay that its server asks for (`Retry-After`), if it does.
         retry_after: Option<Duration>,
-        /// Why.
+        /// The cause.
         source: Option<BoxError>,
     },
     /// Fetching took longer than it may.
@@ -39,21 +39,21 @@ pub enum Error {
     TimedOut {
         /// The URL that was asked for.
         url: String,
-        /// What it was waiting for.
+        /// The phase, such as `connecting`.
         doing: &'static str,
     },
-    /// So much is being fetched that there was no turn.
+    /// Too many fetches are running: there was no turn in time.
     #[error("too much is being fetched at the moment, or from {host}; try again later")]
     Busy {
-        /// Whom it was to be fetched from.
+        /// The host.
         host: String,
     },
     /// A setting isn't known, or can't have that value.
     #[error("{origin}: {message}")]
     InvalidSetting {
-        /// Where it was set: a file or a variable.
+        /// The source of the setting: a file or a variable.
         origin: String,
-        /// What is wrong and what would be right.
+        /// The mistake, and what would be right.
         message: String,
     },
 }

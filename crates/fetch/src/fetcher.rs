@@ -24,8 +24,8 @@ const MAX_REDIRECTS: usize = 5;
 /// The maximum number of addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// Fetches JSON documents from the public internet, and from where the operator allows it. Cloning is
-/// cheap and shares the bounds.
+/// Fetches JSON documents from the public internet, and from destinations that the operator allows. Cloning is cheap
+/// and shares the limits.
 ///
 /// ```no_run
 /// # async fn example() -> agentdex_fetch::Result<()> {
@@ -54,7 +54,7 @@ enum Hop {
 }
 
 impl Fetcher {
-    /// A fetcher that asks the operating system what names stand for.
+    /// A fetcher that resolves names with the operating system.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] for a proxy or a file with certificates that can't be used.
@@ -62,7 +62,7 @@ impl Fetcher {
         Fetcher::with_resolver(options, SystemResolver)
     }
 
-    /// A fetcher that asks somebody else what names stand for.
+    /// A fetcher with its own resolver of names.
     ///
     /// # Errors
     /// As [`Fetcher::new`].

@@ -7,10 +7,10 @@ use super::AllowList;
 /// What is asked for unless the caller asks for something else.
 const JSON: &str = "application/json, application/*+json;q=0.9";
 
-/// How a [`super::Fetcher`] fetches. The default is right for public documents.
+/// Options of a [`Fetcher`](super::Fetcher) or of [`Connections`](super::Connections). The default suits public documents.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What may be fetched from although it isn't public.
+    /// Destinations that are allowed although they aren't public.
     pub allowed: AllowList,
     /// The HTTP proxy that everything goes through, such as `http://proxy.internal:3128`; none: none,
     /// whatever the environment says. Names are still checked where they can be resolved here; which
@@ -18,15 +18,15 @@ pub struct Options {
     pub proxy: Option<String>,
     /// A PEM file with certificates that are trusted beside those of the system.
     pub ca: Option<PathBuf>,
-    /// How long everything may take, redirects and the body included.
+    /// Maximum time of a fetch, redirects and the body included.
     pub timeout: Duration,
-    /// How long each of waiting for a turn, resolving, connecting, and waiting for the next bytes may take.
+    /// Maximum time of each phase: waiting for a turn, resolving, connecting, waiting for the next bytes.
     pub phase_timeout: Duration,
-    /// The most bytes of a document, decompressed or not.
+    /// Maximum size of a document in bytes, decompressed or not.
     pub max_bytes: usize,
     /// Maximum number of fetches at the same time; others wait. Polls of tracked sources have as many of their own.
     pub at_once: usize,
-    /// Fetches at once from one host.
+    /// Maximum number of fetches at the same time from one host.
     pub at_once_per_host: usize,
 }
 
@@ -45,7 +45,7 @@ impl Default for Options {
     }
 }
 
-/// What to fetch.
+/// A URL to fetch, and the media types to ask for.
 #[derive(Debug, Clone)]
 #[must_use = "a request does nothing until it is fetched"]
 pub struct Request {
