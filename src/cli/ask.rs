@@ -12,8 +12,8 @@ use super::{
     calling::{Calling, print_event, shown},
     output::Style,
 };
-use agentdex::consumer::{Agent, Conversation, Event};
 use agentdex_client::RegistryClient;
+use agentdex_consumer::{Agent, Conversation, Event};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -54,7 +54,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
     };
     let agent = match &arguments.action {
-        Some(action) => agent.update(agentdex::consumer::Settings::new().action(action)),
+        Some(action) => agent.update(agentdex_consumer::Settings::new().action(action)),
         None => agent,
     };
     if arguments.explain {

@@ -8,11 +8,9 @@ use std::{
 use clap::Args;
 
 use super::output::visible;
-use agentdex::{
-    consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings},
-    fetch::{self, AllowList},
-};
+use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
+use agentdex_consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {

@@ -14,8 +14,8 @@ use super::{
     line_editor::LineEditor,
     output::{Style, red_on_stderr, visible},
 };
-use agentdex::consumer::{Agent, Dialogue, Event, Media, Message, Part};
 use agentdex_client::RegistryClient;
+use agentdex_consumer::{Agent, Dialogue, Event, Media, Message, Part};
 
 const HELP: &str = "\
 /attach FILE  sends a file with the next message
@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let consumer = arguments.calling.consumer(client)?;
     let mut agent = consumer.agent(&arguments.id).await?;
     if let Some(action) = &arguments.action {
-        agent = agent.update(agentdex::consumer::Settings::new().action(action));
+        agent = agent.update(agentdex_consumer::Settings::new().action(action));
     }
     let dialogue = match &arguments.restore {
         Some(file) => agent.restore_conversation(&std::fs::read_to_string(file)?)?.stream(),

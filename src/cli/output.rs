@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(causes(&unreachable().into()), expected);
         let text = causes(&anyhow::Error::new(unreachable()).context("the file isn't complete"));
         assert_eq!(text, format!("the file isn't complete: {expected}"));
-        let directory = agentdex::consumer::Error::Directory { source: unreachable().into() };
+        let directory = agentdex_consumer::Error::Directory { source: unreachable().into() };
         assert_eq!(causes(&directory.into()), format!("the registry did not answer: {expected}"));
     }
 

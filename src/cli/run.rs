@@ -18,7 +18,6 @@ use super::{
     output::{Style, fit, red_on_stderr, visible},
 };
 use agentdex::{
-    consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent},
     convert::{
         Format, Syntax,
         agent_spec::{Configuration, FlowChain, NeededAgent, Options, Profile},
@@ -26,6 +25,7 @@ use agentdex::{
     sacp::{Chain, Outcome, Response, Status},
 };
 use agentdex_client::RegistryClient;
+use agentdex_consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent};
 
 /// What the process returns where an agent needs input that nobody is here to give.
 const NEEDS_INPUT: u8 = 2;

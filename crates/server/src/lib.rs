@@ -3,9 +3,11 @@
 //! A program opens a [`Registry`](agentdex::Registry) and serves it with [`http::Server`], mounts the API into an
 //! actix-web application of its own ([`http::mount`]), or offers its changes over MQTT ([`mqtt::Endpoint`]).
 
+use agentdex_convert as convert;
+
 use agentdex::{
     Change, ChangeKind, Epoch, Error, Position, Precondition, Registry, Result, Seq, Timestamp, access, change,
-    consumer, convert, error, fetch, policy, registry, sacp, search, signature, store, td,
+    consumer, error, fetch, policy, registry, sacp, search, signature, store, td,
 };
 
 pub mod http;

@@ -8,11 +8,11 @@ use crate::settings::Settings;
 use agentdex::{
     Registry,
     access::RoleMapping,
-    consumer::{self, Consumer, ReadSacp},
     fetch::{self, AllowList, Fetcher},
     registry::{IssuerOptions, tracked_sources::Tracking},
     signature::TrustedKeys,
 };
+use agentdex_consumer::{self as consumer, Consumer, ReadSacp};
 
 /// How long an agent may take for its part of a conversation.
 const LONGEST_ANSWER: Duration = Duration::from_secs(120);
