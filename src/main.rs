@@ -1,6 +1,6 @@
 //! The program `agentdex`: a registry with its listeners, and commands for registries that run elsewhere.
 
-#![deny(unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod cli;
 mod settings;

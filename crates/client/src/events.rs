@@ -120,7 +120,7 @@ impl Events {
                 self.connect().await?;
                 continue;
             };
-            if let Some(Block { id, kind, data, time, reason }) = connection.parser.next() {
+            if let Some(Block { id, kind, data, time, reason }) = connection.parser.next_block() {
                 self.pause = FIRST_PAUSE;
                 let at = time.as_deref().and_then(Timestamp::parse_rfc3339);
                 return Ok(Event { id, kind, data, at, reason });

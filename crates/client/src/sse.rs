@@ -32,7 +32,7 @@ pub struct Parser {
 
 impl Parser {
     /// The next complete event.
-    pub fn next(&mut self) -> Option<Block> {
+    pub fn next_block(&mut self) -> Option<Block> {
         self.events.pop_front()
     }
 

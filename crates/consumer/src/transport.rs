@@ -283,7 +283,7 @@ impl Incoming {
         let state = (Box::pin(self.pieces()), Parser::default(), url);
         stream::try_unfold(state, move |(mut pieces, mut parser, url)| async move {
             loop {
-                if let Some(block) = parser.next() {
+                if let Some(block) = parser.next_block() {
                     return Ok(Some((block, (pieces, parser, url))));
                 }
                 let Some(piece) = pieces.next().await else {

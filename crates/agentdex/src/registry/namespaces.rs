@@ -99,7 +99,7 @@ impl Namespaces {
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
         let mut known = self.write();
         if let Some(taken) = known.by_name.get(&namespace.name).filter(|taken| taken.owner != namespace.owner) {
-            return Err(is_taken(&taken));
+            return Err(is_taken(taken));
         }
         if namespace.members.len() > MAX_MEMBERS {
             return Err(Error::LimitExceeded { what: "number of members of a namespace", maximum: MAX_MEMBERS as u64 });

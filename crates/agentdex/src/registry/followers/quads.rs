@@ -13,10 +13,8 @@ use crate::{
     change::Position,
     search::sparql::{QuadStore, Snapshot},
     store::{LoggedChange, Record, Store},
-    td::{
-        self, Registration,
-        json_ld::{Expander, Pending, Statements},
-    },
+    td::json_ld::{Expander, Pending, Statements},
+    td::{self, Registration},
 };
 
 /// How many descriptions are read at a time.
