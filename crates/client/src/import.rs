@@ -62,7 +62,8 @@ impl RegistryClient {
     ///
     /// ```no_run
     /// # async fn example() -> agentdex_client::Result<()> {
-    /// use agentdex::{client::RegistryClient, convert::Format};
+    /// use agentdex_client::RegistryClient;
+    /// use agentdex_convert::Format;
     ///
     /// let registry = RegistryClient::new("http://127.0.0.1:8080")?;
     /// let imported = registry.import_url(Format::A2a, "https://agents.example", &[("ttl", "86400")]).await?;

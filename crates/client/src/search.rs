@@ -158,7 +158,7 @@ impl RegistryClient {
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
-    /// use agentdex::{client::EventFilter, registry::QueryParameters};
+    /// use agentdex_api::QueryParameters;
     ///
     /// let query = QueryParameters { q: Some("tides".into()), ..QueryParameters::default() };
     /// client.save_query("tides", &query).await?;

@@ -15,9 +15,11 @@ const MAX_CANDIDATES: usize = 10;
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use agentdex::{Registry, consumer::{Consumer, Logging, Settings}, fetch::{AllowList, Options}};
+/// use agentdex_client::RegistryClient;
+/// use agentdex_consumer::{Consumer, Logging, Settings};
+/// use agentdex_fetch::{AllowList, Options};
 ///
-/// let registry = Registry::builder("./agentdex-data").open()?;
+/// let registry = RegistryClient::new("http://127.0.0.1:8080")?;
 /// let allowed = AllowList::parse(["127.0.0.1:9000"])?;
 /// let consumer = Consumer::with_options(registry, Options { allowed, ..Options::default() })?
 ///     .with_middleware(Logging)

@@ -1,12 +1,13 @@
 //! From finding an agent to talking with it, whatever it speaks.
 //!
-//! A [`Consumer`] asks a directory (an embedded [`Registry`](crate::Registry) or a
+//! A [`Consumer`] asks a directory (an embedded registry, with the feature `consumer` of `agentdex`, or a
 //! [`RegistryClient`](crate::client::RegistryClient)) for an agent, chooses one of the forms of its description that a
 //! binding can use, checks the input against the description's schema, resolves credentials and calls it.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use agentdex::{client::RegistryClient, consumer::Consumer};
+//! use agentdex_client::RegistryClient;
+//! use agentdex_consumer::Consumer;
 //!
 //! let consumer = Consumer::new(RegistryClient::new("http://127.0.0.1:8080")?)?;
 //! let agent = consumer.find("weather forecast").await?;
@@ -180,7 +181,7 @@
 //! [`Error`] has a variant for each fault, and says whether another attempt may help. Nothing takes longer than
 //! [`Settings::timeout`] in all, and no silence longer than [`Settings::idle_timeout`]; subscriptions have neither.
 //! What a description says is not trusted: its URLs are called by the rules of the guarded fetcher
-//! ([`fetch::AllowList`](crate::fetch::AllowList)), redirects stay within their origin, answers are read up to
+//! ([`fetch::AllowList`]), redirects stay within their origin, answers are read up to
 //! [`Settings::max_bytes`], and a [`Credential`] goes to the origins it was given for.
 //!
 //! # How a binding is added

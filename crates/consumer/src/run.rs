@@ -53,7 +53,8 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// ```no_run
 /// # async fn example(consumer: agentdex_consumer::Consumer) -> Result<(), Box<dyn std::error::Error>> {
-/// use agentdex::{consumer::RunEvent, sacp::Chain};
+/// use agentdex_consumer::RunEvent;
+/// use agentdex_sacp::Chain;
 ///
 /// let chain = Chain::new(serde_json::json!({
 ///     "start": "writer",

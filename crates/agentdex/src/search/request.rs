@@ -86,7 +86,7 @@ impl Search {
         self
     }
 
-    /// Maximum number of hits, at most [`MAX_LIMIT`].
+    /// Maximum number of hits, at most [`MAX_LIMIT`](super::MAX_LIMIT).
     pub fn limit(mut self, limit: usize) -> Search {
         self.limit = limit;
         self
