@@ -1,7 +1,7 @@
 //! The server of an agentdex registry: the REST API, MQTT, TLS and the web page.
 //!
 //! A program opens a [`Registry`] and serves it with [`http::Server`], mounts the API into an
-//! actix-web application of its own ([`http::scope`]), or offers its changes over MQTT ([`mqtt::Endpoint`]).
+//! actix-web application of its own ([`http::configure`]), or offers its changes over MQTT ([`mqtt::Endpoint`]).
 
 use agentdex_convert as convert;
 
