@@ -34,3 +34,8 @@ pub use registry::{Builder, Registry};
 
 /// The result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

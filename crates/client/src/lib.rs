@@ -511,3 +511,8 @@ async fn text(response: Response) -> Result<String> {
 fn read<'a, T: Deserialize<'a>>(text: &'a str, expected: &'static str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| Error::UnexpectedAnswer { expected, reason: error.to_string() })
 }
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -269,3 +269,8 @@ pub use self::{
     typed::Typed,
     wot_http::Http,
 };
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

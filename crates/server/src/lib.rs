@@ -14,3 +14,8 @@ pub mod http;
 pub mod mqtt;
 pub mod otlp;
 pub mod tls;
+
+/// The README, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
