@@ -211,28 +211,36 @@ impl fmt::Display for DeletionReason {
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Change {
     /// The life of the store.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub epoch: Epoch,
     /// The position in the log.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
-    /// What happened.
+    /// `thing_created`, `thing_updated` or `thing_deleted`.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ChangeKind,
-    /// `thing_deleted`: why.
+    /// `thing_deleted`: `removed`, `expired` or `source-gone`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub reason: Option<DeletionReason>,
     /// The Thing it happened to.
     pub id: String,
     /// When it was committed.
+    #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
     /// Who did it; absent without authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// `thing_created`: the description as stored, without `registration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub td: Option<Box<RawValue>>,
     /// `thing_updated`: the RFC 7396 merge patch from the stored form before to the one after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub patch: Option<Box<RawValue>>,
     /// The capability keys (see [`agentdex_td::capabilities`]) that the Thing had before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

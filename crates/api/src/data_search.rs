@@ -7,24 +7,39 @@ use crate::{DEFAULT_LIMIT, whole_number};
 
 /// What a compatible search looks for; as JSON, the body of `POST /search/compatible`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(
+    feature = "schema",
+    derive(utoipa::ToSchema),
+    schema(example = json!({
+        "have": {"type": "object", "properties": {"city": {"type": "string"}}},
+        "want": {"type": "object", "properties": {"temperature": {"type": "number"}}},
+    }))
+)]
 pub struct CompatibleQuery {
     /// The schema of the data that the caller has; none: what capabilities need doesn't matter.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
     pub have: Option<Value>,
     /// The schema of the data that the caller wants; none: what capabilities give doesn't matter.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
     pub want: Option<Value>,
     /// Of capabilities that fit as well, those come first whose Things this query finds.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,
     /// Whether capabilities are found of which one thing is missing.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<bool>, nullable = false))]
+    #[serde(default)]
     pub near_misses: bool,
     /// How many hits, at most 1,000.
-    #[serde(deserialize_with = "whole_number::count")]
+    #[serde(default = "default_limit", deserialize_with = "whole_number::count")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, maximum = 9007199254740991_u64))]
     pub limit: usize,
     /// How many hits are passed over first.
-    #[serde(deserialize_with = "whole_number::count")]
+    #[serde(default, deserialize_with = "whole_number::count")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, maximum = 10000))]
     pub offset: usize,
 }
 
@@ -42,21 +57,35 @@ impl Default for CompatibleQuery {
 /// What a composed search looks for; as JSON, the body of `POST /search/compose`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(
+    feature = "schema",
+    derive(utoipa::ToSchema),
+    schema(example = json!({
+        "have": {"type": "object", "properties": {"city": {"type": "string"}}},
+        "want": {"type": "object", "properties": {"temperature": {"type": "number"}}},
+        "max_steps": 2,
+    }))
+)]
 pub struct ComposeQuery {
     /// The schema of the data that the caller has.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required, value_type = Object))]
     pub have: Value,
     /// The schema of the data that the caller wants.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required, value_type = Object))]
     pub want: Value,
     /// Of chains that fit as well, those come first whose Things this query finds.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,
     /// The most steps of a chain, from 1 to 4.
     #[serde(default = "default_steps", deserialize_with = "whole_number::count")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, minimum = 1, maximum = 4))]
     pub max_steps: usize,
     /// How many chains, at most 100.
     #[serde(default = "default_limit", deserialize_with = "whole_number::count")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, maximum = 9007199254740991_u64))]
     pub limit: usize,
 }
 

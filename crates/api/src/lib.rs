@@ -26,7 +26,7 @@ pub use self::{
     data_search::{CompatibleQuery, ComposeQuery},
     filters::{FilterField, Filters},
     match_kind::MatchKind,
-    namespace::ClaimedNamespace,
+    namespace::{ClaimedNamespace, Membership},
     query::{NamedQuery, QueryParameters},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
 };

@@ -9,14 +9,19 @@ use crate::access::{Namespace, Owner};
 
 /// A namespace: its claimant and its members see the Things in it that have the visibility `namespace`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Namespace))]
 pub struct ClaimedNamespace {
     /// Its name.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub name: Namespace,
     /// Who has claimed it, and says who its members are.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
     /// Its other members.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub members: BTreeSet<Owner>,
     /// Since when.
+    #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub created: Timestamp,
     /// Where its domain said then that it is its owner's, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,4 +33,19 @@ impl ClaimedNamespace {
     pub fn has(&self, owner: &Owner) -> bool {
         self.owner == *owner || self.members.contains(owner)
     }
+}
+
+/// The body of a claim to a namespace: its members beside its owner.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(
+    feature = "schema",
+    derive(utoipa::ToSchema),
+    schema(example = json!({"members": ["maps-team"]}))
+)]
+pub struct Membership {
+    /// The members.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<Owner>, max_items = 1000))]
+    pub members: BTreeSet<Owner>,
 }

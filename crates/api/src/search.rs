@@ -21,6 +21,7 @@ pub const MAX_QUERY_BYTES: usize = 4096;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchMode))]
 pub enum Mode {
     /// The words alone.
     Lexical,

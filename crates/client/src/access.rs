@@ -2,7 +2,8 @@
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
-use serde_json::json;
+
+use agentdex_api::Membership;
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::api::{
@@ -26,17 +27,7 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
     pub async fn set_access(&self, id: &str, access: &AccessRequest) -> Result<()> {
-        let mut asked = json!({});
-        if let Some(owner) = &access.owner {
-            asked["owner"] = owner.as_str().into();
-        }
-        if let Some(visibility) = access.visibility {
-            asked["visibility"] = visibility.as_str().into();
-        }
-        if let Some(namespace) = &access.namespace {
-            asked["namespace"] = namespace.as_ref().map(|name| name.as_str()).into();
-        }
-        self.send(self.request(Method::PUT, &access_path(id), &[]).json(&asked)).await.map(drop)
+        self.send(self.request(Method::PUT, &access_path(id), &[]).json(access)).await.map(drop)
     }
 
     /// The namespaces that the caller is a member of; for admins all of them.
@@ -52,7 +43,8 @@ impl RegistryClient {
     /// # Errors
     /// As [`RegistryClient::access`].
     pub async fn claim_namespace(&self, name: &str, members: &[Owner]) -> Result<ClaimedNamespace> {
-        let request = self.request(Method::PUT, &namespace_path(name), &[]).json(&json!({"members": members}));
+        let membership = Membership { members: members.iter().cloned().collect() };
+        let request = self.request(Method::PUT, &namespace_path(name), &[]).json(&membership);
         read(&text(self.send(request).await?).await?, "a namespace")
     }
 

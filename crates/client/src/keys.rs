@@ -2,10 +2,9 @@
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
-use serde::Deserialize;
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
-use crate::api::access::{ApiKey, NewKey};
+use crate::api::access::{ApiKey, CreatedKey, NewKey};
 
 impl RegistryClient {
     /// Has the registry make an API key; returns it with the text that its holder sends, which can't be had again.
@@ -24,14 +23,8 @@ impl RegistryClient {
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn create_key(&self, new: &NewKey) -> Result<(ApiKey, String)> {
-        #[derive(Deserialize)]
-        struct Created {
-            #[serde(flatten)]
-            listed: ApiKey,
-            key: String,
-        }
         let request = self.request(Method::POST, "keys", &[]).json(new);
-        let created: Created = read(&text(self.send(request).await?).await?, "an API key")?;
+        let created: CreatedKey = read(&text(self.send(request).await?).await?, "an API key")?;
         Ok((created.listed, created.key))
     }
 

@@ -8,7 +8,7 @@ mod kind;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::kind::FlagKind;
@@ -56,7 +56,8 @@ const INSTRUCTIONS: &str = r"(?ix)
 ";
 
 /// Something in a description that may be there to deceive.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Flag {
     /// Why.
     pub kind: FlagKind,

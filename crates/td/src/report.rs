@@ -24,10 +24,12 @@ pub(super) fn has_room_for_pointers(pointers: &[String]) -> bool {
 
 /// One thing that is wrong with a document, or worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Violation {
     /// Where: a JSON Pointer (RFC 6901); empty for the root.
     pub pointer: String,
     /// Which rule: a stable code, such as `schema/required` or `security-undefined`.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub rule: Cow<'static, str>,
     /// What was found and what would be right.
     pub message: String,

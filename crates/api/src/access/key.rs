@@ -19,34 +19,60 @@ const SECRET_DIGITS: usize = 64;
 /// What a key is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(
+    feature = "schema",
+    derive(utoipa::ToSchema),
+    schema(example = json!({"role": "register", "owner": "weather-team", "ttl": 7776000}))
+)]
 pub struct NewKey {
     /// What its holder may do.
     pub role: Role,
-    /// In whose name its holder acts.
+    /// In whose name its holder acts: characters of ASCII without spaces.
+    #[cfg_attr(
+        feature = "schema",
+        schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
+    )]
     pub owner: Owner,
     /// For how many seconds it is valid; none: until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_number::optional")]
+    #[cfg_attr(feature = "schema", schema(nullable = false, maximum = 9007199254740991_u64))]
     pub ttl: Option<u64>,
 }
 
 /// A key as it is listed: everything but its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiKey {
     /// What it is revoked by.
     pub id: String,
     /// What its holder may do.
     pub role: Role,
     /// In whose name its holder acts.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
     /// When it was created.
+    #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub created: Timestamp,
     /// When it stops to be valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub expires: Option<Timestamp>,
     /// When it was last used, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub last_used: Option<Timestamp>,
+}
+
+/// A key as it was created: its holder's credentials are shown this once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CreatedKey {
+    /// The key as it is listed.
+    #[serde(flatten)]
+    pub listed: ApiKey,
+    /// The text that its holder sends: `adx_`, the id, `_` and the secret.
+    pub key: String,
 }
 
 impl ApiKey {

@@ -13,7 +13,7 @@ mod visibility;
 
 pub use self::{
     caller::{Caller, Principal, Unauthenticated},
-    key::{ApiKey, NewKey, Secret, Token},
+    key::{ApiKey, CreatedKey, NewKey, Secret, Token},
     owner::Owner,
     role::Role,
     role_mapping::RoleMapping,

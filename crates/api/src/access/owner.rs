@@ -10,6 +10,7 @@ const MAX_BYTES: usize = 128;
 /// The name in which principals act: of a team, a service or a person. Several API keys may have the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = OwnerName, value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$"))]
 pub struct Owner(String);
 
 impl Owner {

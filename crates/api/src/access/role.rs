@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What a principal may do. Each role may do what those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Role {
     /// Read, search and subscribe.
     Read,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Caller, Owner, Role};
 
@@ -12,6 +12,7 @@ const MAX_BYTES: usize = 128;
 /// Who may see a Thing, beside its owner and admins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Visibility {
     /// Everybody who may read.
     #[default]
@@ -107,15 +108,19 @@ impl fmt::Display for Namespace {
 
 /// Whose a Thing is, and who may see it. The default is a Thing of nobody that everybody sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Access {
     /// Who registered it; none: somebody whom the server didn't authenticate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
     /// Who may see it.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub visibility: Visibility,
     /// The namespace that it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
 }
 
@@ -143,14 +148,36 @@ impl Access {
 }
 
 /// What is asked for of the access to a Thing; what is none stays as it is, or the default of a new Thing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(
+    feature = "schema",
+    derive(utoipa::ToSchema),
+    schema(example = json!({"visibility": "namespace", "namespace": "weather"}))
+)]
 pub struct AccessRequest {
-    /// Whose it is to be.
+    /// Whose it is to be; for admins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
+    )]
     pub owner: Option<Owner>,
     /// Who may see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
-    /// The namespace that it is to be in; an inner none: in none.
+    /// The namespace that it is to be in, one that the caller is a member of; an inner none, in JSON `null`: in none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")
+    )]
     pub namespace: Option<Option<Namespace>>,
+}
+
+/// Tells a member that is `null` from one that is missing.
+fn given<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Option<Namespace>>, D::Error> {
+    Option::<Namespace>::deserialize(member).map(Some)
 }
 
 impl AccessRequest {

@@ -48,7 +48,7 @@ const NOTED: [(&str, &str); 9] = [
         ("limit" = Option<u64>, Query, description = "Maximum number of entries: 100 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "The oldest first", content((super::schemas::Audited = "application/json"), (super::schemas::AuditEntry = "application/x-ndjson")), headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link" = String, description = "`next`"))),
         super::schemas::Refusals,
     )
 )]

@@ -41,7 +41,7 @@ struct LinkedHit {
     tag = "search",
     summary = "Find capabilities that can use the data that there is and give the data that is wanted",
     description = "Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits best comes first, then what is more relevant for `query`.",
-    request_body(content((super::schemas::CompatibleQuery = "application/json"))),
+    request_body(content((agentdex_api::CompatibleQuery = "application/json"))),
     responses(
         (status = 200, description = "The best first", body = super::schemas::CompatibleResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
         super::schemas::Refusals,

@@ -17,15 +17,7 @@ use super::{
     parameters::Parameters,
     problem::{Problem, excerpt},
 };
-use crate::access::{ApiKey, NewKey};
-
-/// A key with the text that its holder sends.
-#[derive(serde::Serialize)]
-struct CreatedKey {
-    #[serde(flatten)]
-    listed: ApiKey,
-    key: String,
-}
+use crate::access::{CreatedKey, NewKey};
 
 /// `GET /keys`
 #[utoipa::path(
@@ -36,7 +28,7 @@ struct CreatedKey {
     summary = "List the API keys, without their secrets",
     description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.",
     responses(
-        (status = 200, description = "The oldest first, those that have expired included", body = Vec<super::schemas::ApiKey>),
+        (status = 200, description = "The oldest first, those that have expired included", body = Vec<agentdex_api::access::ApiKey>),
         super::schemas::Refusals,
     )
 )]
@@ -54,9 +46,9 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     operation_id = "create_key",
     summary = "Create an API key",
     description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned here and never again.",
-    request_body(content((super::schemas::NewKey = "application/json"))),
+    request_body(content((agentdex_api::access::NewKey = "application/json"))),
     responses(
-        (status = 201, description = "The key", body = super::schemas::CreatedKey, headers(("Location" = String, description = "What it is revoked at"))),
+        (status = 201, description = "The key", body = agentdex_api::access::CreatedKey, headers(("Location" = String, description = "What it is revoked at"))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
@@ -85,7 +77,7 @@ pub(super) async fn create(
     tag = "about",
     operation_id = "revoke_key",
     summary = "Revoke an API key",
-    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are refused from now on; streams and MQTT connections that were opened with it go on until they end.",
+    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are refused from now on; streams and MQTT connections that were opened with it end at once.",
     params(("id" = String, Path, description = "The id of the key: its digits between the underscores")),
     responses(
         (status = 204, description = "It is revoked"),

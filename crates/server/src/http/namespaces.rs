@@ -1,13 +1,11 @@
 //! `/namespaces`: the Things that several owners share.
 
-use std::collections::BTreeSet;
-
 use actix_web::{
     HttpRequest, HttpResponse,
     http::StatusCode,
     web::{self, Data},
 };
-use serde::Deserialize;
+use agentdex_api::Membership;
 
 use super::{
     blocking::blocking,
@@ -16,15 +14,7 @@ use super::{
     parameters::Parameters,
     problem::{Problem, excerpt},
 };
-use crate::access::{Namespace, Owner};
-
-/// Who the members of a namespace are to be.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Membership {
-    #[serde(default)]
-    members: BTreeSet<Owner>,
-}
+use crate::access::Namespace;
 
 /// `GET /namespaces`
 #[utoipa::path(
@@ -34,7 +24,7 @@ struct Membership {
     operation_id = "list_namespaces",
     summary = "List the namespaces that the caller is a member of; for admins, all of them",
     responses(
-        (status = 200, description = "By name", body = Vec<super::schemas::Namespace>),
+        (status = 200, description = "By name", body = Vec<agentdex_api::ClaimedNamespace>),
         super::schemas::Refusals,
     )
 )]
@@ -52,10 +42,10 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     summary = "Claim a namespace, or say who its members are",
     description = "Whoever claims it first owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{\"owners\": [{\"owner\": \"weather-team\", \"registry\": \"https://registry.example\"}]}`, where `registry` is the public URL of this registry.",
     params(("name" = String, Path, description = "Lower-case letters, digits, and single `-` and `.` in between", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
-    request_body(content((super::schemas::Membership = "application/json"))),
+    request_body(content((agentdex_api::Membership = "application/json"))),
     responses(
-        (status = 201, description = "It is claimed", body = super::schemas::Namespace),
-        (status = 200, description = "Its members are these", body = super::schemas::Namespace),
+        (status = 201, description = "It is claimed", body = agentdex_api::ClaimedNamespace),
+        (status = 200, description = "Its members are these", body = agentdex_api::ClaimedNamespace),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,

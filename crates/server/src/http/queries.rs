@@ -24,7 +24,7 @@ use crate::registry::{NamedQuery, QueryParameters};
     operation_id = "list_queries",
     summary = "List the saved queries",
     responses(
-        (status = 200, description = "In the order of their names", body = Vec<super::schemas::NamedQuery>),
+        (status = 200, description = "In the order of their names", body = Vec<agentdex_api::NamedQuery>),
         super::schemas::Refusals,
     )
 )]
@@ -42,7 +42,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     summary = "Read a saved query",
     params(("name" = String, Path, description = "Its name")),
     responses(
-        (status = 200, description = "The query", body = super::schemas::NamedQuery),
+        (status = 200, description = "The query", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -61,10 +61,10 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     summary = "Save a query, in place of the one of that name",
     description = "What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at `agentdex/queries/{name}/{kind}/{id}`. It is durable once this is answered.",
     params(("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front")),
-    request_body(content((super::schemas::QueryParameters = "application/json"))),
+    request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
-        (status = 201, description = "It is new", body = super::schemas::NamedQuery),
-        (status = 200, description = "It took the place of another one, or was saved already", body = super::schemas::NamedQuery),
+        (status = 201, description = "It is new", body = agentdex_api::NamedQuery),
+        (status = 200, description = "It took the place of another one, or was saved already", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,

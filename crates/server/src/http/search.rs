@@ -62,7 +62,7 @@ pub(super) struct Link {
     summary = "Find Things by what they can do",
     params(
         ("q" = Option<String>, Query, description = "Words (any), \"phrases\", +must, -not, field:value, prefix*"),
-        ("mode" = Option<super::schemas::SearchMode>, Query, description = "What of `q` counts: its words (`lexical`), its meaning (`semantic`), or both (`hybrid`, unless given). What is found by meaning alone satisfies all filters, fields of exact values, `+must` and `-not`"),
+        ("mode" = Option<agentdex_api::Mode>, Query, description = "What of `q` counts: its words (`lexical`), its meaning (`semantic`), or both (`hybrid`, unless given). What is found by meaning alone satisfies all filters, fields of exact values, `+must` and `-not`"),
         ("limit" = Option<u64>, Query, description = "Maximum number of results: 10 unless given; over 1,000 is served as 1,000"),
         ("offset" = Option<u64>, Query, description = "Number of results to skip; with `limit` at most 10,000"),
         ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),

@@ -1,41 +1,18 @@
 //! `/things/{id}/access`: whose a Thing is, and who sees it; and what requests that put Things ask for.
 
+use super::{
+    address::thing_id_before, blocking::blocking, compatible::json_body, conditions::Conditions, context::Context,
+    parameters::Parameters, problem::Problem, thing,
+};
+use crate::{Error, access::AccessRequest, registry::Write};
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{CACHE_CONTROL, ETAG},
     web::{self, Data},
 };
-use serde::Deserialize;
-
-use super::{
-    address::thing_id_before, blocking::blocking, compatible::json_body, conditions::Conditions, context::Context,
-    parameters::Parameters, problem::Problem, thing,
-};
-use crate::{
-    Error,
-    access::{AccessRequest, Namespace, Owner, Visibility},
-    registry::Write,
-};
 
 /// What the path of the access to a Thing ends with.
 pub(super) const END: &str = "/access";
-
-/// What is asked for of the access to a Thing; what is left out stays as it is, and `null` puts it into no namespace.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Asked {
-    #[serde(default)]
-    owner: Option<Owner>,
-    #[serde(default)]
-    visibility: Option<Visibility>,
-    #[serde(default, deserialize_with = "given")]
-    namespace: Option<Option<Namespace>>,
-}
-
-/// Tells a member that is `null` from one that is missing.
-fn given<'de, D: serde::Deserializer<'de>>(member: D) -> Result<Option<Option<Namespace>>, D::Error> {
-    Option::<Namespace>::deserialize(member).map(Some)
-}
 
 /// Answers all methods of `/things/{id}/access`.
 pub(super) async fn any(
@@ -59,7 +36,7 @@ pub(super) async fn any(
     summary = "Say whose a Thing is, and who sees it",
     params(("id" = String, Path, description = "The id, percent-encoded")),
     responses(
-        (status = 200, description = "Its owner, visibility and namespace", body = super::schemas::Access, headers(("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 200, description = "Its owner, visibility and namespace", body = agentdex_api::access::Access, headers(("ETag" = String, description = "The entity tag of the Thing"))),
         super::schemas::Refusals,
         (status = 404, description = "There is no such Thing, or it has expired", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -89,7 +66,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
         ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
     ),
-    request_body(content((super::schemas::AccessRequest = "application/json"))),
+    request_body(content((agentdex_api::access::AccessRequest = "application/json"))),
     responses(
         (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag" = String, description = "The entity tag of the Thing"))),
         (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
@@ -107,8 +84,8 @@ pub(super) async fn set(
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
     let id = thing_id_before(&request, &context.options, END)?;
     let conditions = Conditions::of(&request);
-    let Asked { owner, visibility, namespace } = json_body(&context, &request, payload, &["dry_run"]).await?;
-    let write = Write::access(&id, AccessRequest { owner, visibility, namespace }).dry_run(dry_run);
+    let access: AccessRequest = json_body(&context, &request, payload, &["dry_run"]).await?;
+    let write = Write::access(&id, access).dry_run(dry_run);
     let written = thing::commit_to_present(&context.registry(&request), &id, write, &conditions, false).await?;
     thing::answer(&context, &request, &written, dry_run)
 }

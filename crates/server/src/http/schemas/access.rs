@@ -1,43 +1,7 @@
 //! Whose Things are, who sees them, and namespaces.
 
+use agentdex_api::access::Visibility;
 use utoipa::{IntoParams, ToSchema};
-
-/// Who may see a Thing, beside its owner and admins.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-pub(in crate::http) enum Visibility {
-    /// Everybody who may read.
-    Public,
-    /// The members of its namespace.
-    Namespace,
-    /// Nobody.
-    Private,
-}
-
-/// Whose a Thing is, and who sees it.
-#[derive(ToSchema)]
-pub(in crate::http) struct Access {
-    /// Absent where it was registered without authentication.
-    #[schema(nullable = false)]
-    owner: Option<String>,
-    visibility: Visibility,
-    #[schema(nullable = false)]
-    namespace: Option<String>,
-}
-
-/// What is asked for of the access to a Thing; what is left out stays as it is.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"visibility": "namespace", "namespace": "weather"}))]
-pub(in crate::http) struct AccessRequest {
-    /// Whose it is to be; for admins.
-    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
-    owner: Option<String>,
-    visibility: Option<Visibility>,
-    /// The namespace that it is to be in, one that the caller is a member of; `null`: in none.
-    #[schema(min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")]
-    namespace: Option<String>,
-}
 
 /// What requests that put Things ask for of the access to them; without it a new Thing is public, and one that is
 /// there stays as it is.
@@ -50,20 +14,6 @@ pub(in crate::http) struct AccessParameters {
     /// The namespace that it is in, one that the caller is a member of; empty: in none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
-}
-
-/// A namespace: its owner and its members see the Things in it that have the visibility `namespace`.
-#[derive(ToSchema)]
-pub(in crate::http) struct Namespace {
-    name: String,
-    /// Who has claimed it.
-    owner: String,
-    /// Its other members.
-    members: Vec<String>,
-    /// When it was claimed (RFC 3339).
-    created: String,
-    /// Where its domain said then that it is its owner's, if that was asked for.
-    proof: Option<String>,
 }
 
 /// A message to an agent.
@@ -129,63 +79,4 @@ pub(in crate::http) struct OriginalDocument {
     #[schema(rename = "mediaType")]
     media_type: String,
     text: String,
-}
-
-/// The name of an owner.
-#[derive(ToSchema)]
-#[schema(min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")]
-pub(in crate::http) struct OwnerName(String);
-
-/// Who the members of a namespace are to be, beside its owner.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"members": ["maps-team"]}))]
-pub(in crate::http) struct Membership {
-    #[schema(nullable = false, max_items = 1000)]
-    members: Option<Vec<OwnerName>>,
-}
-
-/// One entry of the audit trail.
-#[derive(ToSchema)]
-pub(in crate::http) struct AuditEntry {
-    /// Its number: 1 for the first, ascending.
-    number: u64,
-    /// When it was done or denied (RFC 3339).
-    at: String,
-    /// In whose name; absent where nobody had proved who it is.
-    #[schema(nullable = false)]
-    owner: Option<String>,
-    /// The id of the API key that was used.
-    #[schema(nullable = false)]
-    key: Option<String>,
-    /// The address of the client.
-    #[schema(nullable = false)]
-    address: Option<String>,
-    /// The kind of the change; `denied`; or the method of a request that changed something else.
-    action: String,
-    /// The id of a Thing, or a request.
-    target: String,
-    /// The position of the change in the log.
-    #[schema(nullable = false)]
-    seq: Option<u64>,
-    /// The SHA-256 of the description before, in hexadecimal digits.
-    #[schema(nullable = false)]
-    before: Option<String>,
-    /// The SHA-256 of the description since.
-    #[schema(nullable = false)]
-    after: Option<String>,
-    /// The HTTP status of what was denied.
-    #[schema(nullable = false)]
-    status: Option<u16>,
-    /// How many more were denied since the last one that is listed: 20 a second are.
-    #[schema(nullable = false)]
-    unlisted: Option<u64>,
-}
-
-/// Part of the audit trail.
-#[derive(ToSchema)]
-pub(in crate::http) struct Audited {
-    entries: Vec<AuditEntry>,
-    /// The number of the last entry that there is.
-    last: u64,
 }

@@ -4,34 +4,6 @@ use utoipa::ToSchema;
 
 use super::Link;
 
-/// What is looked for; `have`, `want` or both.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({
-    "have": {"type": "object", "properties": {"city": {"type": "string"}}},
-    "want": {"type": "object", "properties": {"temperature": {"type": "number"}}},
-}))]
-pub(in crate::http) struct CompatibleQuery {
-    /// The data schema of what the caller has.
-    #[schema(value_type = Option<Object>, nullable = false)]
-    have: Option<()>,
-    /// The data schema of what the caller wants.
-    #[schema(value_type = Option<Object>, nullable = false)]
-    want: Option<()>,
-    /// Of capabilities that fit as well, those come first whose Things this search finds.
-    #[schema(nullable = false, max_length = 4096)]
-    query: Option<String>,
-    /// Include capabilities of which one thing is missing.
-    #[schema(nullable = false)]
-    near_misses: Option<bool>,
-    /// Maximum number of hits: 10 unless given; over 1,000 is served as 1,000.
-    #[schema(nullable = false, maximum = 9007199254740991_u64)]
-    limit: Option<u64>,
-    /// Number of hits to skip; with `limit` at most 10,000.
-    #[schema(nullable = false, maximum = 10000)]
-    offset: Option<u64>,
-}
-
 /// What fits.
 #[derive(ToSchema)]
 pub(in crate::http) struct CompatibleResult {
@@ -104,32 +76,6 @@ pub(in crate::http) struct CapabilityNeighbors {
     takes_output: Vec<CompatibleHit>,
     /// Capabilities of other Things that give everything that it needs.
     gives_input: Vec<CompatibleHit>,
-}
-
-/// What is looked for.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({
-    "have": {"type": "object", "properties": {"city": {"type": "string"}}},
-    "want": {"type": "object", "properties": {"temperature": {"type": "number"}}},
-    "max_steps": 2,
-}))]
-pub(in crate::http) struct ComposeQuery {
-    /// The data schema of what the caller has.
-    #[schema(value_type = Object)]
-    have: (),
-    /// The data schema of what the caller wants.
-    #[schema(value_type = Object)]
-    want: (),
-    /// Of chains that fit as well, those come first whose Things this search finds.
-    #[schema(nullable = false, max_length = 4096)]
-    query: Option<String>,
-    /// The most steps of a chain: 3 unless given.
-    #[schema(nullable = false, minimum = 1, maximum = 4)]
-    max_steps: Option<u64>,
-    /// Maximum number of chains: 10 unless given; over 100 is served as 100.
-    #[schema(nullable = false, maximum = 9007199254740991_u64)]
-    limit: Option<u64>,
 }
 
 /// Chains of capabilities.

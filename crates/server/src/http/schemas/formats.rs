@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-use super::Violation;
+use crate::td::Violation;
 
 /// Where a document is. It is fetched, registered, and polled for changes.
 #[derive(ToSchema)]

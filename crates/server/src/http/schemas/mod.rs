@@ -7,19 +7,20 @@ mod compatible;
 mod constraints;
 mod formats;
 mod guardian;
-mod keys;
 mod links;
 mod parameters;
 mod queries;
 mod refusals;
 
+use agentdex_api::Change;
 use utoipa::ToSchema;
 
 pub(super) use self::guardian::*;
 pub(super) use self::{
-    about::*, access::*, compatible::*, constraints::Constraints, formats::*, keys::*, links::Links, parameters::*,
-    queries::*, refusals::*,
+    about::*, access::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*,
+    refusals::*,
 };
+use crate::td::{Flag, Violation};
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
 #[derive(ToSchema)]
@@ -154,16 +155,6 @@ pub(super) enum Found {
     Nowhere,
 }
 
-/// Something that is wrong, was fixed automatically, or is unusual.
-#[derive(ToSchema)]
-pub(super) struct Violation {
-    /// JSON Pointer (RFC 6901).
-    pointer: String,
-    /// A stable code.
-    rule: String,
-    message: String,
-}
-
 /// One line for each line of the batch, in its order.
 #[derive(ToSchema)]
 pub(super) struct BatchResult {
@@ -213,31 +204,6 @@ pub(super) struct History {
     changes: Vec<Change>,
 }
 
-/// One entry of the log.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-pub(super) struct Change {
-    epoch: String,
-    seq: u64,
-    /// `thing_created`, `thing_updated` or `thing_deleted`.
-    kind: String,
-    /// `thing_deleted`: `removed`, `expired` or `source-gone`.
-    reason: Option<String>,
-    id: String,
-    /// When (RFC 3339).
-    at: String,
-    /// Who; absent without authentication.
-    actor: Option<String>,
-    /// `thing_created`: the description as stored.
-    #[schema(value_type = Option<Object>)]
-    td: Option<()>,
-    /// `thing_updated`: the merge patch.
-    #[schema(value_type = Option<Object>)]
-    patch: Option<()>,
-    capabilities_before: Option<Vec<String>>,
-    capabilities_after: Option<Vec<String>>,
-}
-
 /// What was found.
 #[derive(ToSchema)]
 pub(super) struct SearchResult {
@@ -259,18 +225,6 @@ pub(super) struct SearchResult {
     confidence: Option<SearchConfidence>,
     /// Every change up to this one is taken into account.
     seq: u64,
-}
-
-/// What counts in a search for words.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-pub(super) enum SearchMode {
-    /// The words alone.
-    Lexical,
-    /// The meaning alone.
-    Semantic,
-    /// Both.
-    Hybrid,
 }
 
 /// How sure it is that hits are what was asked for.
@@ -299,27 +253,6 @@ pub(super) struct Hit {
     /// What in its description may be there to deceive; absent if nothing is.
     flags: Option<Vec<Flag>>,
     links: Vec<Link>,
-}
-
-/// Something in a description that may be there to deceive.
-#[derive(ToSchema)]
-pub(super) struct Flag {
-    kind: FlagKind,
-    /// The JSON Pointer of the text.
-    pointer: String,
-    /// What was found there: the code points, the words, or the id of the other agent.
-    found: String,
-}
-
-/// Why a text is flagged.
-#[derive(ToSchema)]
-#[schema(rename_all = "kebab-case")]
-pub(super) enum FlagKind {
-    BidiControl,
-    ControlCharacter,
-    InvisibleCharacter,
-    Instructions,
-    ConfusableName,
 }
 
 /// What a hit can do, the best match first.
