@@ -4,7 +4,7 @@ mod by_data;
 mod sparql;
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     io::{self, IsTerminal, Write},
     process::ExitCode,
 };
@@ -14,6 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
 use super::output::{self, INDENT, Style};
+use agentdex::search::{FacetCount, FacetField};
 use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer};
 
 /// The most capabilities of a hit that are shown.
@@ -173,7 +174,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let answer = answer?;
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{}", answer.text.trim_end())?;
+        writeln!(out, "{}", serde_json::to_string(&answer)?)?;
     } else if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
         print(&mut out, &answer, arguments.offset, !query.is_empty())?;
         let near = alike(client, &arguments.filters.capability).await;
@@ -206,17 +207,8 @@ fn print_node(out: &mut impl Write, json: &str) -> io::Result<()> {
 
 /// The capabilities that agents have and that are spelled like one of these.
 async fn alike(client: &RegistryClient, asked: &[String]) -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Counted {
-        facets: HashMap<String, Vec<Value>>,
-    }
-    #[derive(Deserialize)]
-    struct Value {
-        value: String,
-    }
-    let Ok(answer) = client.search(&[("limit", "1"), ("facets", "capability")]).await else { return Vec::new() };
-    let counted: Option<Counted> = serde_json::from_str(&answer.text).ok();
-    let known = counted.and_then(|mut counted| counted.facets.remove("capability")).unwrap_or_default();
+    let Ok(mut answer) = client.search(&[("limit", "1"), ("facets", "capability")]).await else { return Vec::new() };
+    let known = answer.facets.remove(&FacetField::Capability).unwrap_or_default();
     let is_alike = |known: &str| {
         asked.iter().any(|asked| {
             let asked = asked.split('@').next().unwrap_or_default().to_lowercase();
@@ -265,7 +257,7 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
             writeln!(out, "{INDENT}{}", style.dim(&format!("and {more} more")))?;
         }
     }
-    print_facets(out, &answer.text)?;
+    print_facets(out, answer)?;
     let last = offset + answer.hits.len();
     writeln!(out, "{} to {last} of {}", offset + 1, answer.total)?;
     Ok(())
@@ -283,14 +275,12 @@ fn describe(style: Style, capability: &MatchingCapability) -> String {
     }
 }
 
-fn print_facets(out: &mut impl Write, answer: &str) -> anyhow::Result<()> {
-    let answer: serde_json::Value = serde_json::from_str(answer)?;
+fn print_facets(out: &mut impl Write, answer: &SearchAnswer) -> anyhow::Result<()> {
     let mut table = output::table(&["Facet", "Value", "Agents"]);
-    for (field, counts) in answer.get("facets").and_then(serde_json::Value::as_object).into_iter().flatten() {
-        for (number, count) in counts.as_array().into_iter().flatten().enumerate() {
-            let value = count.get("value").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let count = count.get("count").unwrap_or(&serde_json::Value::Null).to_string();
-            table.add_row([if number == 0 { field } else { "" }, &output::visible(value), &count]);
+    let facets: BTreeMap<&str, _> = answer.facets.iter().map(|(field, counts)| (field.name(), counts)).collect();
+    for (field, counts) in facets {
+        for (number, FacetCount { value, count }) in counts.iter().enumerate() {
+            table.add_row([if number == 0 { field } else { "" }, &output::visible(value), &count.to_string()]);
         }
     }
     if !table.is_empty() {

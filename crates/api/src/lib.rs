@@ -10,8 +10,10 @@
 //! - [`AuditEntry`]: the audit trail.
 
 pub mod access;
+mod answer;
 mod audit;
 mod change;
+mod compatible;
 mod data_search;
 mod filters;
 mod match_kind;
@@ -21,8 +23,13 @@ mod search;
 mod whole_number;
 
 pub use self::{
+    answer::{Answer, CapabilityHit, Confidence, FacetCount, Hit, Link},
     audit::{AuditEntry, Audited},
     change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
+    compatible::{
+        CapabilityNeighbors, ChainLink, ChainStep, CompatibleHit, CompatibleResult, DataLink, MissingData, Neighbors,
+        Side,
+    },
     data_search::{CompatibleQuery, ComposeQuery},
     filters::{FilterField, Filters},
     match_kind::MatchKind,

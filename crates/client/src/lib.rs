@@ -35,9 +35,11 @@ pub use self::{
     error::{Error, Problem, ValidationError},
     events::{Event, EventFilter, Events},
     import::Imported,
-    search::{MatchingCapability, SearchAnswer, SearchHit},
     tracked_sources::{RefreshResult, Refreshed, Revision, TrackedSource},
 };
+
+#[doc(inline)]
+pub use agentdex_api::{Answer as SearchAnswer, CapabilityHit as MatchingCapability, Hit as SearchHit};
 
 /// The result of everything that the client does.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,87 +1,11 @@
 //! What is found: searches of each kind, and saved queries.
 
+use agentdex_api::Answer;
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
-use serde::Deserialize;
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::api::{CompatibleQuery, ComposeQuery, NamedQuery, QueryParameters};
-
-/// The answer to a search.
-#[derive(Debug, Clone, Deserialize)]
-pub struct SearchAnswer {
-    /// How many Things match.
-    pub total: u64,
-    /// The page.
-    pub hits: Vec<SearchHit>,
-    /// Words that were perhaps meant.
-    #[serde(default)]
-    pub suggestions: Vec<String>,
-    /// What in the query is perhaps not what was meant.
-    #[serde(default)]
-    pub hints: Vec<String>,
-    /// Whether the hits only match words that are spelled alike.
-    #[serde(default)]
-    pub fuzzy: bool,
-    /// `low` where the hits are perhaps not what was asked for.
-    #[serde(default)]
-    pub confidence: Option<String>,
-    /// The answer as it came, facets and links included.
-    #[serde(skip)]
-    pub text: String,
-}
-
-/// A Thing that matches.
-#[derive(Debug, Clone, Deserialize)]
-pub struct SearchHit {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// Its description.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// What hits are ranked by.
-    pub score: f32,
-    /// How well the words match: raw BM25.
-    #[serde(default)]
-    pub bm25: f32,
-    /// How alike the meaning is: a cosine, where meaning counts.
-    #[serde(default)]
-    pub cosine: Option<f32>,
-    /// What it can do, the best match first.
-    #[serde(default)]
-    pub capabilities: Vec<MatchingCapability>,
-    /// How many capabilities it has that aren't listed.
-    #[serde(default)]
-    pub more_capabilities: usize,
-    /// What in its description may be there to deceive.
-    #[serde(default)]
-    pub flags: Vec<FoundFlag>,
-}
-
-/// Something in a description that may be there to deceive.
-#[derive(Debug, Clone, Deserialize)]
-#[non_exhaustive]
-pub struct FoundFlag {
-    /// Why: `bidi-control`, `control-character`, `invisible-character`, `instructions` or `confusable-name`.
-    pub kind: String,
-    /// The JSON Pointer of the text.
-    pub pointer: String,
-    /// What was found there: the code points, the words, or the id of the other agent.
-    pub found: String,
-}
-
-/// A capability of a [`SearchHit`].
-#[derive(Debug, Clone, Deserialize)]
-pub struct MatchingCapability {
-    /// Its name.
-    pub name: String,
-    /// Its text as HTML, matches in `<b>`.
-    #[serde(default)]
-    pub snippet: String,
-}
 
 impl RegistryClient {
     /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters, `facets`.
@@ -98,10 +22,8 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn search(&self, parameters: &[(&str, &str)]) -> Result<SearchAnswer> {
-        let text = text(self.send(self.request(Method::GET, "search", parameters)).await?).await?;
-        let answer: SearchAnswer = read(&text, "a search answer")?;
-        Ok(SearchAnswer { text, ..answer })
+    pub async fn search(&self, parameters: &[(&str, &str)]) -> Result<Answer> {
+        read(&text(self.send(self.request(Method::GET, "search", parameters)).await?).await?, "a search answer")
     }
 
     /// The results of a SPARQL query, in a format that the registry has for it: `application/sparql-results+json`,

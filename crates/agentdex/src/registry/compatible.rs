@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex_api::CompatibleQuery;
+use agentdex_api::{CapabilityNeighbors, CompatibleQuery, Neighbors};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::{
     change::Seq,
     search::{
         MAX_DEPTH, MAX_LIMIT, Search,
-        compatible::{CompatibleHit, Data, Found, Relevance, Request, shapes},
+        compatible::{Data, Found, Relevance, Request, shapes},
     },
     td,
 };
@@ -36,28 +36,6 @@ pub struct CompatibleAnswer {
     pub found: Found,
     /// Every change up to this one is taken into account.
     pub seq: Seq,
-}
-
-/// What fits the capabilities of a Thing.
-#[derive(Debug, Serialize)]
-pub struct Neighbors {
-    /// Its id.
-    pub id: String,
-    /// Each of its capabilities that says what goes in or comes out.
-    pub capabilities: Vec<CapabilityNeighbors>,
-    /// Every change up to this one is taken into account.
-    pub seq: Seq,
-}
-
-/// What fits a capability.
-#[derive(Debug, Serialize)]
-pub struct CapabilityNeighbors {
-    /// Its key.
-    pub capability: String,
-    /// Capabilities of other Things that need nothing but what it gives.
-    pub takes_output: Vec<CompatibleHit>,
-    /// Capabilities of other Things that give everything that it needs.
-    pub gives_input: Vec<CompatibleHit>,
 }
 
 impl Registry {

@@ -72,7 +72,7 @@ pub use self::issuer::{IssuerOptions, SignIn};
 pub use self::{
     builder::Builder,
     commit::Effect,
-    compatible::{CapabilityNeighbors, CompatibleAnswer, Neighbors},
+    compatible::CompatibleAnswer,
     compose::{ComposeAnswer, ComposedChain},
     export::Exported,
     followers::{FollowerState, FollowerStatus},
@@ -107,7 +107,8 @@ use crate::{
 };
 #[doc(inline)]
 pub use agentdex_api::{
-    AuditEntry, Audited, ClaimedNamespace, CompatibleQuery, ComposeQuery, MatchKind, NamedQuery, QueryParameters,
+    AuditEntry, Audited, CapabilityNeighbors, ClaimedNamespace, CompatibleQuery, ComposeQuery, MatchKind, NamedQuery,
+    Neighbors, QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

@@ -14,11 +14,7 @@
 //! - **On disk**: see `directory` and `files`. The position in the log is in each commit; what can't be
 //!   read is built again.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
-use crate::{access::Access, change::Seq, convert::SearchTerm, td::Flag};
+use crate::{access::Access, convert::SearchTerm};
 
 mod cached;
 mod collect;
@@ -65,7 +61,11 @@ mod version_range;
 mod versions;
 mod writer;
 
-pub use agentdex_api::{DEFAULT_LIMIT, FacetField, FilterField, Filters, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode};
+#[doc(inline)]
+pub use agentdex_api::{
+    Answer, CapabilityHit, Confidence, DEFAULT_LIMIT, FacetCount, FacetField, FilterField, Filters, Hit, MAX_DEPTH,
+    MAX_LIMIT, MAX_QUERY_BYTES, Mode,
+};
 #[doc(hidden)]
 pub use hidden::{Hidden, HiddenIds};
 #[doc(hidden)]
@@ -97,94 +97,6 @@ fn facet_column(field: FacetField) -> &'static str {
         FacetField::Status => "status_values",
         FacetField::Signature => "signature_values",
     }
-}
-
-/// What was found.
-///
-/// ```
-/// # use agentdex::{Registry, td::Description};
-/// # let directory = tempfile::tempdir()?;
-/// # let registry = Registry::open(directory.path())?;
-/// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
-/// use agentdex::search::{FacetField, Search};
-///
-/// let answer = registry.search(Search::words("forecasts").facet(FacetField::Type).consistent())?;
-/// assert_eq!((answer.total, answer.hits[0].title.as_deref()), (1, Some("Weather agent")));
-/// assert_eq!(answer.hits[0].capabilities[0].name, "forecast");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Answer {
-    /// How many Things match.
-    pub total: u64,
-    /// The page.
-    pub hits: Vec<Hit>,
-    /// The counts asked for, the most frequent value first.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
-    /// Words that the index has and that were perhaps meant; only where nothing matched exactly.
-    pub suggestions: Vec<String>,
-    /// What in the query is perhaps not what was meant, such as a field that there isn't.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hints: Vec<String>,
-    /// Whether nothing matched exactly and the hits match words that are spelled alike.
-    pub fuzzy: bool,
-    /// Says so where the hits are perhaps not what was asked for. Only where meaning counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<Confidence>,
-    /// Every change up to this one is taken into account.
-    pub seq: Seq,
-}
-
-/// How sure it is that hits are what was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// No hit is much like the request, and the best has few of its words.
-    Low,
-}
-
-/// One Thing that matches.
-#[derive(Debug, Clone, Serialize)]
-pub struct Hit {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    pub title: Option<String>,
-    /// Its description.
-    pub description: Option<String>,
-    /// What hits are ranked by: the raw scores of words and of meaning together.
-    pub score: f32,
-    /// How well the words match: the raw BM25 score, 0 where none does.
-    pub bm25: f32,
-    /// How alike the meaning is: the cosine, where meaning counts and the Thing has vectors.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cosine: Option<f32>,
-    /// What it can do, the best match first; the first five.
-    pub capabilities: Vec<CapabilityHit>,
-    /// How many capabilities it has that aren't listed.
-    pub more_capabilities: usize,
-    /// What in its description may be there to deceive; the registry adds it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub flags: Vec<Flag>,
-}
-
-/// A capability of a hit.
-#[derive(Debug, Clone, Serialize)]
-pub struct CapabilityHit {
-    /// Its key.
-    pub name: String,
-    /// Its text as HTML, escaped, with matches in `<b>`.
-    pub snippet: String,
-}
-
-/// How often a value occurs among the matches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FacetCount {
-    /// The value.
-    pub value: String,
-    /// How many matching Things have it.
-    pub count: u64,
 }
 
 /// What is indexed of a Thing.

@@ -261,7 +261,17 @@ impl Searching<'_> {
         };
         let facets = self.search.facets.iter().map(count).collect::<Result<_>>()?;
         let hints = query::hints(self.search.query.as_deref().unwrap_or_default());
-        Ok(Answer { total: matches.total, hits, facets, suggestions, hints, fuzzy, confidence: None, seq: Seq::ZERO })
+        Ok(Answer {
+            total: matches.total,
+            hits,
+            facets,
+            suggestions,
+            hints,
+            fuzzy,
+            notice: None,
+            confidence: None,
+            seq: Seq::ZERO,
+        })
     }
 
     fn stored(&self, address: DocAddress) -> Result<Vec<u8>> {
@@ -289,5 +299,6 @@ fn hit(
         more_capabilities: summary.capabilities.len() - capabilities.len(),
         capabilities,
         flags: Vec::new(),
+        links: Vec::new(),
     }
 }

@@ -4,7 +4,9 @@ use actix_web::{
     HttpRequest, HttpResponse,
     web::{self, Data},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use agentdex_api::{CompatibleResult, Link};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::{
     address::{base_path, path_below, thing_id_before, thing_path},
@@ -13,25 +15,16 @@ use super::{
     context::Context,
     parameters::Parameters,
     problem::Problem,
-    search::Link,
     things::SEQ,
 };
 use crate::{
     Error,
-    registry::{CapabilityNeighbors, CompatibleQuery},
+    registry::CompatibleQuery,
     search::{DEFAULT_LIMIT, MAX_LIMIT, compatible::CompatibleHit},
 };
 
 /// What comes behind the id of the Thing.
 pub(super) const END: &str = "/compatible";
-
-/// A capability with a link to its Thing.
-#[derive(Serialize)]
-struct LinkedHit {
-    #[serde(flatten)]
-    hit: CompatibleHit,
-    links: [Link; 1],
-}
 
 /// `POST /search/compatible`
 #[utoipa::path(
@@ -43,7 +36,7 @@ struct LinkedHit {
     description = "Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits best comes first, then what is more relevant for `query`.",
     request_body(content((agentdex_api::CompatibleQuery = "application/json"))),
     responses(
-        (status = 200, description = "The best first", body = super::schemas::CompatibleResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        (status = 200, description = "The best first", body = CompatibleResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         (status = 503, description = "It takes too long, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -58,10 +51,8 @@ pub(super) async fn capabilities(
     let registry = context.registry(&request);
     let answer = blocking(move || registry.search_compatible(&query)).await?;
     let base = base_path(&request, &context.options, "/search/compatible");
-    let hits: Vec<LinkedHit> = answer.found.hits.into_iter().map(|hit| linked(base, hit)).collect();
-    Ok(HttpResponse::Ok()
-        .insert_header((SEQ, answer.seq.0))
-        .json(serde_json::json!({"total": answer.found.total, "hits": hits, "seq": answer.seq})))
+    let (total, hits, seq) = (answer.found.total, linked(base, answer.found.hits), answer.seq);
+    Ok(HttpResponse::Ok().insert_header((SEQ, seq.0)).json(json!(CompatibleResult { total, hits, seq })))
 }
 
 /// `GET /things/{id}/compatible`
@@ -77,7 +68,7 @@ pub(super) async fn capabilities(
         ("limit" = Option<u64>, Query, description = "Maximum number of capabilities in each list: 10 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "For each capability of the Thing that says what goes in or comes out", body = super::schemas::Neighbors, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        (status = 200, description = "For each capability of the Thing that says what goes in or comes out", body = agentdex_api::Neighbors, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
@@ -93,26 +84,21 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
         Some(neighbors) => Ok(neighbors),
         None => Err(Error::NotFound { id }),
     };
-    let neighbors = blocking(find).await?;
+    let mut neighbors = blocking(find).await?;
     let tail = format!("/things{}", path_below(&request));
     let base = base_path(&request, &context.options, &tail);
-    let capability = |neighbors: CapabilityNeighbors| {
-        let linked = |hits: Vec<CompatibleHit>| hits.into_iter().map(|hit| linked(base, hit)).collect::<Vec<_>>();
-        serde_json::json!({
-            "capability": neighbors.capability,
-            "takes_output": linked(neighbors.takes_output),
-            "gives_input": linked(neighbors.gives_input),
-        })
-    };
-    let capabilities: Vec<_> = neighbors.capabilities.into_iter().map(capability).collect();
-    Ok(HttpResponse::Ok()
-        .insert_header((SEQ, neighbors.seq.0))
-        .json(serde_json::json!({"id": neighbors.id, "capabilities": capabilities, "seq": neighbors.seq})))
+    for of_one in &mut neighbors.capabilities {
+        of_one.takes_output = linked(base, std::mem::take(&mut of_one.takes_output));
+        of_one.gives_input = linked(base, std::mem::take(&mut of_one.gives_input));
+    }
+    Ok(HttpResponse::Ok().insert_header((SEQ, neighbors.seq.0)).json(json!(neighbors)))
 }
 
-fn linked(base: &str, hit: CompatibleHit) -> LinkedHit {
-    let href = thing_path(base, &hit.id);
-    LinkedHit { hit, links: [Link { rel: "describedby", href, type_: "application/td+json" }] }
+fn linked(base: &str, mut hits: Vec<CompatibleHit>) -> Vec<CompatibleHit> {
+    for hit in &mut hits {
+        hit.links = vec![Link::to_description(thing_path(base, &hit.id))];
+    }
+    hits
 }
 
 /// Reads a body of JSON that is the query, beside parameters of these names.

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, collections::HashSet, time::Instant};
 use serde::Serialize;
 
 use super::{
-    Relevance,
+    Relevance, Step, StepLink,
     fit::{Matcher, rounded},
     index::{Capability, ShapeIndex},
     plan::{Plan, PlanLink, Planner, Source, Target},
@@ -57,34 +57,6 @@ pub struct Chain {
     pub steps: Vec<Step>,
     /// What goes into `want`.
     pub output: Vec<StepLink>,
-}
-
-/// A capability of a chain.
-#[derive(Debug, Clone, Serialize)]
-pub struct Step {
-    /// The id of the Thing.
-    pub id: String,
-    /// The title of the Thing.
-    pub title: Option<String>,
-    /// The key of the capability.
-    pub capability: String,
-    /// What goes into what it needs.
-    pub input: Vec<StepLink>,
-}
-
-/// Which part of what a step gives, or of `have`, goes where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct StepLink {
-    /// The step that it comes from, from 1; none: from `have`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<usize>,
-    /// The name of the member; empty for the data as a whole.
-    pub from: String,
-    /// The name of the member; empty for the data as a whole.
-    pub to: String,
-    /// Whether the types differ, so that the value may have to be converted.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub converted: bool,
 }
 
 /// A plan with a capability for each of its steps.

@@ -5,8 +5,8 @@ use std::{cmp::Ordering, collections::HashSet, time::Instant};
 use serde::Serialize;
 
 use super::{
-    Relevance, Side,
-    fit::{Fit, Link, Matcher, Missing},
+    CompatibleHit, Link, Relevance, Side,
+    fit::{Fit, Matcher},
     index::{Capability, ShapeIndex, ShapeNo},
     port::{Data, Port},
 };
@@ -43,30 +43,6 @@ pub struct Found {
     pub total: usize,
     /// The page, what fits best first.
     pub hits: Vec<CompatibleHit>,
-}
-
-/// A capability that fits.
-#[derive(Debug, Clone, Serialize)]
-pub struct CompatibleHit {
-    /// The id of the Thing.
-    pub id: String,
-    /// The title of the Thing.
-    pub title: Option<String>,
-    /// The key of the capability.
-    pub capability: String,
-    /// How well it fits, from 0 to 1.
-    pub fit: f32,
-    /// How relevant the Thing is for the query; 0 without one.
-    pub relevance: f32,
-    /// What of `have` goes into what it needs.
-    pub input: Vec<Link>,
-    /// What of what it gives goes into `want`.
-    pub output: Vec<Link>,
-    /// Why it fits, or what is missing.
-    pub why: String,
-    /// Where one thing is missing: which.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Missing>,
 }
 
 /// A capability that fits, before anything of it is written.
@@ -201,6 +177,7 @@ impl ShapeIndex {
             output,
             why,
             missing,
+            links: Vec::new(),
         })
     }
 }

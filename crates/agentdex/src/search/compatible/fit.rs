@@ -2,11 +2,10 @@
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Side,
+    Link, Missing, Side,
     port::{Port, Type},
     shape::Shape,
 };
@@ -23,31 +22,6 @@ const ONLY_ONE: f32 = 0.6;
 const CONVERTED: f32 = 0.8;
 /// What comparing two types may take.
 const EFFORT_OF_A_PAIR: u64 = 20_000;
-
-/// Which part of some data goes into which part of other data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Link {
-    /// The name of the member; empty for the data as a whole.
-    pub from: String,
-    /// The name of the member; empty for the data as a whole.
-    pub to: String,
-    /// Whether the types differ, so that the value may have to be converted.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub converted: bool,
-}
-
-/// What is missing for data to fit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Missing {
-    /// Of what the capability needs, or of what it gives.
-    pub side: Side,
-    /// The name of the member; empty for the data as a whole.
-    pub name: String,
-    /// Where its schema is: in the capability for an input, in `want` for an output.
-    pub pointer: String,
-    /// What is missing.
-    pub message: String,
-}
 
 /// How a port can be supplied.
 #[derive(Debug, Clone, Copy)]

@@ -20,26 +20,18 @@ mod shape;
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
 pub use self::{
-    compose::{Chain, ComposeRequest, Composed, MAX_STEPS, Step, StepLink},
-    find::{CompatibleHit, Found, Request},
-    fit::{Link, Missing},
+    compose::{Chain, ComposeRequest, Composed, MAX_STEPS},
+    find::{Found, Request},
     index::ShapeIndex,
     port::Data,
     shape::{Shapes, shapes},
 };
 
+#[doc(inline)]
+pub use agentdex_api::{
+    ChainLink as StepLink, ChainStep as Step, CompatibleHit, DataLink as Link, MissingData as Missing, Side,
+};
+
 /// How relevant Things are, by id; those that aren't listed are not at all.
 pub type Relevance = HashMap<String, f32>;
-
-/// Which side of a capability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// What it needs.
-    Input,
-    /// What it gives.
-    Output,
-}

@@ -1,0 +1,142 @@
+//! The answers of searches by data: capabilities that fit, and the steps of chains.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Link, Seq};
+
+/// The answer of `POST /search/compatible`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CompatibleResult {
+    /// Number of capabilities that fit.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub total: usize,
+    /// The page, the best fit first.
+    pub hits: Vec<CompatibleHit>,
+    /// Every change up to this one is taken into account.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub seq: Seq,
+}
+
+/// A capability that fits.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CompatibleHit {
+    /// The id of the Thing.
+    pub id: String,
+    /// The title of the Thing.
+    pub title: Option<String>,
+    /// The key of the capability.
+    pub capability: String,
+    /// The quality of the fit, from 0 to 1.
+    pub fit: f32,
+    /// The relevance of the Thing for the query, from 0 to 1; 0 without one.
+    pub relevance: f32,
+    /// Parts of `have` that go into what it needs.
+    pub input: Vec<DataLink>,
+    /// Parts of what it gives that go into `want`.
+    pub output: Vec<DataLink>,
+    /// The reason why it fits, or what is missing.
+    pub why: String,
+    /// The one thing that is missing, if any is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingData>,
+    /// The link to the description of the Thing. The server adds it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub links: Vec<Link>,
+}
+
+/// A part of some data that goes into a part of other data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct DataLink {
+    /// The name of the member; empty for the data as a whole.
+    pub from: String,
+    /// The name of the member; empty for the data as a whole.
+    pub to: String,
+    /// True if the types differ, so that the value may have to be converted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub converted: bool,
+}
+
+/// The one thing that is missing for data to fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MissingData {
+    /// `input`: the capability needs it; `output`: it doesn't give it.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub side: Side,
+    /// The name of the member; empty for the data as a whole.
+    pub name: String,
+    /// The JSON Pointer of its schema: in the capability for an input, in the query for an output.
+    pub pointer: String,
+    /// A sentence about what is missing.
+    pub message: String,
+}
+
+/// A side of a capability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// What it needs.
+    Input,
+    /// What it gives.
+    Output,
+}
+
+/// Capabilities that fit those of a Thing: the answer of `GET /things/{id}/compatible`.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Neighbors {
+    /// Its id.
+    pub id: String,
+    /// Each of its capabilities that says what goes in or comes out.
+    pub capabilities: Vec<CapabilityNeighbors>,
+    /// Every change up to this one is taken into account.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub seq: Seq,
+}
+
+/// Capabilities that fit one.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CapabilityNeighbors {
+    /// Its key.
+    pub capability: String,
+    /// Capabilities of other Things that need nothing but what it gives.
+    pub takes_output: Vec<CompatibleHit>,
+    /// Capabilities of other Things that give everything that it needs.
+    pub gives_input: Vec<CompatibleHit>,
+}
+
+/// A capability of a chain.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ChainStep {
+    /// The id of the Thing.
+    pub id: String,
+    /// The title of the Thing.
+    pub title: Option<String>,
+    /// The key of the capability.
+    pub capability: String,
+    /// The data that goes into what it needs.
+    pub input: Vec<ChainLink>,
+}
+
+/// A part of what a step gives, or of `have`, and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ChainLink {
+    /// The step that it comes from, from 1; absent: from `have`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub step: Option<usize>,
+    /// The name of the member; empty for the data as a whole.
+    pub from: String,
+    /// The name of the member; empty for the data as a whole.
+    pub to: String,
+    /// True if the types differ, so that the value may have to be converted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub converted: bool,
+}
