@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::{document::is_standard_input, output::visible};
+use agentdex::registry::Effect;
 use agentdex_client::{BatchResult, RegistryClient};
 
 /// The most lines that are sent together, and the bytes that are enough.
@@ -164,7 +165,7 @@ struct Tally {
 impl Tally {
     /// Counts the result of a line and prints why it failed; `before` is the number of lines of earlier requests.
     fn add(&mut self, before: u64, result: &BatchResult) -> io::Result<()> {
-        match (&result.problem, result.effect.as_deref()) {
+        match (&result.problem, result.effect) {
             (Some(problem), _) => {
                 self.failed += 1;
                 let detail = problem.detail.as_deref().unwrap_or(&problem.title);
@@ -173,8 +174,8 @@ impl Tally {
                     writeln!(io::stderr(), "  {}: {}", visible(&error.field), visible(&error.description))?;
                 }
             }
-            (None, Some("created")) => self.created += 1,
-            (None, Some("unchanged")) => self.unchanged += 1,
+            (None, Some(Effect::Created)) => self.created += 1,
+            (None, Some(Effect::Unchanged)) => self.unchanged += 1,
             (None, _) => self.changed += 1,
         }
         Ok(())

@@ -121,7 +121,7 @@ fn methods_return_what_the_registry_answers() {
 
         let mut lines =
             client.write_batch(format!("{}\nnot a line\n", description.replace('\n', " ")), true).await.unwrap();
-        assert_eq!((lines[0].status, lines[0].effect.as_deref()), (200, Some("created")));
+        assert_eq!((lines[0].status, lines[0].effect), (200, Some(agentdex::registry::Effect::Created)));
         lines = client.write_batch(format!("{}\nnot a line\n", description.replace('\n', " ")), false).await.unwrap();
         assert_eq!((lines[0].status, lines[0].id.as_deref()), (201, Some("urn:example:a")));
         assert_eq!(

@@ -16,14 +16,19 @@ pub struct Answer {
     /// The page.
     pub hits: Vec<Hit>,
     /// For each field asked for, its values, the most frequent first.
-    #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>))]
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
     /// Words of the index that are spelled like those of the query; only where nothing matched exactly.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub suggestions: Vec<String>,
     /// Parts of the query that are perhaps not what was meant, such as a field that there isn't.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// True if nothing matched exactly and the hits match words that are spelled alike.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub fuzzy: bool,
     /// A warning that the texts of hits are those of third parties, for models that read answers. The server adds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +38,8 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Every change up to this one is taken into account.
-    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
     pub seq: Seq,
 }
 
@@ -60,14 +66,19 @@ pub struct Hit {
     /// meaning counts.
     pub score: f32,
     /// The score of the words: raw BM25, 0 where none matches.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub bm25: f32,
     /// The likeness of the meaning, from -1 to 1; missing where meaning doesn't count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
     /// Its capabilities, the best match first; the first five.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub capabilities: Vec<CapabilityHit>,
     /// Number of capabilities that aren't listed.
-    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
     pub more_capabilities: usize,
     /// Parts of its description that may be there to deceive; the registry adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,6 +96,8 @@ pub struct CapabilityHit {
     /// Its key.
     pub name: String,
     /// Its text as HTML, escaped, with matches in `<b>`.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub snippet: String,
 }
 

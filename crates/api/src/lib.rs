@@ -13,19 +13,24 @@ pub mod access;
 mod answer;
 mod audit;
 mod change;
+mod changes;
 mod compatible;
 mod data_search;
 mod filters;
 mod match_kind;
 mod namespace;
+mod problem;
 mod query;
 mod search;
+mod validation;
 mod whole_number;
+mod write;
 
 pub use self::{
     answer::{Answer, CapabilityHit, Confidence, FacetCount, Hit, Link},
     audit::{AuditEntry, Audited},
     change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
+    changes::{Changes, History},
     compatible::{
         CapabilityNeighbors, ChainLink, ChainStep, CompatibleHit, CompatibleResult, DataLink, MissingData, Neighbors,
         Side,
@@ -34,8 +39,11 @@ pub use self::{
     filters::{FilterField, Filters},
     match_kind::MatchKind,
     namespace::{ClaimedNamespace, Membership},
+    problem::{Problem, ValidationError},
     query::{NamedQuery, QueryParameters},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
+    validation::ValidationReport,
+    write::{BatchResult, Created, DryRun, Effect, Imported},
 };
 pub use agentdex_td::Timestamp;
 

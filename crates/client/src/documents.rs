@@ -1,32 +1,9 @@
 //! Documents that the registry reads: checked, converted, written many at once.
 
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Pieces, Problem, RegistryClient, Result, read, text, thing_path};
-use crate::td::Violation;
-
-/// A line of a batch.
-#[derive(Debug, Clone, Deserialize)]
-pub struct BatchResult {
-    /// Which line, from 1.
-    pub line: u64,
-    /// 201 or 204 where it was written (200 in a dry run), else the status of its problem.
-    pub status: u16,
-    /// The Thing, if the line has one.
-    #[serde(default)]
-    pub id: Option<String>,
-    /// What was done, or in a dry run would be: `created`, `updated`, `original-updated` or `unchanged`.
-    #[serde(default)]
-    pub effect: Option<String>,
-    /// What was fixed or is odd.
-    #[serde(default)]
-    pub warnings: Vec<Violation>,
-    /// Why it was not written.
-    #[serde(default)]
-    pub problem: Option<Problem>,
-}
+use super::{BatchResult, Pieces, RegistryClient, Result, read, text, thing_path};
 
 impl RegistryClient {
     /// What is wrong with a Thing Description: the report of `POST /validate`.

@@ -1,6 +1,6 @@
 //! What can go wrong between a client and its registry.
 
-use serde::Deserialize;
+use agentdex_api::Problem;
 
 use agentdex_td::BoxError;
 
@@ -80,58 +80,17 @@ impl Error {
     }
 }
 
-/// A problem document (RFC 9457) as the registry sends it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Problem {
-    /// The HTTP status.
-    pub status: u16,
-    /// The kind of problem as a URI reference.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The kind of problem as a stable name, such as `not-found`; empty where something else than a registry
-    /// responded.
-    pub code: String,
-    /// The phrase of the HTTP status.
-    pub title: String,
-    /// What is wrong, where, and what to do about it.
-    pub detail: Option<String>,
-    /// What validation found.
-    pub validation_errors: Vec<ValidationError>,
-}
-
-/// One entry of `validationErrors`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ValidationError {
-    /// Where, such as `(root)` or `actions.forecast.forms.0.href`.
-    pub field: String,
-    /// What was found and what would be right.
-    pub description: String,
-}
-
-impl Problem {
-    /// Reads a body; one that is not a problem document becomes the detail.
-    pub(super) fn read(status: u16, body: &str) -> Problem {
-        let problem: Option<Problem> = serde_json::from_str(body).ok();
-        let problem = problem.unwrap_or_else(|| {
-            // Pages are for people in a browser.
-            let text = body.trim_start();
-            let text = if text.starts_with('<') { "a web page responded, and no registry" } else { text.trim_end() };
-            let detail = Some(text.chars().take(200).collect()).filter(|detail: &String| !detail.is_empty());
-            Problem { detail, ..Problem::default() }
-        });
-        Problem { status, ..problem }
-    }
-}
-
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let words = self.detail.as_deref().unwrap_or(&self.title);
-        if words.is_empty() {
-            return write!(f, "the registry responded with status {}", self.status);
-        }
-        write!(f, "{words} (status {})", self.status)
-    }
+/// Reads a body; one that is not a problem document becomes the detail.
+pub(super) fn read_problem(status: u16, body: &str) -> Problem {
+    let problem: Option<Problem> = serde_json::from_str(body).ok();
+    let problem = problem.unwrap_or_else(|| {
+        // Pages are for people in a browser.
+        let text = body.trim_start();
+        let text = if text.starts_with('<') { "a web page responded, and no registry" } else { text.trim_end() };
+        let detail = Some(text.chars().take(200).collect()).filter(|detail: &String| !detail.is_empty());
+        Problem { detail, ..Problem::default() }
+    });
+    Problem { status, ..problem }
 }
 
 #[cfg(test)]
@@ -142,16 +101,16 @@ mod tests {
     fn problem_document_is_read() {
         let body = r#"{"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "invalid", "code": "invalid-thing-description",
             "validationErrors": [{"field": "(root)", "description": "needs a title"}], "instance": "/things"}"#;
-        let problem = Problem::read(400, body);
+        let problem = read_problem(400, body);
         assert_eq!(problem.to_string(), "invalid (status 400)");
         assert_eq!(problem.validation_errors[0].field, "(root)");
     }
 
     #[test]
     fn body_that_is_not_a_problem_document_is_quoted_unless_it_is_a_page() {
-        assert_eq!(Problem::read(502, "no upstream").to_string(), "no upstream (status 502)");
-        let page = Problem::read(404, "\n<!DOCTYPE HTML>\n<title>Not found</title>");
+        assert_eq!(read_problem(502, "no upstream").to_string(), "no upstream (status 502)");
+        let page = read_problem(404, "\n<!DOCTYPE HTML>\n<title>Not found</title>");
         assert_eq!(page.to_string(), "a web page responded, and no registry (status 404)");
-        assert_eq!(Problem::read(500, "").to_string(), "the registry responded with status 500");
+        assert_eq!(read_problem(500, "").to_string(), "the registry responded with status 500");
     }
 }

@@ -1,37 +1,13 @@
 //! Documents in other formats: import and export.
 
 use reqwest::{Method, header};
-use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{RegistryClient, Result, read, text, thing_path};
+use super::{Imported, RegistryClient, Result, read, text, thing_path};
 use crate::{
     Error,
     convert::{Format, Source},
-    td::Violation,
 };
-
-/// What became of an import.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Imported {
-    /// All Things of the document; its own first.
-    pub ids: Vec<String>,
-    /// Those that are new.
-    pub created: Vec<String>,
-    /// Those that existed and changed.
-    pub updated: Vec<String>,
-    /// Those whose description is what it was, while the document that they were imported from was replaced.
-    #[serde(rename = "originalUpdated")]
-    pub original_updated: Vec<String>,
-    /// Those of parts that an earlier version of the document had, which are removed.
-    #[serde(default)]
-    pub removed: Vec<String>,
-    /// What is odd about the document, or didn't survive; pointers are into the document.
-    pub warnings: Vec<Violation>,
-    /// The descriptions as they would be stored, in a dry run.
-    #[serde(default)]
-    pub things: Vec<serde_json::Value>,
-}
 
 impl RegistryClient {
     /// Registers all Things of a document in another format, or none of them. `components` are further

@@ -20,26 +20,28 @@ mod transport;
 
 use std::{borrow::Cow, pin::Pin, time::Duration};
 
+use agentdex_api::History;
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, header};
 use serde::Deserialize;
 
 use self::transport::Transport;
-use agentdex_api::{self as api, Change, Epoch, Seq};
+use agentdex_api::{self as api, Change, Seq};
 use agentdex_convert as convert;
 use agentdex_td::{self as td, Json, Violation};
 
 pub use self::{
-    documents::BatchResult,
-    error::{Error, Problem, ValidationError},
+    error::Error,
     events::{Event, EventFilter, Events},
-    import::Imported,
     tracked_sources::{RefreshResult, Refreshed, Revision, TrackedSource},
 };
 
 #[doc(inline)]
-pub use agentdex_api::{Answer as SearchAnswer, CapabilityHit as MatchingCapability, Hit as SearchHit};
+pub use agentdex_api::{
+    Answer as SearchAnswer, BatchResult, CapabilityHit as MatchingCapability, Changes, Hit as SearchHit, Imported,
+    Problem, ValidationError,
+};
 
 /// The result of everything that the client does.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -92,21 +94,6 @@ pub struct Written {
     pub unchanged: bool,
     /// How much was fixed or is odd.
     pub warnings: usize,
-}
-
-/// A part of the log.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Changes {
-    /// The life of the store; another one than before means that positions mean nothing any more.
-    pub epoch: Epoch,
-    /// In order, without gaps.
-    pub changes: Vec<Change>,
-    /// The end of the log.
-    pub last: Seq,
-    /// The oldest change that the log still has.
-    pub oldest: Seq,
-    /// Whether changes after the asked position are gone: read the whole state again.
-    pub truncated: bool,
 }
 
 /// A Thing in `GET /things?view=summary`.
@@ -417,10 +404,6 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
-        #[derive(Deserialize)]
-        struct History {
-            changes: Vec<Change>,
-        }
         let (since, limit) = (since.to_string(), limit.to_string());
         let parameters = [("since", since.as_str()), ("limit", &limit)];
         let request = self.request(Method::GET, &format!("{}/history", thing_path(id)), &parameters);
@@ -460,7 +443,7 @@ impl RegistryClient {
                     let asked = retry_after(&response);
                     if !matches!(status, 429 | 503) || again.is_none() {
                         let body = text(response).await?;
-                        return Err(Error::Refused(Box::new(Problem::read(status, &body))));
+                        return Err(Error::Refused(Box::new(error::read_problem(status, &body))));
                     }
                     asked
                 }

@@ -1,5 +1,7 @@
 //! Writes go to the committer, or it is foreseen what they would do.
 
+use agentdex_api::Effect;
+
 use super::Registry;
 use crate::{
     Error, Result,
@@ -7,22 +9,6 @@ use crate::{
     store::{self, Author, Operation, Outcome},
     td::{self, Violation},
 };
-
-/// What a write did, or in a dry run would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// The Thing is new.
-    Created,
-    /// Its description changed, or the format that it was converted from.
-    Updated,
-    /// Its description is what it was, but the document that it was imported from was replaced: exports in that
-    /// format are now the new one. There is no event, and the Thing keeps its entity tag.
-    OriginalUpdated,
-    /// Its description and its original are what they were; at most the expiry moved.
-    Unchanged,
-    /// It is gone.
-    Removed,
-}
 
 /// How a write is committed.
 #[derive(Debug)]

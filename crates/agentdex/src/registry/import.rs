@@ -2,13 +2,9 @@
 
 use std::{collections::HashSet, sync::atomic::Ordering};
 
-use super::{
-    Registry,
-    commit::{Effect, tracking_stopped},
-    own_members, parts,
-    prepare::Prepared,
-    write::Written,
-};
+use agentdex_api::Effect;
+
+use super::{Registry, commit::tracking_stopped, own_members, parts, prepare::Prepared, write::Written};
 use crate::signature::Verification;
 use crate::{
     Error, Result,

@@ -71,7 +71,6 @@ pub use self::backup::restore;
 pub use self::issuer::{IssuerOptions, SignIn};
 pub use self::{
     builder::Builder,
-    commit::Effect,
     compatible::CompatibleAnswer,
     compose::{ComposeAnswer, ComposedChain},
     export::Exported,
@@ -107,8 +106,8 @@ use crate::{
 };
 #[doc(inline)]
 pub use agentdex_api::{
-    AuditEntry, Audited, CapabilityNeighbors, ClaimedNamespace, CompatibleQuery, ComposeQuery, MatchKind, NamedQuery,
-    Neighbors, QueryParameters,
+    AuditEntry, Audited, CapabilityNeighbors, ClaimedNamespace, CompatibleQuery, ComposeQuery, Effect, MatchKind,
+    NamedQuery, Neighbors, QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

@@ -3,9 +3,11 @@
 
 use uuid::Uuid;
 
+use agentdex_api::Effect;
+
 use super::{
     Registry,
-    commit::{Commit, Effect, check, tracking_stopped},
+    commit::{Commit, check, tracking_stopped},
     parts,
     prepare::Prepared,
 };

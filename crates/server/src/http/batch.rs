@@ -12,12 +12,13 @@ use actix_web::{
     error::PayloadError,
     web::{self, Bytes, Data},
 };
+use agentdex_api::BatchResult;
 use futures_util::{
     Stream, StreamExt,
     future::{join_all, maybe_done},
     stream,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::{
@@ -70,7 +71,7 @@ pub(super) async fn any(
     ),
     request_body(content((super::schemas::ThingDescription = "application/x-ndjson"))),
     responses(
-        (status = 200, description = "One line for each line, in its order", body = super::schemas::BatchResult, content_type = "application/x-ndjson"),
+        (status = 200, description = "One line for each line, in its order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
@@ -151,23 +152,26 @@ async fn store(registry: &Registry, json: Bytes, dry_run: bool, access: &AccessR
 }
 
 fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> String {
-    let result: Value = match result {
-        Ok(written) if dry_run => {
-            let mut foreseen = thing::foreseen(&written);
-            foreseen["line"] = number.into();
-            foreseen["status"] = 200.into();
-            foreseen
+    let result = match result {
+        Ok(Written { id, effect, seq, warnings }) => {
+            let status = match effect {
+                _ if dry_run => 200,
+                Effect::Created => 201,
+                _ => 204,
+            };
+            let etag = (!dry_run).then(|| format!("\"{seq}\""));
+            let (id, effect, warnings) = (Some(id), Some(effect), Some(warnings));
+            BatchResult { dry_run, effect, etag, id, line: number, problem: None, status, warnings }
         }
-        Ok(written) => json!({
-            "line": number,
-            "id": written.id,
-            "status": if written.effect == Effect::Created { 201 } else { 204 },
-            "effect": thing::effect_name(written.effect),
-            "etag": format!("\"{}\"", written.seq),
-            "warnings": written.warnings,
-        }),
-        Err(problem) => json!({"line": number, "status": problem.status().as_u16(), "problem": problem.document()}),
+        Err(problem) => BatchResult {
+            line: number,
+            status: problem.status().as_u16(),
+            problem: Some(problem.document()),
+            ..BatchResult::default()
+        },
     };
+    // Members are in the order of their names, those of a problem too.
+    let result = json!(result);
     format!("{result}\n")
 }
 

@@ -28,7 +28,7 @@ pub(super) const ENOUGH: usize = 8 * 1024 * 1024;
 /// How many changes are read at once.
 const AT_ONCE: usize = 64;
 
-/// The answer.
+/// The answer, an [`agentdex_api::Changes`] of changes that are shared.
 #[derive(Serialize)]
 struct Page {
     epoch: Epoch,
@@ -54,7 +54,7 @@ struct Page {
         ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
     ),
     responses(
-        (status = 200, description = "In order, without gaps", body = super::schemas::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link" = String, description = "`next`"))),
+        (status = 200, description = "In order, without gaps", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link" = String, description = "`next`"))),
         super::schemas::Refusals,
     )
 )]

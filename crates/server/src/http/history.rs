@@ -1,7 +1,7 @@
 //! `/things/{id}/history`: the changes of one Thing that the log still holds.
 
 use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
-use serde::Serialize;
+use agentdex_api::History;
 
 use super::{
     address::{base_path, path_below, thing_id_before, thing_path},
@@ -11,7 +11,7 @@ use super::{
     parameters::Parameters,
     problem::Problem,
 };
-use crate::{Change, Epoch, Error, Registry, Seq};
+use crate::{Change, Error, Registry, Seq};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -19,13 +19,6 @@ const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1000;
 /// How many changes are read at once.
 const AT_ONCE: usize = 16;
-
-/// The answer.
-#[derive(Serialize)]
-struct Page {
-    epoch: Epoch,
-    changes: Vec<Change>,
-}
 
 /// What comes behind the id of the Thing.
 pub(super) const END: &str = "/history";
@@ -43,7 +36,7 @@ pub(super) const END: &str = "/history";
         ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000, and fewer where they are large"),
     ),
     responses(
-        (status = 200, description = "Oldest first", body = super::schemas::History, headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "Oldest first", body = History, headers(("Link" = String, description = "`next`"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
@@ -63,7 +56,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
     if let Some(next) = next {
         response.insert_header((LINK, format!("<{path}/history?since={next}&limit={limit}>; rel=\"next\"")));
     }
-    Ok(response.json(Page { epoch: context.trusted.epoch(), changes }))
+    Ok(response.json(History { epoch: context.trusted.epoch(), changes }))
 }
 
 /// The changes of an answer, and the position that the next one goes on from, if there are more.

@@ -194,28 +194,32 @@ async fn track(context: &Context, request: &HttpRequest, url: &str, track: Track
 
 /// The response to an import; `path` is that of the format.
 fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Imported, terms: &Terms) -> HttpResponse {
-    let of = |effect| imported.ids_with(effect).collect::<Vec<_>>();
+    let of = |effect| imported.ids_with(effect).map(ToOwned::to_owned).collect::<Vec<String>>();
     let stays = |thing: &&Written| thing.effect != Effect::Removed;
-    let ids: Vec<&str> = imported.things.iter().filter(stays).map(|thing| thing.id.as_str()).collect();
-    let warnings: Vec<_> =
-        imported.warnings.iter().chain(imported.things.iter().flat_map(|thing| &thing.warnings)).collect();
-    let mut body = json!({
-        "ids": ids, "created": of(Effect::Created), "updated": of(Effect::Updated),
-        "originalUpdated": of(Effect::OriginalUpdated), "removed": of(Effect::Removed), "warnings": warnings,
-    });
-    let is_new = !terms.dry_run && !of(Effect::Created).is_empty();
+    let ids: Vec<String> = imported.things.iter().filter(stays).map(|thing| thing.id.clone()).collect();
+    let warnings = imported.warnings.iter().chain(imported.things.iter().flat_map(|thing| &thing.warnings));
+    let mut body = agentdex_api::Imported {
+        ids,
+        created: of(Effect::Created),
+        updated: of(Effect::Updated),
+        original_updated: of(Effect::OriginalUpdated),
+        removed: of(Effect::Removed),
+        warnings: warnings.cloned().collect(),
+        ..Default::default()
+    };
+    let is_new = !terms.dry_run && !body.created.is_empty();
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
-    response.insert_header((WARNINGS, warnings.len()));
+    response.insert_header((WARNINGS, body.warnings.len()));
     if terms.dry_run {
-        body["dryRun"] = true.into();
+        body.dry_run = true;
         let things = imported.descriptions.iter().map(|text| serde_json::from_str(text).unwrap_or_default());
-        body["things"] = Value::Array(things.collect());
-    } else if let (1, Some(thing)) = (ids.len(), imported.things.first()) {
+        body.things = things.collect();
+    } else if let (1, Some(thing)) = (body.ids.len(), imported.things.first()) {
         let base = base_path(request, &context.options, path);
         response.insert_header((LOCATION, thing_path(base, &thing.id)));
         response.insert_header((ETAG, format!("\"{}\"", thing.seq)));
     }
-    response.json(body)
+    response.json(json!(body))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ use crate::Error;
         batch::write, convert::document, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, query_languages::not_offered, changes::after, events::all,
         events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, records::list, records::write, audit::read, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, home::page, document,
     ),
-    components(schemas(agentdex_api::Mode, super::schemas::DocumentUrl, super::schemas::Imported, super::schemas::ImportParts)),
+    components(schemas(agentdex_api::Mode, super::schemas::DocumentUrl, agentdex_api::Imported, super::schemas::ImportParts)),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
         (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),

@@ -11,6 +11,7 @@ use actix_web::{
         header::{self, HeaderName, HeaderValue},
     },
 };
+use agentdex_api::ValidationError;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -124,21 +125,20 @@ impl Problem {
     }
 
     /// The problem document.
-    pub(super) fn document(&self) -> Value {
-        let mut document = Map::new();
+    pub(super) fn document(&self) -> agentdex_api::Problem {
         let (kind, code) = match self.code {
             "" => ("about:blank".to_owned(), self.title().to_ascii_lowercase().replace(' ', "-")),
             code => (format!("urn:agentdex:problem:{code}"), code.to_owned()),
         };
-        document.insert("type".into(), kind.into());
-        document.insert("title".into(), self.title().into());
-        document.insert("status".into(), self.status.as_u16().into());
-        document.insert("code".into(), code.into());
-        if !self.detail.is_empty() {
-            document.insert("detail".into(), self.detail.as_str().into());
+        agentdex_api::Problem {
+            kind,
+            title: self.title().to_owned(),
+            status: self.status.as_u16(),
+            code,
+            detail: Some(self.detail.clone()).filter(|detail| !detail.is_empty()),
+            validation_errors: Vec::new(),
+            members: self.members.clone(),
         }
-        document.extend(self.members.clone());
-        document.into()
     }
 }
 
@@ -158,7 +158,7 @@ impl ResponseError for Problem {
         for (name, value) in &self.headers {
             response.append_header((name.clone(), value.clone()));
         }
-        response.content_type(PROBLEM_JSON).body(self.document().to_string())
+        response.content_type(PROBLEM_JSON).body(json!(self.document()).to_string())
     }
 }
 
@@ -301,14 +301,12 @@ fn describe(report: &Report) -> String {
 }
 
 /// The `validationErrors` of WoT Discovery.
-fn validation_errors(violations: &[Violation]) -> Value {
-    let error = |violation: &Violation| {
-        json!({
-            "field": field(&violation.pointer),
-            "description": violation.message,
-            "pointer": violation.pointer,
-            "rule": violation.rule,
-        })
+fn validation_errors(violations: &[Violation]) -> Vec<ValidationError> {
+    let error = |Violation { pointer, rule, message }: &Violation| ValidationError {
+        field: field(pointer),
+        description: message.clone(),
+        pointer: pointer.clone(),
+        rule: rule.to_string(),
     };
     violations.iter().map(error).collect()
 }
@@ -338,10 +336,10 @@ mod tests {
         let source = std::io::Error::other("secret place");
         let problem = Problem::from(Error::Io { doing: "writing secret place".into(), source });
         assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        assert!(!problem.document().to_string().contains("secret"));
+        assert!(!json!(problem.document()).to_string().contains("secret"));
         assert!(problem.internal().is_some());
         let closed = Problem::from(Error::WritesClosed { reason: "secret disk".into() });
-        assert!(!closed.document().to_string().contains("secret"));
+        assert!(!json!(closed.document()).to_string().contains("secret"));
     }
 
     #[test]
@@ -361,7 +359,7 @@ mod tests {
     fn a_problem_without_a_code_is_about_its_status() {
         let document = Problem::of_status(StatusCode::NOT_ACCEPTABLE).document();
         assert_eq!(
-            document,
+            json!(document),
             json!({"type": "about:blank", "title": "Not Acceptable", "status": 406, "code": "not-acceptable"})
         );
     }

@@ -84,7 +84,7 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
     params(("dry_run" = Option<bool>, Query, description = "Check everything and write nothing")),
     request_body(content((super::schemas::Record = "application/x-ndjson"))),
     responses(
-        (status = 200, description = "One line for each line, in its order", body = super::schemas::BatchResult, content_type = "application/x-ndjson"),
+        (status = 200, description = "One line for each line, in its order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

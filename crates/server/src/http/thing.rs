@@ -7,7 +7,8 @@ use actix_web::{
     http::header::{CONTENT_TYPE, ETAG, HeaderValue, LOCATION},
     web::{self, Data},
 };
-use serde_json::json;
+use agentdex_api::{Created, DryRun};
+use serde_json::{Value, json};
 
 use super::{
     address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
@@ -104,7 +105,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     ),
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
         (status = 204, description = "Replaced", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
         (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
         super::schemas::Refusals,
@@ -191,7 +192,7 @@ pub(super) async fn patch(
     ),
     responses(
         (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
-        (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = super::schemas::DryRun),
+        (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,
@@ -246,7 +247,7 @@ pub(super) fn answer(
     let mut response = respond_to_write(context, request, written, dry_run)?;
     let headers = response.headers_mut();
     headers.insert(WARNINGS, written.warnings.len().into());
-    headers.insert(EFFECT, HeaderValue::from_static(effect_name(written.effect)));
+    headers.insert(EFFECT, HeaderValue::from_static(written.effect.as_str()));
     Ok(response)
 }
 
@@ -257,7 +258,7 @@ fn respond_to_write(
     dry_run: bool,
 ) -> Result<HttpResponse, Problem> {
     if dry_run {
-        return Ok(HttpResponse::Ok().json(foreseen(written)));
+        return Ok(HttpResponse::Ok().json(effect(written, true)));
     }
     let prefers_representation = || body::prefers(request, "return=representation");
     let etag = (ETAG, format!("\"{}\"", written.seq));
@@ -265,13 +266,11 @@ fn respond_to_write(
         Effect::Created => {
             let path = format!("/things{}", path_below(request));
             let location = thing_path(base_path(request, &context.options, &path), &written.id);
-            let answer = json!({"id": written.id, "warnings": written.warnings});
+            let answer = json!(Created { id: written.id.clone(), warnings: written.warnings.clone() });
             Ok(HttpResponse::Created().insert_header(etag).insert_header((LOCATION, location)).json(answer))
         }
         Effect::Removed if prefers_representation() => {
-            let mut done = foreseen(written);
-            done["dryRun"] = false.into();
-            Ok(HttpResponse::Ok().insert_header(PREFERENCE_APPLIED).json(done))
+            Ok(HttpResponse::Ok().insert_header(PREFERENCE_APPLIED).json(effect(written, false)))
         }
         Effect::Removed => Ok(HttpResponse::NoContent().finish()),
         Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
@@ -287,20 +286,10 @@ fn respond_to_write(
     }
 }
 
-/// What a dry run would have done.
-pub(super) fn foreseen(written: &Written) -> serde_json::Value {
-    json!({"dryRun": true, "id": written.id, "effect": effect_name(written.effect), "warnings": written.warnings})
-}
-
-/// What a write did, as a word.
-pub(super) fn effect_name(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Created => "created",
-        Effect::Updated => "updated",
-        Effect::OriginalUpdated => "original-updated",
-        Effect::Unchanged => "unchanged",
-        Effect::Removed => "removed",
-    }
+/// The effect of a write as a body, `dry_run` or not.
+fn effect(written: &Written, dry_run: bool) -> Value {
+    let Written { id, effect, warnings, .. } = written.clone();
+    json!(DryRun { dry_run, effect, id, warnings })
 }
 
 /// The enriched TD with its entity tag.

@@ -69,7 +69,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     request_body(content((agentdex_api::access::AccessRequest = "application/json"))),
     responses(
         (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag" = String, description = "The entity tag of the Thing"))),
-        (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
+        (status = 200, description = "What a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,

@@ -47,8 +47,8 @@ const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
     ),
     request_body(content((super::schemas::AnonymousThingDescription = "application/td+json"), (super::schemas::AnonymousThingDescription = "application/ld+json"), (super::schemas::AnonymousThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = super::schemas::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "What a dry run would do", body = super::schemas::DryRun),
+        (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 200, description = "What a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,

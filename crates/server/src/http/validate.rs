@@ -4,6 +4,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     web::{self, Data},
 };
+use agentdex_api::ValidationReport;
 use serde_json::json;
 
 use super::{
@@ -20,7 +21,7 @@ use crate::{convert::Format, td::Violation};
     summary = "Say what is wrong with a description, without registering it",
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
-        (status = 200, description = "What was found; also if it is invalid", body = super::schemas::Report),
+        (status = 200, description = "What was found; also if it is invalid", body = ValidationReport),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
@@ -45,10 +46,5 @@ pub(super) async fn document(
         crate::Result::Ok(report)
     });
     let report = report.await?;
-    Ok(HttpResponse::Ok().json(json!({
-        "valid": report.is_valid(),
-        "version": report.version,
-        "violations": report.violations,
-        "warnings": report.warnings,
-    })))
+    Ok(HttpResponse::Ok().json(json!(ValidationReport::from(report))))
 }

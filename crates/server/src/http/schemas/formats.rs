@@ -116,28 +116,3 @@ pub(in crate::http) struct ImportParts {
     #[schema(value_type = Vec<String>)]
     component: (),
 }
-
-/// What became of an import.
-#[derive(ToSchema)]
-pub(in crate::http) struct Imported {
-    /// All Things of the document; its own first.
-    ids: Vec<String>,
-    /// Those that are new.
-    created: Vec<String>,
-    /// Those that existed and changed.
-    updated: Vec<String>,
-    /// Those whose description is what it was, while the document that they were imported from, which exports return,
-    /// was replaced. There is no event of that.
-    #[schema(rename = "originalUpdated")]
-    original_updated: Vec<String>,
-    /// Those of parts that an earlier version of the document had, and this one hasn't. They are removed.
-    removed: Vec<String>,
-    /// What is odd about the document, or didn't survive.
-    warnings: Vec<Violation>,
-    /// `true` in a dry run.
-    #[schema(rename = "dryRun")]
-    dry_run: Option<bool>,
-    /// The descriptions as they would be stored, in a dry run.
-    #[schema(value_type = Option<Vec<super::ThingDescription>>)]
-    things: Option<()>,
-}

@@ -12,7 +12,8 @@ mod parameters;
 mod queries;
 mod refusals;
 
-use agentdex_api::Change;
+use agentdex_api::DryRun;
+pub(super) use agentdex_api::Problem;
 use utoipa::ToSchema;
 
 pub(super) use self::guardian::*;
@@ -51,27 +52,6 @@ pub(super) struct AnonymousThingDescription {
     title: String,
     description: Option<String>,
     registration: Option<Registration>,
-}
-
-/// What a dry run would do.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-pub(super) struct DryRun {
-    /// Always `true`.
-    dry_run: bool,
-    id: String,
-    effect: Effect,
-    warnings: Vec<Violation>,
-}
-
-/// What a write does.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub(super) enum Effect {
-    Created,
-    Updated,
-    Unchanged,
-    Removed,
 }
 
 /// The description, as `Prefer: return=representation` asks, or what a dry run would do.
@@ -125,13 +105,6 @@ pub(super) struct ThingCollection {
 #[derive(ToSchema)]
 pub(super) struct MergePatch {}
 
-/// What became of a Thing that is new.
-#[derive(ToSchema)]
-pub(super) struct Created {
-    id: String,
-    warnings: Vec<Violation>,
-}
-
 /// What an answer in SACP was read as.
 #[derive(ToSchema)]
 pub(super) struct SacpReading {
@@ -153,80 +126,4 @@ pub(super) enum Found {
     Fenced,
     Embedded,
     Nowhere,
-}
-
-/// One line for each line of the batch, in its order.
-#[derive(ToSchema)]
-pub(super) struct BatchResult {
-    /// From 1.
-    line: u64,
-    /// The status of the line: 201, 204 (200 in a dry run) or that of a problem.
-    status: u16,
-    id: Option<String>,
-    etag: Option<String>,
-    /// `true` in a dry run.
-    #[schema(rename = "dryRun")]
-    dry_run: Option<bool>,
-    /// What was done, or in a dry run would be: `created`, `updated`, `original-updated` or `unchanged`.
-    effect: Option<String>,
-    warnings: Option<Vec<Violation>>,
-    problem: Option<Problem>,
-}
-
-/// What validation found.
-#[derive(ToSchema)]
-pub(super) struct Report {
-    valid: bool,
-    /// `1.0` or `1.1`, by the document's `@context`.
-    version: Option<String>,
-    violations: Vec<Violation>,
-    warnings: Vec<Violation>,
-}
-
-/// A part of the change log.
-#[derive(ToSchema)]
-pub(super) struct Changes {
-    /// Identifies the store: positions of another epoch are not valid.
-    epoch: String,
-    changes: Vec<Change>,
-    /// The end of the log.
-    last: u64,
-    /// The oldest change that is left.
-    oldest: u64,
-    /// Whether changes after `since` are no longer available, or it lies beyond the end: read `/things` again.
-    truncated: bool,
-}
-
-/// The changes of one Thing.
-#[derive(ToSchema)]
-pub(super) struct History {
-    epoch: String,
-    changes: Vec<Change>,
-}
-
-/// A problem document (RFC 9457).
-#[derive(ToSchema)]
-pub(super) struct Problem {
-    /// `urn:agentdex:problem:<code>`, or `about:blank`.
-    r#type: String,
-    /// The phrase of the status.
-    title: String,
-    status: u16,
-    /// What is wrong, where, and what to do about it.
-    detail: Option<String>,
-    /// The kind of problem as a stable name.
-    code: String,
-    /// Everything that is wrong with a description.
-    #[schema(rename = "validationErrors")]
-    validation_errors: Option<Vec<ValidationError>>,
-}
-
-/// One thing that is wrong with a description.
-#[derive(ToSchema)]
-pub(super) struct ValidationError {
-    /// `(root)`, or a path such as `properties.status.forms.0.href`.
-    field: String,
-    description: String,
-    pointer: String,
-    rule: String,
 }

@@ -239,7 +239,7 @@ async fn is_plain(stream: &TcpStream) -> io::Result<bool> {
 
 /// Answers without reading the request, and gives the client time to read that.
 async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, problem: &Problem, headers: &[(&str, &str)]) {
-    let (status, body) = (problem.status(), problem.document().to_string());
+    let (status, body) = (problem.status(), serde_json::json!(problem.document()).to_string());
     let mut answer = format!("HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nconnection: close\r\n");
     for (name, value) in headers {
         answer.push_str(&format!("{name}: {value}\r\n"));

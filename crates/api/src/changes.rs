@@ -1,0 +1,35 @@
+//! Parts of the change log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Change, Epoch, Seq};
+
+/// A part of the change log: the answer of `GET /changes`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Changes {
+    /// The life of the store; another one than before means that positions mean nothing any more.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub epoch: Epoch,
+    /// The changes in order, without gaps.
+    pub changes: Vec<Change>,
+    /// The end of the log.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub last: Seq,
+    /// The oldest change that the log still has.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub oldest: Seq,
+    /// True if changes after the asked position are gone, or it lies beyond the end: read the whole state again.
+    pub truncated: bool,
+}
+
+/// The changes of one Thing: the answer of `GET /things/{id}/history`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct History {
+    /// The life of the store.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub epoch: Epoch,
+    /// The changes, oldest first.
+    pub changes: Vec<Change>,
+}

@@ -1,0 +1,27 @@
+//! The report of a validation.
+
+use agentdex_td::{Report, Version, Violation};
+use serde::Serialize;
+
+/// The result of validating a description: the answer of `POST /validate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Report))]
+pub struct ValidationReport {
+    /// True if nothing makes the document invalid.
+    pub valid: bool,
+    /// `1.0` or `1.1`, by the document's `@context`.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub version: Option<Version>,
+    /// Faults that make it invalid.
+    pub violations: Vec<Violation>,
+    /// Oddities, and what was or would be fixed.
+    pub warnings: Vec<Violation>,
+}
+
+impl From<Report> for ValidationReport {
+    fn from(report: Report) -> ValidationReport {
+        let valid = report.is_valid();
+        let Report { version, violations, warnings } = report;
+        ValidationReport { valid, version, violations, warnings }
+    }
+}

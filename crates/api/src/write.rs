@@ -1,0 +1,127 @@
+//! The answers to writes: of one Thing, of lines of a batch, of imports.
+
+use agentdex_td::Violation;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Problem;
+
+/// The effect of a write, or in a dry run the one that it would have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub enum Effect {
+    /// The Thing is new.
+    Created,
+    /// Its description changed, or the format that it was converted from.
+    Updated,
+    /// Its description is what it was, but the document that it was imported from was replaced: exports in that
+    /// format are now the new one. There is no event, and the Thing keeps its entity tag.
+    OriginalUpdated,
+    /// Its description and its original are what they were; at most the expiry moved.
+    Unchanged,
+    /// It is gone.
+    Removed,
+}
+
+impl Effect {
+    /// The name of the effect.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effect::Created => "created",
+            Effect::Updated => "updated",
+            Effect::OriginalUpdated => "original-updated",
+            Effect::Unchanged => "unchanged",
+            Effect::Removed => "removed",
+        }
+    }
+}
+
+/// The answer to a write that created a Thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Created {
+    /// The id of the Thing.
+    pub id: String,
+    /// Fixes and oddities.
+    pub warnings: Vec<Violation>,
+}
+
+/// The effect of a write: of a dry run, or of a removal whose effect was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct DryRun {
+    /// True if nothing was written.
+    pub dry_run: bool,
+    /// The effect.
+    pub effect: Effect,
+    /// The id of the Thing.
+    pub id: String,
+    /// Fixes and oddities.
+    pub warnings: Vec<Violation>,
+}
+
+/// The result of one line of a batch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct BatchResult {
+    /// True in a dry run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The effect of the line, or in a dry run the one that it would have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub effect: Option<Effect>,
+    /// The entity tag of the Thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// The id of the Thing, if the line has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The reason why it was not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+    /// The status of the line: 201, 204 (200 in a dry run) or that of a problem.
+    pub status: u16,
+    /// Fixes and oddities; missing beside a problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warnings: Option<Vec<Violation>>,
+}
+
+/// The result of an import.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Imported {
+    /// The ids of new Things.
+    pub created: Vec<String>,
+    /// True in a dry run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The ids of all Things of the document; its own first.
+    pub ids: Vec<String>,
+    /// The ids of Things whose description is what it was, while the document that they were imported from, which
+    /// exports return, was replaced. There is no event of that.
+    pub original_updated: Vec<String>,
+    /// The ids of parts that an earlier version of the document had, and this one hasn't. They are removed.
+    pub removed: Vec<String>,
+    /// The descriptions as they would be stored, in a dry run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(schema_with = descriptions))]
+    pub things: Vec<Value>,
+    /// The ids of Things that existed and changed.
+    pub updated: Vec<String>,
+    /// Oddities of the document, and what of it didn't survive; pointers are into the document.
+    pub warnings: Vec<Violation>,
+}
+
+/// The schema of a list of Thing Descriptions, which are open documents.
+#[cfg(feature = "schema")]
+fn descriptions() -> utoipa::openapi::schema::Array {
+    let description = utoipa::openapi::Ref::from_schema_name("ThingDescription");
+    utoipa::openapi::schema::ArrayBuilder::new().items(description).build()
+}
