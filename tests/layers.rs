@@ -37,7 +37,7 @@ const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "reg
 /// Foreign crates (or the start of their names) and the packages or modules that may name them.
 const CRATES: [(&str, &[&str]); 41] = [
     ("actix", &["agentdex-server::http"]),
-    ("utoipa", &["agentdex-server::http"]),
+    ("utoipa", &["agentdex-api", "agentdex-server::http", "agentdex-td"]),
     ("metrics", &["agentdex-server::http"]),
     ("multer", &["agentdex-server::http"]),
     ("sled", &["agentdex::store"]),

@@ -29,7 +29,7 @@ use serde::Deserialize;
 use self::transport::Transport;
 use agentdex_api::{self as api, Change, Seq};
 use agentdex_convert as convert;
-use agentdex_td::{self as td, Json, Violation};
+use agentdex_td::{Json, Violation};
 
 pub use self::{
     error::Error,
