@@ -2,8 +2,8 @@
 //! 3 KB. Prints the rate of each tenth, how far the search index is behind at the end, the memory of the server,
 //! and how soon a restarted server is ready.
 //!
-//! `cargo bench --no-default-features --features server --bench bulk` sends 100,000; `-- 1000000` a million, which
-//! needs some 8 GB of disk. With all features the vectors of searches by meaning are made as well, unless `-- --words`
+//! `cargo bench --bench bulk` sends 100,000; `-- 1000000` a million, which
+//! needs some 8 GB of disk. The vectors of searches by meaning are made as well, unless `-- --words`
 //! says that words are enough. Nothing is asserted. The server is a process of its own.
 
 use std::{

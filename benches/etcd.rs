@@ -1,6 +1,6 @@
 //! Durable writes over HTTP against etcd: the same values of 3 KB, one client and 64, in one run.
 //!
-//! `cargo bench --no-default-features --features server --bench etcd` prints a table; nothing is asserted.
+//! `cargo bench --bench etcd` prints a table; nothing is asserted.
 //! etcd (Debian: `etcd-server`) is reached by its JSON gateway, which costs it much of its time: its
 //! gRPC interface, which no client for is at hand here, is faster. Without etcd only our own figures are
 //! printed. Both servers are processes of their own on the same disk and take turns. `-- --small` does a

@@ -2,7 +2,7 @@
 //! time, while 40 slow clients, 5,000 event streams, a batch in chunks of one byte and 20,000 simultaneous
 //! expiries go on at once. A read of a Thing is measured beside it.
 //!
-//! `cargo bench --no-default-features --features server --bench hostile` prints a table; nothing is asserted.
+//! `cargo bench --bench hostile` prints a table; nothing is asserted.
 //! Server and subscribers are processes of their own. Needs some 7,000 file descriptors a process for all of it:
 //! with fewer there are fewer subscribers. `-- --small` does a tenth.
 

@@ -1,7 +1,7 @@
 //! What the HTTP API costs: a read against bare actix handlers, with the pattern of the API and with
 //! one fixed path, and how soon a change is heard of.
 //!
-//! `cargo bench --no-default-features --features server --bench http` prints a table; nothing is
+//! `cargo bench --bench http` prints a table; nothing is
 //! asserted. The servers are processes of their own, pinned to one core with `taskset` where that
 //! is there; what counts is their CPU time, so that the load's own doesn't. They take turns, so that
 //! a noisy machine is noisy for both; medians are compared. `-- --small` does a tenth.

