@@ -2,7 +2,7 @@
 //! a foreign crate is named only where it is hidden, and no two files of a package use each other.
 
 mod cycles;
-mod source;
+pub(crate) mod source;
 mod uses;
 
 use std::{collections::BTreeSet, path::Path};

@@ -20,6 +20,7 @@ mod lmos_capabilities;
 mod mcp_server;
 mod mqtt;
 mod oidc;
+mod packages;
 mod page;
 mod process;
 mod registry;

@@ -6,14 +6,14 @@ use std::{
 };
 
 /// A package of the workspace: its name, its folder, and path (`src/store/mod.rs`) and code of its files.
-pub(super) struct Package {
+pub(crate) struct Package {
     pub name: String,
     pub folder: PathBuf,
     pub files: Vec<(PathBuf, String)>,
 }
 
 /// The program and the crates that it is made of.
-pub(super) fn packages() -> Vec<Package> {
+pub(crate) fn packages() -> Vec<Package> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
     let mut folders: Vec<PathBuf> = crates.chain([root.to_owned()]).collect();
