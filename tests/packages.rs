@@ -22,9 +22,9 @@ fn shipped(name: &str) -> BTreeSet<PathBuf> {
 
 /// Paths that a source file compiles in, as written.
 fn compiled_in(source: &str) -> impl Iterator<Item = &str> {
-    ["include_str!(\"", "include_bytes!(\""].into_iter().flat_map(|start| {
-        source.split(start).skip(1).filter_map(|rest| rest.split_once('"')).map(|(path, _)| path)
-    })
+    ["include_str!(\"", "include_bytes!(\""]
+        .into_iter()
+        .flat_map(|start| source.split(start).skip(1).filter_map(|rest| rest.split_once('"')).map(|(path, _)| path))
 }
 
 /// The path of `included` from the folder of the package, without `..`.
