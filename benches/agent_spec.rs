@@ -5,10 +5,11 @@
 //! `cargo bench --bench agent_spec`. The comparison needs a `python3` that has `pyagentspec` (another one
 //! is named by `AGENTDEX_PYTHON`); rounds of both are interleaved and the medians are printed.
 
+#[path = "support/against_python.rs"]
+mod against_python;
+
 use std::{
     hint::black_box,
-    io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,8 @@ use agentdex::convert::{
     agent_spec::{Configuration, Options, Profile},
 };
 use serde_json::{Value, json};
+
+use self::against_python::{Python, Rates, Task, median};
 
 /// As in the program.
 #[global_allocator]
@@ -44,7 +47,7 @@ def task():
 task()
 print("ready", flush=True)
 for line in sys.stdin:
-    seconds = float(line)
+    seconds = float(line.split()[1])
     start, count = time.perf_counter(), 0
     while time.perf_counter() - start < seconds:
         task()
@@ -61,27 +64,23 @@ fn compare_with_the_sdk() {
     let documents: Vec<String> = (0..16).map(|number| agent(number).to_string()).collect();
     let mean = documents.iter().map(String::len).sum::<usize>() / documents.len();
     println!("agents with 6 tools, {mean} bytes in the mean, {ROUNDS} rounds, medians\n");
-    let mut python = Python::start(&documents);
-    let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
+    let texts = serde_json::to_string(&documents).expect("texts are JSON");
+    let mut python = Python::start(PYTHON, &[texts]);
+    let mut rates = Rates::default();
     for _ in 0..ROUNDS {
         for (name, task) in TASKS {
-            record(&mut rows, name, rate(&documents, *task));
+            rates.measure(name, &documents, *task, ROUND);
         }
         if let Some(python) = &mut python {
-            record(&mut rows, SDK, python.rate());
+            rates.add(SDK, python.rate("read", ROUND));
         }
     }
-    for (name, rates) in &mut rows {
-        let rate = median(rates);
-        println!("{name:<52} {rate:>9.0}/s {:>9.2} µs", 1e6 / rate);
-    }
-    let ours = median(&mut rows[0].1);
-    match rows.iter_mut().find(|(name, _)| *name == SDK) {
-        Some((_, theirs)) => {
-            let ratio = ours / median(theirs);
-            println!("\nagentdex is {ratio:.0} × as fast as from_json (to be at least {LEAST_RATIO})\n");
+    rates.print();
+    match (rates.median(TASKS[0].0), rates.median(SDK)) {
+        (Some(ours), Some(theirs)) => {
+            println!("\nagentdex is {:.0} × as fast as from_json (to be at least {LEAST_RATIO})\n", ours / theirs);
         }
-        None => println!("\nskipped: the comparison, since no python3 with pyagentspec was found\n"),
+        _ => println!("\nskipped: the comparison, since no python3 with pyagentspec was found\n"),
     }
 }
 
@@ -100,8 +99,6 @@ fn compare_sizes() {
     println!("flow of 4,000 nodes {:>8.1} ms", large * 1e3);
     println!("\nthat is {:.2} × the time (to be at most {MOST_GROWTH})", large / small);
 }
-
-type Task = fn(&str);
 
 const TASKS: &[(&str, Task)] = &[
     ("agentdex: text, validation and Things", everything),
@@ -126,69 +123,6 @@ fn parse(text: &str) -> Configuration {
 fn everything(text: &str) {
     let conversion = parse(text).to_things(&Options::default()).expect("the configuration is valid");
     assert_eq!(black_box(conversion).things.len(), 1);
-}
-
-fn rate(documents: &[String], task: Task) -> f64 {
-    let start = Instant::now();
-    let mut count = 0;
-    while start.elapsed() < ROUND {
-        documents.iter().for_each(|text| task(text));
-        count += documents.len();
-    }
-    count as f64 / start.elapsed().as_secs_f64()
-}
-
-fn record(rows: &mut Vec<(&'static str, Vec<f64>)>, name: &'static str, rate: f64) {
-    match rows.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, rates)) => rates.push(rate),
-        None => rows.push((name, vec![rate])),
-    }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-struct Python {
-    process: Child,
-    requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Python {
-    fn start(documents: &[String]) -> Option<Python> {
-        let program = std::env::var("AGENTDEX_PYTHON").unwrap_or_else(|_| "python3".into());
-        let mut command = Command::new(program);
-        command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().ok()?;
-        let (requests, answers) = (process.stdin.take()?, BufReader::new(process.stdout.take()?));
-        let mut python = Python { process, requests, answers };
-        python.ask(&serde_json::to_string(documents).ok()?)?;
-        (python.answer()? == "ready").then_some(python)
-    }
-
-    fn ask(&mut self, line: &str) -> Option<()> {
-        writeln!(self.requests, "{line}").ok()
-    }
-
-    fn answer(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).ok()?;
-        Some(line.trim().to_owned())
-    }
-
-    fn rate(&mut self) -> f64 {
-        self.ask(&ROUND.as_secs_f64().to_string()).expect("Python takes requests");
-        self.answer().and_then(|answer| answer.parse().ok()).expect("Python answers with a rate")
-    }
-}
-
-impl Drop for Python {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// An agent of about 3 KB with six tools of three kinds.

@@ -4,15 +4,15 @@
 //! `cargo bench --bench validation`. The comparison needs a `python3` that has `jsonschema_rs` (another
 //! one is named by `AGENTDEX_PYTHON`); rounds of both are interleaved and the medians are printed.
 
-use std::{
-    hint::black_box,
-    io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
-};
+#[path = "support/against_python.rs"]
+mod against_python;
+
+use std::{hint::black_box, time::Duration};
 
 use agentdex::Timestamp;
 use agentdex::td::{self, Document, Identity, Layers, Registration, Strictness};
+
+use self::against_python::{Python, Rates, Task};
 
 const ROUNDS: usize = 15;
 const ROUND: Duration = Duration::from_millis(200);
@@ -47,31 +47,28 @@ fn main() {
     let documents: Vec<String> = (0..64).map(agent).collect();
     let mean = documents.iter().map(String::len).sum::<usize>() / documents.len();
     println!("64 documents of {mean} bytes in the mean, {ROUNDS} rounds, medians\n");
-    let mut python = Python::start(&documents);
-    let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../schemas/td-1.1.json")).expect("the schema is JSON");
+    let texts = serde_json::to_string(&documents).expect("texts are JSON");
+    let mut python = Python::start(PYTHON, &[schema.to_string(), texts]);
+    let mut rates = Rates::default();
     for _ in 0..ROUNDS {
         for (name, task) in TASKS {
-            record(&mut rows, name, rate(&documents, *task));
+            rates.measure(name, &documents, *task, ROUND);
         }
         if let Some(python) = &mut python {
-            record(&mut rows, PYTHON_VALUES, python.rate("values"));
-            record(&mut rows, PYTHON_TEXT, python.rate("text"));
+            rates.add(PYTHON_VALUES, python.rate("values", ROUND));
+            rates.add(PYTHON_TEXT, python.rate("text", ROUND));
         }
     }
-    for (name, rates) in &mut rows {
-        let rate = median(rates);
-        println!("{name:<52} {rate:>9.0}/s {:>7.2} µs", 1e6 / rate);
-    }
-    let ours = median(&mut rows[0].1);
-    match rows.iter_mut().find(|(name, _)| *name == PYTHON_TEXT) {
-        Some((_, theirs)) => {
-            println!("\nfrom text, agentdex is {:.2} × as fast as jsonschema-rs", ours / median(theirs))
+    rates.print();
+    match (rates.median(TASKS[0].0), rates.median(PYTHON_TEXT)) {
+        (Some(ours), Some(theirs)) => {
+            println!("\nfrom text, agentdex is {:.2} × as fast as jsonschema-rs", ours / theirs)
         }
-        None => println!("\nskipped: the comparison, since no python3 with jsonschema_rs was found"),
+        _ => println!("\nskipped: the comparison, since no python3 with jsonschema_rs was found"),
     }
 }
-
-type Task = fn(&str);
 
 const TASKS: &[(&str, Task)] = &[
     ("agentdex: text, schema and semantics", |text| {
@@ -99,71 +96,6 @@ const TASKS: &[(&str, Task)] = &[
         black_box(td::enrich(text, &registration, &[]));
     }),
 ];
-
-fn rate(documents: &[String], task: Task) -> f64 {
-    let start = Instant::now();
-    let mut count = 0;
-    while start.elapsed() < ROUND {
-        documents.iter().for_each(|text| task(text));
-        count += documents.len();
-    }
-    count as f64 / start.elapsed().as_secs_f64()
-}
-
-fn record(rows: &mut Vec<(&'static str, Vec<f64>)>, name: &'static str, rate: f64) {
-    match rows.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, rates)) => rates.push(rate),
-        None => rows.push((name, vec![rate])),
-    }
-}
-
-fn median(rates: &mut [f64]) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates[rates.len() / 2]
-}
-
-struct Python {
-    process: Child,
-    requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Python {
-    fn start(documents: &[String]) -> Option<Python> {
-        let program = std::env::var("AGENTDEX_PYTHON").unwrap_or_else(|_| "python3".into());
-        let mut command = Command::new(program);
-        command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().ok()?;
-        let (requests, answers) = (process.stdin.take()?, BufReader::new(process.stdout.take()?));
-        let mut python = Python { process, requests, answers };
-        let schema: serde_json::Value = serde_json::from_str(include_str!("../schemas/td-1.1.json")).ok()?;
-        python.ask(&schema.to_string())?;
-        python.ask(&serde_json::to_string(documents).ok()?)?;
-        (python.answer()? == "ready").then_some(python)
-    }
-
-    fn ask(&mut self, line: &str) -> Option<()> {
-        writeln!(self.requests, "{line}").ok()
-    }
-
-    fn answer(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).ok()?;
-        Some(line.trim().to_owned())
-    }
-
-    fn rate(&mut self, task: &str) -> f64 {
-        self.ask(&format!("{task} {}", ROUND.as_secs_f64())).expect("Python takes requests");
-        self.answer().and_then(|answer| answer.parse().ok()).expect("Python answers with a rate")
-    }
-}
-
-impl Drop for Python {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 /// An LMOS agent of about 3 KB.
 fn agent(number: usize) -> String {
