@@ -12,8 +12,10 @@ fn main() {
     }
     let text = fs::read_to_string(skip_log::path()).unwrap_or_default();
     let (invocation, lines) = text.split_once('\n').unwrap_or_default();
-    let is_of_this_run = invocation == skip_log::invocation();
-    println!("{}", skip_log::summary(if is_of_this_run { lines } else { "" }));
-    // None where nothing was skipped.
+    match invocation == skip_log::invocation() {
+        true => println!("{}", skip_log::summary(lines)),
+        false => println!("skipped: unknown, since the tests of `main` left no record in this run"),
+    }
+    // None where `main` didn't run.
     let _ = fs::remove_file(skip_log::path());
 }

@@ -10,21 +10,30 @@ use std::{
 
 use super::skip_log;
 
+/// The log of this run; none where it can't be written, which one test says and none else fails by.
+static LOG: LazyLock<Mutex<Option<File>>> = LazyLock::new(|| {
+    let started =
+        File::create(skip_log::path()).and_then(|mut file| writeln!(file, "{}", skip_log::invocation()).map(|()| file));
+    Mutex::new(started.ok())
+});
+
 /// Records that this test lacks a counterpart. `remedy` names what would be there, and where.
 pub fn skipped(counterpart: &str, remedy: &str) {
-    // None where it can't be written: that fails no test.
-    static LOG: LazyLock<Mutex<Option<File>>> = LazyLock::new(|| {
-        let mut file = File::create(skip_log::path()).ok();
-        if let Some(file) = &mut file {
-            let _ = writeln!(file, "{}", skip_log::invocation());
-        }
-        Mutex::new(file)
-    });
     println!("skipped: there is no {counterpart}: {remedy}");
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = log.as_mut() {
         let _ = writeln!(file, "{}\t{counterpart}", thread::current().name().unwrap_or("a test"));
     }
+}
+
+/// Starts the log where no test is skipped, so that `skips` can tell that from a log that is lost.
+#[test]
+fn skips_are_recorded() {
+    assert!(
+        LOG.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
+        "{} can't be written",
+        skip_log::path().display()
+    );
 }
 
 #[test]
