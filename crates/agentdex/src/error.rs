@@ -455,22 +455,38 @@ impl Error {
                 | Error::IdMismatch { .. }
                 | Error::InvalidQuery { .. }
                 | Error::InvalidSetting { .. }
+                | Error::InvalidBackup { .. }
         )
     }
 
-    /// True if the same call may succeed later.
+    /// True if the same call may succeed later. Of a fetch: nobody answered, or with 429 or a status from 500 on.
+    ///
+    /// ```
+    /// use agentdex::Error;
+    ///
+    /// let failed = |status| {
+    ///     let (url, reason) = ("https://agents.example/card".into(), "no card".into());
+    ///     Error::FetchFailed { url, status, reason, retry_after: None, source: None }
+    /// };
+    /// assert!([None, Some(429), Some(503)].map(failed).iter().all(Error::is_retryable));
+    /// assert!(!failed(Some(404)).is_retryable());
+    /// ```
     pub fn is_retryable(&self) -> bool {
-        matches!(
-            self,
-            Error::Contended { .. }
-                | Error::Overloaded { .. }
-                | Error::QueryTooCostly { .. }
-                | Error::IndexRebuilding { .. }
-                | Error::ConsistencyTimeout { .. }
-                | Error::DiskFull { .. }
-                | Error::FetchTimedOut { .. }
-                | Error::FetchBusy { .. }
-        )
+        match self {
+            Error::FetchFailed { status, retry_after, .. } => {
+                retry_after.is_some() || status.is_none_or(|status| status == 429 || status >= 500)
+            }
+            _ => matches!(
+                self,
+                Error::Contended { .. }
+                    | Error::Overloaded { .. }
+                    | Error::IndexRebuilding { .. }
+                    | Error::ConsistencyTimeout { .. }
+                    | Error::DiskFull { .. }
+                    | Error::FetchTimedOut { .. }
+                    | Error::FetchBusy { .. }
+            ),
+        }
     }
 
     /// The violations and warnings of a document that is refused as invalid.
