@@ -65,7 +65,8 @@ pub struct ApiKey {
 }
 
 /// A key as it was created: its holder's credentials are shown this once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// Debug without the key.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CreatedKey {
     /// The key as it is listed.
@@ -73,6 +74,12 @@ pub struct CreatedKey {
     pub listed: ApiKey,
     /// The text that its holder sends: `adx_`, the id, `_` and the secret.
     pub key: String,
+}
+
+impl fmt::Debug for CreatedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreatedKey").field("listed", &self.listed).finish_non_exhaustive()
+    }
 }
 
 impl ApiKey {
