@@ -103,6 +103,11 @@ fn what_a_registry_has_is_the_same_in_another() {
     assert_eq!(card_record["source"]["source"], page.url());
     assert!(sent.iter().all(|record| record["owner"] == "weather-team"), "{sent:?}");
 
+    // What a dry run foresees is what happens then, also of what is tracked.
+    let dry_run = to.call(&to.admin, "POST", "/records?dry_run=true").body("application/x-ndjson", records.as_str());
+    for result in results(dry_run.send().expect(200)) {
+        assert_eq!(result["effect"], "created", "{result}");
+    }
     for result in to.take(&records) {
         assert_eq!((&result["status"], &result["effect"]), (&json!(201), &json!("created")), "{result}");
     }

@@ -127,6 +127,10 @@ impl Registry {
         // What was nobody's doesn't become the caller's.
         author.to_new = access;
         let is_tracked = writes.len() > 1 || self.is_tracked(&id)?;
+        if dry_run {
+            // What the second rests on is only there once the first is written.
+            writes.truncate(1);
+        }
         let effects = self.commit_all(writes, author, dry_run).await?;
         #[cfg(feature = "fetch")]
         if is_tracked && !dry_run {
