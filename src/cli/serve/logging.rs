@@ -6,8 +6,9 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::settings::{LogFormat, LogLevel};
 
-/// What libraries log at most, unless `RUST_LOG` asks for more.
-const LIBRARIES: &str = "actix_server=warn,tantivy=warn,rustls=warn";
+/// What libraries log at most, unless `RUST_LOG` asks for more. Of actix_http nothing: a line for each request that isn't
+/// one would let anybody fill the log.
+const LIBRARIES: &str = "actix_server=warn,actix_http=off,tantivy=warn,rustls=warn";
 
 /// Logs as much as `level` says, else as `RUST_LOG` does.
 pub(super) fn start(format: LogFormat, level: Option<LogLevel>) {
