@@ -180,9 +180,9 @@ impl Cli {
             Command::Records(arguments) => records::run(&arguments, &registry()?).await,
             Command::Check(arguments) => check::run(&arguments),
             Command::Mqtt(arguments) => mqtt::run(arguments).await,
-            Command::Sacp(arguments) => sacp::run(&arguments, &registry()?).await,
+            Command::Sacp(arguments) => sacp::run(&arguments, registry).await,
             Command::Openapi => openapi::run(),
-            Command::Completions(arguments) => completions::run(&arguments, &mut command()),
+            Command::Completions(arguments) => completions::run(&arguments, &mut without_unused()),
         }
     }
 }
@@ -201,13 +201,26 @@ fn command() -> clap::Command {
     })
 }
 
+/// The command line in which flags that name a registry stand only where one is asked, for completions.
+fn without_unused() -> clap::Command {
+    fn with(command: clap::Command, flags: &[Arg]) -> clap::Command {
+        command.args(flags).mut_subcommands(|subcommand| with(subcommand, flags))
+    }
+    let command = Cli::command().mut_args(|arg| arg.global(false));
+    let flags: Vec<Arg> = command.get_arguments().cloned().collect();
+    command.mut_subcommands(|subcommand| match LOCAL.contains(&subcommand.get_name()) {
+        true => subcommand,
+        false => with(subcommand, &flags),
+    })
+}
+
 /// The variables of all flags but the settings of the server.
 fn variables() -> Vec<String> {
     fn of(command: &clap::Command) -> Vec<String> {
         let own = command.get_arguments().filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()));
         own.chain(command.get_subcommands().flat_map(of)).collect()
     }
-    of(&Cli::command())
+    remote::VARIABLES.into_iter().map(str::to_owned).chain(of(&Cli::command())).collect()
 }
 
 /// Runs the command that the process was called with.
@@ -271,6 +284,12 @@ mod tests {
             assert!(refuse_unused(&matches).is_ok(), "{arguments}");
             assert_eq!(matches.get_one::<String>("url").map(String::as_str), Some("a"), "{arguments}");
         }
+        let offered = without_unused();
+        let has_url = |name: &str| {
+            let subcommand = offered.find_subcommand(name).expect("a command");
+            subcommand.get_arguments().any(|arg| arg.get_id() == "url")
+        };
+        assert!(has_url("list") && has_url("keys") && !has_url("serve") && !has_url("openapi"));
         for arguments in [
             "--url a openapi",
             "openapi --url a",

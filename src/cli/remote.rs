@@ -1,63 +1,85 @@
 //! The registry that commands talk to: where it is, and what to do about its errors.
 
 use std::{
+    env,
+    ffi::OsString,
     fs,
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
 };
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 
 use super::output::{causes, red_on_stderr};
 use agentdex_client::{self as client, RegistryClient};
 
-/// Flags of all commands that talk to a registry.
+const URL: &str = "AGENTDEX_URL";
+const API_KEY: &str = "AGENTDEX_API_KEY";
+const CA: &str = "AGENTDEX_CA";
+const CLIENT_CERT: &str = "AGENTDEX_CLIENT_CERT";
+/// The variables that stand for these flags.
+pub(super) const VARIABLES: [&str; 4] = [URL, API_KEY, CA, CLIENT_CERT];
+
+/// The URL of a registry on this machine that listens where it does by default.
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+
+/// Flags of all commands that talk to a registry. Their variables are read by the commands that do: to clap, a global flag
+/// that has a variable would count as given, and be shown in each usage.
 // No Debug: it has a key.
 #[derive(Args)]
 #[command(next_help_heading = "Registry")]
 pub(super) struct Remote {
-    /// Where the registry is: a URL, or HOST:PORT
-    #[arg(
-        long,
-        global = true,
-        env = "AGENTDEX_URL",
-        hide_env_values = true,
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8080"
-    )]
-    url: String,
+    /// Where the registry is: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
     /// API key that the registry knows the caller by, or a token of its issuer; the variable doesn't show in lists of
-    /// processes
-    #[arg(long, global = true, env = "AGENTDEX_API_KEY", hide_env_values = true, value_name = "KEY")]
+    /// processes [env: AGENTDEX_API_KEY]
+    #[arg(long, global = true, value_name = "KEY")]
     api_key: Option<String>,
-    /// PEM file with certificates to trust a registry at https:// by, beside those of the system
-    #[arg(long, global = true, env = "AGENTDEX_CA", hide_env_values = true, value_name = "FILE")]
+    /// PEM file with certificates to trust a registry at https:// by, beside those of the system [env: AGENTDEX_CA]
+    #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// PEM file with a client certificate and its key, to prove oneself with in place of an API key
-    #[arg(long, global = true, env = "AGENTDEX_CLIENT_CERT", hide_env_values = true, value_name = "FILE")]
+    /// PEM file with a client certificate and its key, to prove oneself with in place of an API key [env:
+    /// AGENTDEX_CLIENT_CERT]
+    #[arg(long, global = true, value_name = "FILE")]
     client_cert: Option<PathBuf>,
 }
 
 impl Remote {
     /// A client of the registry.
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
-        let read = |path: &PathBuf| fs::read(path).with_context(|| format!("reading {}", path.display()));
-        let mut client = RegistryClient::new(&self.url)?;
-        if let Some(authorities) = self.ca.as_ref().map(read).transpose()? {
+        let pem = |flag: &Option<PathBuf>, name| {
+            let path = flag.clone().or_else(|| variable(name).map(PathBuf::from));
+            path.map(|path| fs::read(&path).with_context(|| format!("reading {}", path.display()))).transpose()
+        };
+        let url = given_or_variable(&self.url, URL)?;
+        let mut client = RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?;
+        if let Some(authorities) = pem(&self.ca, CA)? {
             client = client.trusting(&authorities).context("--ca, AGENTDEX_CA")?;
         }
-        if let Some(certificate) = self.client_cert.as_ref().map(read).transpose()? {
+        if let Some(certificate) = pem(&self.client_cert, CLIENT_CERT)? {
             client = client.client_certificate(&certificate).context("--client-cert, AGENTDEX_CLIENT_CERT")?;
         }
-        match &self.api_key {
+        match given_or_variable(&self.api_key, API_KEY)? {
             // A token has three parts.
-            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(token)?),
-            Some(key) => Ok(client.api_key(key)?),
+            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(&token)?),
+            Some(key) => Ok(client.api_key(&key)?),
             None => Ok(client),
         }
     }
+}
+
+/// A flag, or else the text of its variable.
+fn given_or_variable(flag: &Option<String>, name: &str) -> anyhow::Result<Option<String>> {
+    let text = |value: OsString| value.into_string().map_err(|_| anyhow!("{name} is not UTF-8"));
+    flag.clone().map(Ok).or_else(|| variable(name).map(text)).transpose()
+}
+
+/// The value of a variable; one that is empty counts as absent.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Does something with one agent after the other, and prints the result for each. What fails with one doesn't stop the

@@ -52,15 +52,19 @@ struct Action {
     action: Option<String>,
 }
 
-pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+/// `registry` makes the client where an agent is named.
+pub(super) async fn run(
+    arguments: &Arguments,
+    registry: impl FnOnce() -> anyhow::Result<RegistryClient>,
+) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         Command::Prompt { id, action } => {
-            let contract = action.contract(id.as_deref(), client).await?;
+            let contract = action.contract(id.as_deref(), registry).await?;
             write!(io::stdout(), "{}", sacp::instructions(contract.as_ref()))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Check { file, agent, json, action } => {
-            let contract = action.contract(agent.as_deref(), client).await?;
+            let contract = action.contract(agent.as_deref(), registry).await?;
             let text = read(file).with_context(|| format!("reading {}", file.display()))?;
             check(&text, contract.as_ref(), *json)
         }
@@ -107,8 +111,13 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
 
 impl Action {
     /// The data that the action of an agent declares, if one is given.
-    async fn contract(&self, id: Option<&str>, client: &RegistryClient) -> anyhow::Result<Option<DataContract>> {
+    async fn contract(
+        &self,
+        id: Option<&str>,
+        registry: impl FnOnce() -> anyhow::Result<RegistryClient>,
+    ) -> anyhow::Result<Option<DataContract>> {
         let Some(id) = id else { return Ok(None) };
+        let client = registry()?;
         let Some(thing) = client.find(id).await? else {
             bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
         };

@@ -8,6 +8,7 @@ use std::{
     error::Error as _,
     ffi::{OsStr, OsString},
     fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -27,6 +28,10 @@ use agentdex::Error;
 const DEFAULT_FILE: &str = "agentdex.toml";
 /// The setting that names the file, and is not in it.
 const CONFIG: &str = "config";
+/// The settings that say which roles callers get.
+const LISTS_OF_ROLES: [&str; 2] = ["oidc_role", "tls_client_role"];
+/// The most bytes of a settings file.
+const LARGEST_FILE: u64 = 1 << 20;
 /// How alike two names are, from 0 to 1, of which one may be meant by the other.
 const ALIKE: f64 = 0.88;
 
@@ -90,17 +95,24 @@ impl Flags {
         for arg in command.get_arguments().filter(|arg| arg.get_id() != CONFIG) {
             let key = arg.get_id().as_str();
             if let Some(values) = self.values(key) {
-                given.push(Given { arg, origin: format!("--{}", long(arg)), values });
+                given.push(Given { arg, layer: Layer::Flag, origin: format!("--{}", long(arg)), values });
             } else if let Some(value) = variable(key) {
                 let origin = variable_of(key);
-                let values = Kind::of(arg).read_variable(value).map_err(|reason| anyhow!("{origin}: {reason}"))?;
-                given.push(Given { arg, origin, values });
+                let read = Kind::of(arg).read_variable(value).and_then(|values| not_empty(key, values));
+                let values = read.map_err(|reason| anyhow!("{origin}: {reason}"))?;
+                given.push(Given { arg, layer: Layer::Variable, origin, values });
             } else if let Some(value) = file.values.get(key) {
                 let origin = file.place(value, key);
-                let read = Kind::of(arg).read_toml(key, value.get_ref());
+                let read = Kind::of(arg).read_toml(key, value.get_ref()).and_then(|values| not_empty(key, values));
                 let values = read.map_err(|reason| anyhow!("{origin}: {reason}"))?;
-                given.push(Given { arg, origin, values });
+                given.push(Given { arg, layer: Layer::File, origin, values });
             }
+        }
+
+        // An address that comes before the switch was meant to be listened on.
+        let layer = |key: &str| given.iter().find(|given| given.arg.get_id() == key).map(|given| given.layer);
+        if layer("mqtt_listen") > layer("no_mqtt") {
+            given.retain(|given| given.arg.get_id() != "no_mqtt");
         }
 
         let arguments = given.iter().flat_map(Given::arguments);
@@ -118,9 +130,26 @@ impl Flags {
     }
 }
 
+/// Refuses an empty list where one that isn't given means something else: no roles are not the default roles.
+fn not_empty(key: &str, values: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    if values.is_empty() && LISTS_OF_ROLES.contains(&key) {
+        return Err("it is empty; leave it out for the default, or list a role such as `read`".to_owned());
+    }
+    Ok(values)
+}
+
+/// Where a setting comes from, the strongest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Layer {
+    File,
+    Variable,
+    Flag,
+}
+
 /// A setting that isn't left to its default.
 struct Given<'a> {
     arg: &'a Arg,
+    layer: Layer,
     /// The flag, variable, or line and key, for errors.
     origin: String,
     values: Vec<OsString>,
@@ -170,6 +199,8 @@ enum Kind {
     Switch,
     Number,
     List,
+    /// The name of a file or directory, in whatever encoding.
+    Path,
     Text,
 }
 
@@ -180,15 +211,19 @@ impl Kind {
             ArgAction::SetTrue => Kind::Switch,
             ArgAction::Append => Kind::List,
             _ if read == type_of::<u64>() || read == type_of::<u32>() || read == type_of::<usize>() => Kind::Number,
+            _ if read == type_of::<PathBuf>() => Kind::Path,
             _ => Kind::Text,
         }
     }
 
     /// The values of a variable: those of a list have commas between them.
     fn read_variable(self, value: OsString) -> Result<Vec<OsString>, String> {
-        let text = value.to_string_lossy();
+        let text = match (self, value.into_string()) {
+            (Kind::Path, Err(path)) => return Ok(vec![path]),
+            (_, text) => text.map_err(|_| "it is not UTF-8")?,
+        };
         Ok(match self {
-            Kind::Switch => match &*text {
+            Kind::Switch => match text.as_str() {
                 "1" | "true" | "yes" | "on" => vec!["true".into()],
                 "0" | "false" | "no" | "off" => vec!["false".into()],
                 _ => return Err(format!("{text:?} is neither `true` nor `false`")),
@@ -197,7 +232,7 @@ impl Kind {
             Kind::List => {
                 text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(OsString::from).collect()
             }
-            Kind::Text => vec![value],
+            Kind::Path | Kind::Text => vec![text.into()],
         })
     }
 
@@ -212,8 +247,8 @@ impl Kind {
                 Ok(values.iter().filter_map(Value::as_str).map(OsString::from).collect())
             }
             (Kind::List, _) => Err(format!("it is not a list of texts; write {key} = [\"…\"]")),
-            (Kind::Text, Value::String(value)) => Ok(vec![value.into()]),
-            (Kind::Text, _) => Err(format!("it is not a text in quotes; write {key} = \"…\"")),
+            (Kind::Path | Kind::Text, Value::String(value)) => Ok(vec![value.into()]),
+            (Kind::Path | Kind::Text, _) => Err(format!("it is not a text in quotes; write {key} = \"…\"")),
         }
     }
 }
@@ -243,10 +278,13 @@ impl File {
     fn read(named: Option<PathBuf>) -> anyhow::Result<File> {
         let path = match named {
             Some(path) => path,
-            None if Path::new(DEFAULT_FILE).exists() => DEFAULT_FILE.into(),
-            None => return Ok(File::default()),
+            // A link that leads nowhere is there: what it should have led to may have been `auth = true`.
+            None => match fs::symlink_metadata(DEFAULT_FILE) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(File::default()),
+                _ => DEFAULT_FILE.into(),
+            },
         };
-        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        let text = read_text(&path).with_context(|| format!("reading {}", path.display()))?;
         let values = read_toml(&text, &path.display().to_string())?;
         Ok(File { path: Some(path), text, values })
     }
@@ -268,6 +306,16 @@ impl File {
     fn place(&self, value: &Spanned<Value>, key: &str) -> String {
         let path = self.path.as_deref().unwrap_or(Path::new(DEFAULT_FILE));
         format!("{}: line {}: {key}", path.display(), line_of(&self.text, value.span().start))
+    }
+}
+
+/// The text of a file of at most [`LARGEST_FILE`] bytes.
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
+    match read as u64 > LARGEST_FILE {
+        true => Err(io::Error::other("it has more than 1 MiB")),
+        false => Ok(text),
     }
 }
 
@@ -294,21 +342,20 @@ pub fn unknown_variables(names: impl IntoIterator<Item = String>, others: &[Stri
     let known: Vec<String> = keys(&settings).map(variable_of).chain(others.iter().cloned()).collect();
     let mut names: Vec<String> = names.into_iter().filter(|name| name.starts_with("AGENTDEX_")).collect();
     names.sort();
-    // Kubernetes describes a service that is called agentdex to all its containers.
-    let is_in_cluster = names.iter().any(|name| name == "AGENTDEX_SERVICE_HOST");
-    let is_of_cluster = |name: &str| is_in_cluster && ["SERVICE_", "PORT"].iter().any(|start| key_starts(name, start));
+    // Kubernetes describes services that are called agentdex, agentdex-mqtt and so on to all its containers.
+    let services: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix("_SERVICE_HOST")).collect();
+    let is_of_cluster = |name: &str| {
+        let rests = services.iter().filter_map(|service| name.strip_prefix(service));
+        rests.into_iter().any(|rest| rest.starts_with("_SERVICE_") || rest.starts_with("_PORT"))
+    };
     // Credentials of agents are called like their security schemes.
-    let is_meant = |name: &String| known.contains(name) || key_starts(name, "CREDENTIAL_") || is_of_cluster(name);
+    let is_meant =
+        |name: &String| known.contains(name) || name.starts_with("AGENTDEX_CREDENTIAL_") || is_of_cluster(name);
     let line = |name: &String| match nearest(name, known.iter().map(String::as_str)) {
         Some(nearest) => format!("{name} is not a setting; did you mean {nearest}?"),
         None => format!("{name} is not a setting"),
     };
     names.iter().filter(|name| !is_meant(name)).map(line).collect()
-}
-
-/// True if a variable's name goes on like this after `AGENTDEX_`.
-fn key_starts(name: &str, start: &str) -> bool {
-    name.strip_prefix("AGENTDEX_").is_some_and(|key| key.starts_with(start))
 }
 
 /// The name that is most like another, if one is.
@@ -369,6 +416,21 @@ mod tests {
     }
 
     #[test]
+    fn address_of_mqtt_and_its_switch_count_by_where_they_stand() {
+        let mqtt =
+            |flags: &[&str], variables: &[(&str, &str)], toml: &str| match load(flags, variables, toml).unwrap().mqtt()
+            {
+                MqttListener::Off => "off".to_owned(),
+                MqttListener::Default => "default".to_owned(),
+                MqttListener::At(address) => address.to_owned(),
+            };
+        assert_eq!(mqtt(&["--mqtt-listen", "a:1"], &[("AGENTDEX_NO_MQTT", "1")], "no_mqtt = true"), "a:1");
+        assert_eq!(mqtt(&[], &[("AGENTDEX_MQTT_LISTEN", "a:1")], "no_mqtt = true"), "a:1");
+        assert_eq!(mqtt(&["--no-mqtt"], &[("AGENTDEX_MQTT_LISTEN", "a:1")], "mqtt_listen = \"b:1\""), "off");
+        assert_eq!(mqtt(&[], &[], "no_mqtt = true\nmqtt_listen = \"a:1\""), "off");
+    }
+
+    #[test]
     fn variables_are_read_as_what_they_are() {
         let variables = [
             ("AGENTDEX_NO_MQTT", "1"),
@@ -400,6 +462,45 @@ mod tests {
     }
 
     #[test]
+    fn empty_list_of_roles_is_refused_and_not_the_default_list() {
+        let both = "auth = true\noidc_issuer = \"https://a\"\noidc_audience = \"b\"\n";
+        let error = load(&[], &[], &format!("{both}oidc_role = []")).err().unwrap();
+        assert!(error.contains("line 4: oidc_role: it is empty"), "{error}");
+        let error = load(&[], &[("AGENTDEX_OIDC_ROLE", ",")], both).err().unwrap();
+        assert!(error.contains("AGENTDEX_OIDC_ROLE: it is empty"), "{error}");
+        assert!(load(&[], &[], "cors_origin = []").unwrap().cors_origin.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn variable_that_is_not_utf8_is_refused_by_name_unless_it_is_a_path() {
+        use std::os::unix::ffi::OsStringExt;
+
+        let load = |name: &'static str| {
+            let matches = Flags::augment_args(Command::new("serve").no_binary_name(true)).get_matches_from([""; 0]);
+            let value = OsString::from_vec(b"\xff".to_vec());
+            let flags = Flags::from_arg_matches(&matches).unwrap();
+            flags.load(&|asked| (asked == name).then(|| value.clone())).map_err(|error| format!("{error:#}"))
+        };
+        for name in ["AGENTDEX_LISTEN", "AGENTDEX_CORS_ORIGIN", "AGENTDEX_AUTH"] {
+            assert_eq!(load(name).err().unwrap(), format!("{name}: it is not UTF-8"));
+        }
+        assert!(load("AGENTDEX_DATA").is_ok());
+    }
+
+    #[test]
+    fn file_that_is_too_large_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("settings.toml");
+        let read = |size: u64| {
+            fs::write(&file, " ".repeat(size as usize)).unwrap();
+            File::read(Some(file.clone())).map_err(|error| format!("{error:#}"))
+        };
+        assert!(read(LARGEST_FILE).is_ok());
+        assert!(read(LARGEST_FILE + 1).err().unwrap().ends_with("it has more than 1 MiB"));
+    }
+
+    #[test]
     fn every_setting_can_be_a_variable_and_a_key() {
         let command = Settings::augment_args(Command::new("settings"));
         for arg in command.get_arguments().filter(|arg| arg.get_id() != CONFIG) {
@@ -410,7 +511,7 @@ mod tests {
                 Kind::Switch => ("true", "true"),
                 Kind::Number => ("2000000", "2000000"),
                 Kind::List => ("admin", "[\"admin\"]"),
-                Kind::Text => ("json", "\"json\""),
+                Kind::Path | Kind::Text => ("json", "\"json\""),
             };
             for error in
                 [load(&[], &[(&variable_of(key), text)], "").err(), load(&[], &[], &format!("{key} = {toml}")).err()]
@@ -455,5 +556,7 @@ mod tests {
         let unknown = |names: &[&str]| unknown_variables(names.iter().map(|name| (*name).to_owned()), &[]);
         assert_eq!(unknown(&["AGENTDEX_PORT", "HOME"]), ["AGENTDEX_PORT is not a setting"]);
         assert!(unknown(&["AGENTDEX_PORT_8080_TCP", "AGENTDEX_SERVICE_HOST", "AGENTDEX_SERVICE_PORT"]).is_empty());
+        let second = ["AGENTDEX_MQTT_PORT_1883_TCP_ADDR", "AGENTDEX_MQTT_SERVICE_HOST", "AGENTDEX_MQTT_SERVICE_PORT"];
+        assert!(unknown(&second).is_empty());
     }
 }

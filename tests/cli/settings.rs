@@ -138,3 +138,38 @@ fn help_names_flags_once_and_hides_values_of_variables() {
     let help = stdout(&output);
     assert!(help.contains("[env: AGENTDEX_API_KEY]") && !help.contains("s3cret"), "{help}");
 }
+
+#[test]
+fn variables_that_name_a_registry_count_where_one_is_asked_and_nowhere_else() {
+    let broken = |arguments: &[&str]| {
+        let mut command = agentdex();
+        command.args(arguments).env("AGENTDEX_CA", "/nowhere").env("AGENTDEX_URL", "::").output().unwrap()
+    };
+    assert!(broken(&["sacp", "prompt"]).status.success());
+    assert!(stderr(&broken(&["list"])).contains("\"::\""));
+    // As without the variable.
+    assert!(stderr(&broken(&[])).contains("Commands:"), "{}", stderr(&broken(&[])));
+    let usage = stderr(&broken(&["history"]));
+    assert!(usage.contains("Usage: agentdex history") && !usage.contains("--url <URL> <ID>"), "{usage}");
+}
+
+#[cfg(unix)]
+#[test]
+fn variable_that_is_not_utf8_is_named_where_it_counts() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    let run = |arguments: &[&str]| {
+        agentdex().args(arguments).env("AGENTDEX_API_KEY", OsStr::from_bytes(b"\xff")).output().unwrap()
+    };
+    assert_eq!(stderr(&run(&["list"])), "error: AGENTDEX_API_KEY is not UTF-8\n");
+    assert!(run(&["openapi"]).status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn settings_file_that_is_a_link_to_nowhere_is_not_passed_over() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("nowhere", directory.path().join("agentdex.toml")).unwrap();
+    let output = agentdex().args(["serve", "--listen", "127.0.0.1:0"]).current_dir(directory.path()).output().unwrap();
+    assert!(!output.status.success() && stderr(&output).contains("reading agentdex.toml"), "{}", stderr(&output));
+}
