@@ -1,18 +1,21 @@
 //! Decisions of the guardian as spans of OpenTelemetry, sent to a collector: OTLP over HTTP, in JSON.
 //!
-//! A session is a trace, and each step a span of it that is as long as the decision took. Spans are sent in batches; a
+//! Spans are sent in batches; a
 //! collector that isn't reached is tried again, and what comes meanwhile beyond a limit is given up and reported.
+
+mod traces;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use reqwest::{Url, header::CONTENT_TYPE};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     sync::broadcast::{Receiver, error::RecvError},
     time::{Instant, sleep, sleep_until},
 };
 
-use crate::{Error, Result, policy::Decision, registry::guardian::Entry, signature::digest};
+use self::traces::traces;
+use crate::{Error, Result, registry::guardian::Entry};
 
 /// How many spans are sent together at most.
 const BATCH: usize = 512;
@@ -81,7 +84,7 @@ impl Exporter {
                 () = sleep_until(due), if !batch.is_empty() => {}
             }
             if !batch.is_empty() && (batch.len() >= BATCH || is_ending || Instant::now() >= due) {
-                self.send(&traces(&batch)).await;
+                self.send(&traces(batch.iter().map(Arc::as_ref))).await;
                 batch.clear();
             }
         }
@@ -110,71 +113,4 @@ impl Exporter {
             }
         }
     }
-}
-
-/// What is sent to a collector (`ExportTraceServiceRequest`).
-fn traces(entries: &[Arc<Entry>]) -> Value {
-    let spans: Vec<Value> = entries.iter().map(|entry| span(entry)).collect();
-    json!({"resourceSpans": [{
-        "resource": {"attributes": [
-            text("service.name", "agentdex"),
-            text("service.version", env!("CARGO_PKG_VERSION")),
-        ]},
-        "scopeSpans": [{"scope": {"name": "agentdex.guardian", "version": env!("CARGO_PKG_VERSION")}, "spans": spans}],
-    }]})
-}
-
-fn span(entry: &Entry) -> Value {
-    let (agent, session) = (entry.agent.as_deref().unwrap_or_default(), entry.session.as_deref().unwrap_or_default());
-    let start = i128::from(entry.at.0) * 1_000_000;
-    let end = start + i128::from(entry.microseconds) * 1000;
-    let mut attributes = vec![
-        text("aos.method", &entry.method),
-        text("aos.decision", entry.decision.as_str()),
-        text("aos.content.hash", &entry.hash),
-        json!({"key": "aos.seq", "value": {"intValue": entry.seq.to_string()}}),
-    ];
-    let members = [
-        ("gen_ai.agent.id", &entry.agent),
-        ("gen_ai.conversation.id", &entry.session),
-        ("gen_ai.tool.name", &entry.tool),
-        ("aos.turn.id", &entry.turn),
-        ("aos.step.id", &entry.step),
-    ];
-    attributes.extend(members.into_iter().filter_map(|(name, value)| Some(text(name, value.as_deref()?))));
-    if let Some(would_be) = entry.would_be {
-        attributes.push(text("aos.decision.would_be", would_be.as_str()));
-    }
-    if let Some(response) = &entry.sacp {
-        attributes.push(text("sacp.status", &response.status));
-    }
-    let event = |finding: &crate::policy::Finding| {
-        json!({
-            "name": "finding", "timeUnixNano": end.to_string(),
-            "attributes": [text("aos.rule", &finding.rule), text("aos.message", &finding.message)],
-        })
-    };
-    let events: Vec<Value> = entry.findings.iter().map(event).collect();
-    // Steps without a session are traces of their own.
-    let trace = match session {
-        "" => id(&format!("{}\n{}", entry.seq, entry.hash), 32),
-        session => id(&format!("{agent}\n{session}"), 32),
-    };
-    json!({
-        "traceId": trace,
-        "spanId": id(&format!("{}\n{agent}\n{session}\n{}", entry.seq, entry.at), 16),
-        "name": entry.method, "kind": 1,
-        "startTimeUnixNano": start.to_string(), "endTimeUnixNano": end.to_string(),
-        "attributes": attributes, "events": events,
-        "status": if entry.decision == Decision::Deny { json!({"code": 2, "message": "denied"}) } else { json!({"code": 1}) },
-    })
-}
-
-fn text(key: &str, value: &str) -> Value {
-    json!({"key": key, "value": {"stringValue": value}})
-}
-
-/// Hexadecimal digits that are the same for the same text.
-fn id(text: &str, digits: usize) -> String {
-    digest(text.as_bytes()).trim_start_matches("sha256:").chars().take(digits).collect()
 }

@@ -8,10 +8,13 @@ use std::{
     },
 };
 
+use serde_json::Value;
+
 use super::describe::describe;
 use crate::{
-    DeletionReason, Result,
+    DeletionReason, Error, Result,
     policy::{Description, Policy, Standing},
+    registry::own_members,
     store::{LoggedChange, Record, Store},
 };
 
@@ -105,7 +108,11 @@ impl Agents {
     }
 
     fn description(&self, record: &Record) -> Result<Known> {
-        Ok(Some(Arc::new(describe(&record.id, &record.text, &self.policy)?)))
+        let thing: Value = serde_json::from_str(&record.text)
+            .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
+        let is_stale = thing.get(own_members::STATUS).is_some_and(|status| status == "stale");
+        let standing = if is_stale { Standing::Stale } else { Standing::Live };
+        Ok(Some(Arc::new(describe(&record.id, &thing, standing, &self.policy))))
     }
 
     fn put(&self, cached: &mut Cached, id: &str, record: Option<&Record>) -> Result<Known> {

@@ -1,11 +1,9 @@
-//! What a description says that decisions need.
+//! Descriptions of agents, read from their Thing Descriptions.
 
 use serde_json::Value;
 
 use crate::{
-    Error, Result,
     policy::{Arguments, Description, Modes, Policy, Standing, Tool, Tools, Who},
-    registry::own_members,
     td::internal::listed_capabilities,
 };
 
@@ -14,26 +12,23 @@ const INPUTS: [&str; 3] = ["lmos:input", "input", "agentspec:input"];
 /// Where tags may be.
 const TAGS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
 
-/// Reads a stored description.
-pub(super) fn describe(id: &str, text: &str, policy: &Policy) -> Result<Description> {
-    let thing: Value = serde_json::from_str(text)
-        .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
-    let vendor = vendor(&thing).map(str::to_owned);
-    let tags = tags(&thing);
+/// What a Thing Description says of an agent, with the modes that a policy has for it.
+pub fn describe(id: &str, thing: &Value, standing: Standing, policy: &Policy) -> Description {
+    let vendor = vendor(thing).map(str::to_owned);
+    let tags = tags(thing);
     let modes: Modes = policy.modes_for(&Who { id, tags: &tags, vendor: vendor.as_deref() });
-    let is_stale = thing.get(own_members::STATUS).is_some_and(|status| status == "stale");
-    Ok(Description {
+    Description {
         id: id.to_owned(),
         title: thing.get("title").and_then(Value::as_str).unwrap_or_default().to_owned(),
         version: thing.get("version").and_then(|version| version.get("instance")?.as_str()).map(str::to_owned),
-        standing: if is_stale { Standing::Stale } else { Standing::Live },
+        standing,
         vendor,
         tags,
-        tools: tools(&thing),
-        resources: resources(&thing),
-        mcp_servers: mcp_servers(&thing),
+        tools: tools(thing),
+        resources: resources(thing),
+        mcp_servers: mcp_servers(thing),
         modes,
-    })
+    }
 }
 
 fn vendor(thing: &Value) -> Option<&str> {

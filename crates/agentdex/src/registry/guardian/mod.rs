@@ -17,7 +17,10 @@ mod agents;
 mod answer;
 mod describe;
 mod entry;
+mod judge;
 mod ocsf;
+mod ocsf_file;
+mod requests;
 mod responses;
 mod sessions;
 mod steps;
@@ -39,7 +42,7 @@ use tokio::sync::broadcast;
 
 pub(super) use self::agents::Agents;
 pub use self::{answer::Reply, entry::Entry, responses::SacpResponse, sessions::LiveSession, trail::Retention};
-use self::{ocsf::Ocsf, sessions::Sessions, trail::Trail};
+use self::{ocsf_file::OcsfFile, sessions::Sessions, trail::Trail};
 use super::{
     measures::{Metric, MetricSource},
     thread::spawn,
@@ -98,7 +101,7 @@ pub struct Guardian {
     agents: Arc<Agents>,
     sessions: Sessions,
     trail: Trail,
-    ocsf: Option<Ocsf>,
+    ocsf: Option<OcsfFile>,
     entries: broadcast::Sender<Arc<Entry>>,
     counts: Counts,
     tidying: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
@@ -116,7 +119,7 @@ struct Counts {
 impl Guardian {
     /// Opens the one of a registry in `directory`.
     pub(super) fn open(directory: &Path, options: Options, agents: Arc<Agents>) -> Result<Arc<Guardian>> {
-        let ocsf = options.ocsf.as_deref().map(Ocsf::open).transpose()?;
+        let ocsf = options.ocsf.as_deref().map(OcsfFile::open).transpose()?;
         let guardian = Arc::new(Guardian {
             agents,
             sessions: Sessions::new(options.max_sessions, options.session_idle),

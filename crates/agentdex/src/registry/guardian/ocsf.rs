@@ -1,16 +1,9 @@
 //! Decisions as events of the Open Cybersecurity Schema Framework, one a line: API activity (class 6003) of agents.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
 use serde_json::{Value, json};
 
 use super::entry::Entry;
-use crate::{Error, Result, policy::Decision};
+use crate::policy::Decision;
 
 /// The version of the schema.
 const VERSION: &str = "1.3.0";
@@ -19,41 +12,8 @@ const CLASS: u32 = 6003;
 /// Other: none of the kinds that the schema names.
 const ACTIVITY: u32 = 99;
 
-/// A file that events are appended to.
-pub(super) struct Ocsf {
-    path: PathBuf,
-    writer: Mutex<BufWriter<File>>,
-}
-
-impl Ocsf {
-    pub(super) fn open(path: &Path) -> Result<Ocsf> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|source| Error::Io { doing: format!("opening {}", path.display()), source })?;
-        Ok(Ocsf { path: path.to_owned(), writer: Mutex::new(BufWriter::new(file)) })
-    }
-
-    pub(super) fn append(&self, entry: &Entry) {
-        let mut line = event(entry).to_string().into_bytes();
-        line.push(b'\n');
-        self.report(self.lock().write_all(&line));
-    }
-
-    pub(super) fn flush(&self) {
-        self.report(self.lock().flush());
-    }
-
-    fn report(&self, written: std::io::Result<()>) {
-        if let Err(error) = written {
-            tracing::warn!(%error, path = %self.path.display(), "events of the guardian can't be written");
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BufWriter<File>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn event(entry: &Entry) -> Value {
+/// The event of an entry.
+pub fn event(entry: &Entry) -> Value {
     let denied = entry.decision == Decision::Deny;
     let (action_id, action) = match entry.decision {
         Decision::Allow => (1, "Allowed"),
@@ -97,22 +57,14 @@ mod tests {
 
     #[test]
     fn a_denied_step_is_a_failure() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("events.ndjson");
         let entry: Entry = serde_json::from_value(json!({
             "seq": 7, "at": "2026-11-22T10:00:00Z", "method": "steps/message", "agent": "urn:x:a", "decision": "deny",
             "findings": [{"rule": "agent-registered", "mode": "enforce", "message": "it isn't"}], "microseconds": 2000,
             "hash": "sha256:00",
         }))
         .unwrap();
-        let file = Ocsf::open(&path).unwrap();
-        file.append(&entry);
-        file.append(&entry);
-        file.flush();
-        let text = std::fs::read_to_string(path).unwrap();
-        let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let event = &events[1];
-        assert_eq!((events.len(), &event["type_uid"], &event["action"]), (2, &json!(600_399), &json!("Denied")));
+        let event = event(&entry);
+        assert_eq!((&event["type_uid"], &event["action"]), (&json!(600_399), &json!("Denied")));
         assert_eq!(event["time"], Timestamp::parse_rfc3339("2026-11-22T10:00:00Z").unwrap().0);
         assert_eq!(
             (&event["status"], &event["severity"], &event["duration"]),

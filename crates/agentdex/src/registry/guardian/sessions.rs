@@ -9,16 +9,26 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{Timestamp, policy::Session};
+use crate::{Timestamp, policy::Session, signature::digest};
 
 /// Sessions are spread over these, so that steps of different sessions don't wait for each other.
 const SHARDS: usize = 16;
+/// The longest id of a session or agent in memory; of a longer one its hash is there.
+const LONGEST_ID: usize = 256;
 
-/// Which session: that of an agent, or one whose agent isn't known.
+/// The key of a session: the ids of its agent and of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct SessionKey {
-    pub(super) agent: String,
-    pub(super) session: String,
+pub struct SessionKey {
+    agent: String,
+    session: String,
+}
+
+impl SessionKey {
+    /// The key of a session of an agent. Of ids over 256 bytes it has a hash.
+    pub fn new(agent: &str, session: &str) -> SessionKey {
+        let bounded = |id: &str| if id.len() <= LONGEST_ID { id.to_owned() } else { digest(id.as_bytes()) };
+        SessionKey { agent: bounded(agent), session: bounded(session) }
+    }
 }
 
 struct Live {
@@ -49,8 +59,8 @@ pub struct LiveSession {
     pub tool_calls: u64,
 }
 
-/// All live sessions.
-pub(super) struct Sessions {
+/// The table of live sessions: bounded, safe to share between threads, without a clock of its own.
+pub struct Sessions {
     shards: Vec<Mutex<HashMap<SessionKey, Live>>>,
     hasher: RandomState,
     most: usize,
@@ -59,13 +69,13 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// At most `most`, each forgotten after `idle` without a step.
-    pub(super) fn new(most: usize, idle: Duration) -> Sessions {
+    pub fn new(most: usize, idle: Duration) -> Sessions {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Sessions { shards, hasher: RandomState::new(), most: most.div_ceil(SHARDS).max(1), idle }
     }
 
     /// Does something with a session, which begins if it isn't live. Steps of one session come one after the other.
-    pub(super) fn with<T>(&self, key: SessionKey, now: Timestamp, work: impl FnOnce(&mut Session) -> T) -> T {
+    pub fn with<T>(&self, key: SessionKey, now: Timestamp, work: impl FnOnce(&mut Session) -> T) -> T {
         let index = (self.hasher.hash_one(&key) as usize) % self.shards.len();
         let mut shard = self.shard(index);
         if shard.len() >= self.most && !shard.contains_key(&key) {
@@ -78,7 +88,7 @@ impl Sessions {
     }
 
     /// Forgets those in which nothing happened for too long.
-    pub(super) fn forget_idle(&self, now: Timestamp) {
+    pub fn forget_idle(&self, now: Timestamp) {
         let idle = i64::try_from(self.idle.as_millis()).unwrap_or(i64::MAX);
         for index in 0..self.shards.len() {
             self.shard(index).retain(|_, live| now.0.saturating_sub(live.last.0) < idle);
@@ -86,12 +96,12 @@ impl Sessions {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         (0..self.shards.len()).map(|index| self.shard(index).len()).sum()
     }
 
     /// Those of an agent, or all, the one with the latest step first.
-    pub(super) fn list(&self, agent: Option<&str>, limit: usize) -> Vec<LiveSession> {
+    pub fn list(&self, agent: Option<&str>, limit: usize) -> Vec<LiveSession> {
         let mut listed = Vec::new();
         for index in 0..self.shards.len() {
             let shard = self.shard(index);
@@ -117,6 +127,12 @@ impl Sessions {
     }
 }
 
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions").field("len", &self.len()).field("idle", &self.idle).finish_non_exhaustive()
+    }
+}
+
 /// Forgets the tenth part whose last step is longest ago, and at least one.
 fn forget_oldest(shard: &mut HashMap<SessionKey, Live>) {
     let mut lasts: Vec<i64> = shard.values().map(|live| live.last.0).collect();
@@ -136,7 +152,7 @@ mod tests {
     use super::*;
 
     fn key(number: usize) -> SessionKey {
-        SessionKey { agent: "urn:x:a".into(), session: format!("s{number}") }
+        SessionKey::new("urn:x:a", &format!("s{number}"))
     }
 
     #[test]

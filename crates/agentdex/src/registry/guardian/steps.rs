@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The step that an agent reports; none of what is not a step.
-pub(super) fn step_of(call: &Call) -> Option<Step<'_>> {
+pub fn step_of(call: &Call) -> Option<Step<'_>> {
     let action = match call {
         Call::Ping(_) => return None,
         Call::AgentTrigger(params) => {
@@ -79,7 +79,7 @@ fn origin(context: &StepContext) -> Origin<'_> {
 }
 
 /// What a request exchanges, without the context that each repeats.
-pub(super) fn content(request: &serde_json::Map<String, Value>) -> Value {
+pub fn content(request: &serde_json::Map<String, Value>) -> Value {
     let members = ["params", "payload", "reasoning"].into_iter().filter_map(|name| request.get_key_value(name));
     let mut content: serde_json::Map<String, Value> = serde_json::Map::new();
     for (name, value) in members {
