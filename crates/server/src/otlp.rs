@@ -3,8 +3,6 @@
 //! Spans are sent in batches; a
 //! collector that isn't reached is tried again, and what comes meanwhile beyond a limit is given up and reported.
 
-mod traces;
-
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use reqwest::{Url, header::CONTENT_TYPE};
@@ -14,8 +12,10 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use self::traces::traces;
-use crate::{Error, Result, registry::guardian::Entry};
+use crate::{
+    Error, Result,
+    policy::{Entry, otlp::traces},
+};
 
 /// How many spans are sent together at most.
 const BATCH: usize = 512;

@@ -10,7 +10,6 @@ use std::{
 
 use serde_json::Value;
 
-use super::describe::describe;
 use crate::{
     DeletionReason, Error, Result,
     policy::{Description, Policy, Standing},
@@ -112,7 +111,7 @@ impl Agents {
             .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
         let is_stale = thing.get(own_members::STATUS).is_some_and(|status| status == "stale");
         let standing = if is_stale { Standing::Stale } else { Standing::Live };
-        Ok(Some(Arc::new(describe(&record.id, &thing, standing, &self.policy))))
+        Ok(Some(Arc::new(Description::of_thing(&record.id, &thing, standing, &self.policy))))
     }
 
     fn put(&self, cached: &mut Cached, id: &str, record: Option<&Record>) -> Result<Known> {

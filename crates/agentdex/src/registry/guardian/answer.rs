@@ -1,93 +1,72 @@
-//! Requests in JSON-RPC, and what is answered.
+//! Requests that the guardian of a registry answers.
 
-use std::time::Instant;
+use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
 use serde_json::{Map, Value};
 
+use super::Guardian;
 use crate::{
-    Timestamp,
-    convert::aos::{
-        Answer, Call, ErrorKind, MAX_BATCH, Moment, PingResult, PingStatus, Refusal, Request, Response, RpcError,
-    },
+    Result, Timestamp,
+    convert::aos::{Answer, Call, ErrorKind, RpcError},
+    policy::{self, Answered, Guard, Judged, Reply, agent_id, agent_ids},
 };
 
-/// The answer to a body: a response, or those of a batch.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[serde(untagged)]
-pub enum Reply {
-    /// To a request.
-    One(Box<Response>),
-    /// To a batch.
-    Batch(Vec<Response>),
-}
+impl Guardian {
+    /// True if the agents that a body names are in memory; else [`Guardian::answer`] reads the store for them.
+    pub fn has_all_agents(&self, body: &Value) -> bool {
+        agent_ids(body).all(|id| self.agents.cached(&id).is_some())
+    }
 
-/// The answer to a body, and the number of requests in it that were refused.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    /// The answer; none where there are only notifications.
-    pub reply: Option<Reply>,
-    /// Number of requests that were answered with an error, or would have been if they weren't notifications.
-    pub refused: u64,
-}
+    /// Answers a request or a batch of them; none where there are only notifications. May read the store, unless
+    /// [`Guardian::has_all_agents`].
+    ///
+    /// ```
+    /// # fn main() -> agentdex::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("agentdex-guardian-{}", std::process::id()));
+    /// let registry = agentdex::Registry::builder(&directory).open()?;
+    /// let ping = serde_json::json!({
+    ///     "jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"timestamp": "2026-11-22T10:00:00Z"},
+    /// });
+    /// let reply = serde_json::to_value(registry.guardian().answer(&ping)).unwrap();
+    /// assert_eq!(reply["result"]["status"], "connected");
+    /// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn answer(&self, body: &Value) -> Option<Reply> {
+        let perform = |call: &Call, request: &Map<String, Value>, started| {
+            self.perform(call, request, started).map_err(|error| {
+                tracing::error!(%error, "the guardian can't decide of a step");
+                RpcError::of(ErrorKind::Internal, "the decision failed; try again later")
+            })
+        };
+        let Answered { reply, refused } = policy::answer(body, perform);
+        self.counts.refused.fetch_add(refused, Relaxed);
+        reply
+    }
 
-/// Answers a request of AOS in JSON-RPC, or a batch of them. `perform` is called with each request that is well formed:
-/// as it was read, as it was written, and with the moment at which its reading began.
-pub fn answer(
-    body: &Value,
-    mut perform: impl FnMut(&Call, &Map<String, Value>, Instant) -> Result<Answer, RpcError>,
-) -> Answered {
-    let invalid = |detail: &str| {
-        let response = Response::error(None, RpcError::of(ErrorKind::InvalidRequest, detail));
-        Answered { reply: Some(Reply::One(Box::new(response))), refused: 1 }
-    };
-    let mut refused = 0;
-    let mut answer_one = |request| {
-        let (response, is_refused) = answer_one(request, &mut perform);
-        refused += u64::from(is_refused);
-        response
-    };
-    let reply = match body {
-        Value::Array(requests) if requests.is_empty() => return invalid("a batch has requests; this one is empty"),
-        Value::Array(requests) if requests.len() > MAX_BATCH => {
-            return invalid(&format!("a batch has at most {MAX_BATCH} requests; divide this one"));
+    fn perform(&self, call: &Call, request: &Map<String, Value>, started: Instant) -> Result<Answer> {
+        if let Call::Ping(_) = call {
+            return Ok(Answer::Ping(policy::pong(Timestamp::now())));
         }
-        Value::Array(requests) => {
-            let responses: Vec<Response> = requests.iter().filter_map(answer_one).collect();
-            (!responses.is_empty()).then_some(Reply::Batch(responses))
+        let description = match agent_id(call) {
+            Some(id) => match self.agents.cached(&id) {
+                Some(known) => known,
+                None => self.agents.load(&id)?,
+            },
+            None => None,
+        };
+        let guard = Guard {
+            policy: &self.options.policy,
+            sessions: &self.sessions,
+            dry_run: self.options.dry_run,
+            store_content: self.options.store_content,
+        };
+        let Judged { result, entry } = guard.judge(call, request, description.as_deref(), Timestamp::now());
+        if let Some(mut entry) = entry {
+            entry.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.record(entry);
         }
-        request => answer_one(request).map(|response| Reply::One(Box::new(response))),
-    };
-    Answered { reply, refused }
-}
-
-/// The response, and true if it is, or would be, an error.
-fn answer_one(
-    value: &Value,
-    perform: &mut impl FnMut(&Call, &Map<String, Value>, Instant) -> Result<Answer, RpcError>,
-) -> (Option<Response>, bool) {
-    let started = Instant::now();
-    let Request { id, call } = match Request::read(value) {
-        Ok(request) => request,
-        Err(Refusal { id, is_notification, error }) => {
-            return ((!is_notification).then(|| Response::error(id, error)), true);
-        }
-    };
-    let none = Map::new();
-    let answer = perform(&call, value.as_object().unwrap_or(&none), started);
-    let is_refused = answer.is_err();
-    let response = id.map(|id| match answer {
-        Ok(answer) => Response::result(Some(id), answer),
-        Err(error) => Response::error(Some(id), error),
-    });
-    (response, is_refused)
-}
-
-/// The answer to `ping`.
-pub fn pong(now: Timestamp) -> PingResult {
-    PingResult {
-        status: PingStatus::Connected,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        timestamp: Moment::from(now),
-        metadata: None,
+        Ok(Answer::Decision(Box::new(result)))
     }
 }

@@ -10,20 +10,12 @@
 //! Own rules have 20 ms together, 50,000 values in a step, and patterns that stand in the rule; what can't be decided is
 //! denied. The trail has hashes of what is exchanged, or with an option the content, without secrets.
 //!
-//! [`sessions`] are bounded in number and forgotten once they are idle. Every decision goes to the [`trail`] and to those
+//! [`Sessions`] are bounded in number and forgotten once they are idle. Every decision goes to the [`trail`] and to those
 //! who subscribe. Which rules there are, and what they find, is in [`crate::policy`].
 
 mod agents;
 mod answer;
-mod describe;
-mod entry;
-mod judge;
 mod ocsf;
-mod ocsf_file;
-mod requests;
-mod responses;
-mod sessions;
-mod steps;
 mod trail;
 
 use std::{
@@ -41,8 +33,8 @@ use memchr::memmem;
 use tokio::sync::broadcast;
 
 pub(super) use self::agents::Agents;
-pub use self::{answer::Reply, entry::Entry, responses::SacpResponse, sessions::LiveSession, trail::Retention};
-use self::{ocsf_file::OcsfFile, sessions::Sessions, trail::Trail};
+pub use self::trail::Retention;
+use self::{ocsf::OcsfFile, trail::Trail};
 use super::{
     measures::{Metric, MetricSource},
     thread::spawn,
@@ -51,9 +43,11 @@ use super::{
 use crate::Error;
 use crate::{
     Result, Timestamp,
-    policy::{Decision, Policy},
+    policy::{Decision, Policy, Sessions},
     store::Store,
 };
+
+pub use crate::policy::{Entry, LiveSession, Reply, SacpResponse};
 
 /// How often the trail reaches the operating system.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);

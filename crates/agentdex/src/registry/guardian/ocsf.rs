@@ -1,75 +1,72 @@
-//! Decisions as events of the Open Cybersecurity Schema Framework, one a line: API activity (class 6003) of agents.
+//! The file that decisions are appended to as events of the Open Cybersecurity Schema Framework, one a line.
 
-use serde_json::{Value, json};
+use std::{
+    fs::{File, OpenOptions},
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use super::entry::Entry;
-use crate::policy::Decision;
+use crate::{
+    Error, Result,
+    policy::{Entry, ocsf::event},
+};
 
-/// The version of the schema.
-const VERSION: &str = "1.3.0";
-const CATEGORY: u32 = 6;
-const CLASS: u32 = 6003;
-/// Other: none of the kinds that the schema names.
-const ACTIVITY: u32 = 99;
+/// A file that events are appended to.
+pub(super) struct OcsfFile {
+    path: PathBuf,
+    writer: Mutex<BufWriter<File>>,
+}
 
-/// The event of an entry.
-pub fn event(entry: &Entry) -> Value {
-    let denied = entry.decision == Decision::Deny;
-    let (action_id, action) = match entry.decision {
-        Decision::Allow => (1, "Allowed"),
-        Decision::Deny => (2, "Denied"),
-        Decision::Modify => (4, "Modified"),
-    };
-    let (severity_id, severity) = match entry.findings.is_empty() {
-        true => (1, "Informational"),
-        false if denied => (4, "High"),
-        false => (2, "Low"),
-    };
-    let rules: Vec<&str> = entry.findings.iter().map(|finding| finding.rule.as_ref()).collect();
-    let messages: Vec<&str> = entry.findings.iter().map(|finding| finding.message.as_str()).collect();
-    json!({
-        "category_uid": CATEGORY, "category_name": "Application Activity",
-        "class_uid": CLASS, "class_name": "API Activity",
-        "activity_id": ACTIVITY, "activity_name": entry.method,
-        "type_uid": CLASS * 100 + ACTIVITY,
-        "time": entry.at.0,
-        "severity_id": severity_id, "severity": severity,
-        "status_id": if denied { 2 } else { 1 }, "status": if denied { "Failure" } else { "Success" },
-        "status_detail": messages.join("; "),
-        "action_id": action_id, "action": action,
-        "message": rules.join(", "),
-        "duration": entry.microseconds / 1000,
-        "actor": {"app_uid": entry.agent, "session": {"uid": entry.session}},
-        "api": {"operation": entry.method, "service": {"name": "agentdex"}, "request": {"uid": entry.step}},
-        "metadata": {
-            "version": VERSION, "uid": entry.seq.to_string(), "correlation_uid": entry.turn,
-            "product": {"name": "agentdex", "vendor_name": "agentdex", "version": env!("CARGO_PKG_VERSION")},
-            "profiles": ["security_control"],
-        },
-        "unmapped": {"hash": entry.hash, "tool": entry.tool, "sacp": entry.sacp},
-    })
+impl OcsfFile {
+    pub(super) fn open(path: &Path) -> Result<OcsfFile> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|source| Error::Io { doing: format!("opening {}", path.display()), source })?;
+        Ok(OcsfFile { path: path.to_owned(), writer: Mutex::new(BufWriter::new(file)) })
+    }
+
+    pub(super) fn append(&self, entry: &Entry) {
+        let mut line = event(entry).to_string().into_bytes();
+        line.push(b'\n');
+        self.report(self.lock().write_all(&line));
+    }
+
+    pub(super) fn flush(&self) {
+        self.report(self.lock().flush());
+    }
+
+    fn report(&self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            tracing::warn!(%error, path = %self.path.display(), "events of the guardian can't be written");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BufWriter<File>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::Timestamp;
 
     #[test]
-    fn a_denied_step_is_a_failure() {
+    fn events_are_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("events.ndjson");
         let entry: Entry = serde_json::from_value(json!({
-            "seq": 7, "at": "2026-11-22T10:00:00Z", "method": "steps/message", "agent": "urn:x:a", "decision": "deny",
-            "findings": [{"rule": "agent-registered", "mode": "enforce", "message": "it isn't"}], "microseconds": 2000,
+            "seq": 7, "at": "2026-11-22T10:00:00Z", "method": "steps/message", "decision": "allow", "microseconds": 2000,
             "hash": "sha256:00",
         }))
         .unwrap();
-        let event = event(&entry);
-        assert_eq!((&event["type_uid"], &event["action"]), (&json!(600_399), &json!("Denied")));
-        assert_eq!(event["time"], Timestamp::parse_rfc3339("2026-11-22T10:00:00Z").unwrap().0);
-        assert_eq!(
-            (&event["status"], &event["severity"], &event["duration"]),
-            (&json!("Failure"), &json!("High"), &json!(2))
-        );
-        assert_eq!(event["message"], "agent-registered");
+        let file = OcsfFile::open(&path).unwrap();
+        file.append(&entry);
+        file.append(&entry);
+        file.flush();
+        let text = std::fs::read_to_string(path).unwrap();
+        let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((events.len(), &events[1]["metadata"]["uid"]), (2, &json!("7")));
     }
 }

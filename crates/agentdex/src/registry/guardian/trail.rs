@@ -13,8 +13,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::entry::Entry;
-use crate::{Error, Result};
+use crate::{Error, Result, policy::Entry};
 
 /// Into how many files the bytes of a trail are divided.
 const FILES: u64 = 8;

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::responses::SacpResponse;
-use crate::{
-    Timestamp,
-    policy::{Decision, Finding},
+use super::{
+    sacp_response::SacpResponse,
+    verdict::{Decision, Finding},
 };
+use crate::Timestamp;
 
 /// A step of an agent, and what was decided of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    policy::{Decision, Finding},
-    registry::guardian::Entry,
-    signature::digest,
+use super::{
+    digest::digest,
+    entry::Entry,
+    verdict::{Decision, Finding},
 };
 
 /// The spans of entries, as they are sent to a collector (`ExportTraceServiceRequest`).

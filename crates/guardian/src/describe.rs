@@ -2,9 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{
-    policy::{Arguments, Description, Modes, Policy, Standing, Tool, Tools, Who},
-    td::internal::listed_capabilities,
+use agentdex_td::internal::listed_capabilities;
+
+use super::{
+    description::{Arguments, Description, Standing, Tool, Tools},
+    file::Policy,
+    rule::Modes,
+    who::Who,
 };
 
 /// Where the data schema of a capability's input may be.
@@ -12,22 +16,24 @@ const INPUTS: [&str; 3] = ["lmos:input", "input", "agentspec:input"];
 /// Where tags may be.
 const TAGS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
 
-/// What a Thing Description says of an agent, with the modes that a policy has for it.
-pub fn describe(id: &str, thing: &Value, standing: Standing, policy: &Policy) -> Description {
-    let vendor = vendor(thing).map(str::to_owned);
-    let tags = tags(thing);
-    let modes: Modes = policy.modes_for(&Who { id, tags: &tags, vendor: vendor.as_deref() });
-    Description {
-        id: id.to_owned(),
-        title: thing.get("title").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        version: thing.get("version").and_then(|version| version.get("instance")?.as_str()).map(str::to_owned),
-        standing,
-        vendor,
-        tags,
-        tools: tools(thing),
-        resources: resources(thing),
-        mcp_servers: mcp_servers(thing),
-        modes,
+impl Description {
+    /// What a Thing Description says of an agent, with the modes that a policy has for it.
+    pub fn of_thing(id: &str, thing: &Value, standing: Standing, policy: &Policy) -> Description {
+        let vendor = vendor(thing).map(str::to_owned);
+        let tags = tags(thing);
+        let modes: Modes = policy.modes_for(&Who { id, tags: &tags, vendor: vendor.as_deref() });
+        Description {
+            id: id.to_owned(),
+            title: thing.get("title").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            version: thing.get("version").and_then(|version| version.get("instance")?.as_str()).map(str::to_owned),
+            standing,
+            vendor,
+            tags,
+            tools: tools(thing),
+            resources: resources(thing),
+            mcp_servers: mcp_servers(thing),
+            modes,
+        }
     }
 }
 

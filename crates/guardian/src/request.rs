@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::{
-    convert::aos::{Call, MemoryParams, Source, StepContext, TextPart},
-    policy::{Action, Citation, Given, Origin, Step},
+use super::{
+    description::Given,
+    step::{Action, Citation, Origin, Step},
 };
+use crate::aos::{Call, MemoryParams, Source, StepContext, TextPart};
 
 /// The step that an agent reports; none of what is not a step.
 pub fn step_of(call: &Call) -> Option<Step<'_>> {
@@ -79,7 +80,7 @@ fn origin(context: &StepContext) -> Origin<'_> {
 }
 
 /// What a request exchanges, without the context that each repeats.
-pub fn content(request: &serde_json::Map<String, Value>) -> Value {
+pub(super) fn content(request: &serde_json::Map<String, Value>) -> Value {
     let members = ["params", "payload", "reasoning"].into_iter().filter_map(|name| request.get_key_value(name));
     let mut content: serde_json::Map<String, Value> = serde_json::Map::new();
     for (name, value) in members {

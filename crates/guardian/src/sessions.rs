@@ -9,7 +9,8 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{Timestamp, policy::Session, signature::digest};
+use super::{digest::digest, session::Session};
+use crate::Timestamp;
 
 /// Sessions are spread over these, so that steps of different sessions don't wait for each other.
 const SHARDS: usize = 16;
@@ -98,6 +99,11 @@ impl Sessions {
     /// How many there are.
     pub fn len(&self) -> usize {
         (0..self.shards.len()).map(|index| self.shard(index).len()).sum()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Those of an agent, or all, the one with the latest step first.

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{sacp, td::Violation};
+use agentdex_td::Violation;
+
+use crate::sacp;
 
 /// The longest text that is read for a response: decisions don't wait for more.
 const LONGEST_TEXT: usize = 256 * 1024;
@@ -35,7 +37,7 @@ struct Found {
 }
 
 /// What the trail shows of the response that a request carries, if there is one.
-pub fn response_in(request: &Map<String, Value>, with_thought: bool) -> Option<SacpResponse> {
+pub(super) fn response_in(request: &Map<String, Value>, with_thought: bool) -> Option<SacpResponse> {
     let Found { response, violations, .. } = find(request)?;
     Some(SacpResponse {
         status: response.status.as_str().to_owned(),
@@ -46,12 +48,12 @@ pub fn response_in(request: &Map<String, Value>, with_thought: bool) -> Option<S
 }
 
 /// The response that a request carries, as own rules read it.
-pub fn fact_of(request: &Map<String, Value>) -> Option<Value> {
+pub(super) fn fact_of(request: &Map<String, Value>) -> Option<Value> {
     find(request).map(|found| found.response.to_value())
 }
 
 /// The request with the response that it carries made a failure (SACP, section 9.1); none where it carries none.
-pub fn with_failure(request: &Map<String, Value>) -> Option<Value> {
+pub(super) fn with_failure(request: &Map<String, Value>) -> Option<Value> {
     let Found { pointer, mut response, .. } = find(request)?;
     response.force_failure();
     let mut request = Value::Object(request.clone());

@@ -2,20 +2,24 @@
 
 use std::borrow::Cow;
 
+use agentdex_td::normalize_id;
 use serde_json::{Map, Value, json};
 
 use super::{
+    decide::{Edit, Edited, decide},
+    description::Description,
+    digest::digest,
     entry::Entry,
-    responses::{fact_of, response_in, with_failure},
+    file::Policy,
+    request::{content, step_of},
+    sacp_response::{fact_of, response_in, with_failure},
     sessions::{SessionKey, Sessions},
-    steps::{content, step_of},
+    step::Step,
+    verdict::{Decision, Verdict},
 };
 use crate::{
     Timestamp,
-    convert::aos::{self, Call, Masking, SuccessResult},
-    policy::{Decision, Description, Edit, Edited, Policy, Step, Verdict, decide},
-    signature::digest,
-    td,
+    aos::{self, Call, Masking, SuccessResult},
 };
 
 /// A policy that is applied to requests of AOS, with the live sessions.
@@ -133,7 +137,7 @@ impl Guard<'_> {
 
 /// The id of the agent whose step a request is, as the registry writes ids; none where it names none, or no valid one.
 pub fn agent_id(call: &Call) -> Option<Cow<'_, str>> {
-    td::normalize_id(&call.context()?.agent.id).ok()
+    normalize_id(&call.context()?.agent.id).ok()
 }
 
 /// The ids of agents that a body of JSON-RPC names, a request or a batch, as the registry writes ids.
@@ -142,7 +146,7 @@ pub fn agent_ids(body: &Value) -> impl Iterator<Item = Cow<'_, str>> {
         Value::Array(requests) => requests.as_slice(),
         one => std::slice::from_ref(one),
     };
-    requests.iter().filter_map(agent_of).filter_map(|id| td::normalize_id(id).ok())
+    requests.iter().filter_map(agent_of).filter_map(|id| normalize_id(id).ok())
 }
 
 /// The id of the agent in the context of a request.
