@@ -16,7 +16,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
     ("agentdex-api", &["td"]),
     ("agentdex-convert", &["td"]),
     ("agentdex-sacp", &["td"]),
-    ("agentdex-guardian", &["convert", "sacp", "td"]),
+    ("agentdex-guardian", &["api", "convert", "sacp", "td"]),
     ("agentdex-client", &["api", "convert", "td"]),
     ("agentdex-consumer", &["client", "fetch", "sacp", "td"]),
     ("agentdex", &["api", "consumer", "convert", "fetch", "guardian", "sacp", "td"]),

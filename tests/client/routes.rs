@@ -172,8 +172,9 @@ fn methods_return_what_the_registry_answers() {
         };
         let event = tokio::select! { event = first => event, () = report => None };
         assert!(event.unwrap().unwrap().data.contains("s-1"));
-        assert!(!client.decisions(&[("limit", "5")]).await.unwrap().is_empty());
-        assert!(client.sessions(&[]).await.unwrap()[0].to_string().contains("s-1"));
-        assert!(!client.session("s-1", &[]).await.unwrap().is_empty());
+        let decided = client.decisions(&[("limit", "5")]).await.unwrap();
+        assert_eq!((decided[0].seq, decided[0].method.as_str()), (1, "steps/message"));
+        assert_eq!(client.sessions(&[]).await.unwrap()[0].id, "s-1");
+        assert_eq!(client.session("s-1", &[]).await.unwrap()[0], decided[0]);
     });
 }

@@ -7,6 +7,7 @@
 //! - [`Filters`], [`Mode`], [`FacetField`], [`QueryParameters`]: searches and saved queries;
 //! - [`CompatibleQuery`], [`ComposeQuery`]: searches by data schemas;
 //! - [`access`]: roles, API keys, owners and visibility;
+//! - [`guardian`]: decisions about the steps of agents, and their trail;
 //! - [`AuditEntry`]: the audit trail.
 
 pub mod access;
@@ -17,6 +18,7 @@ mod changes;
 mod compatible;
 mod data_search;
 mod filters;
+pub mod guardian;
 mod match_kind;
 mod namespace;
 mod problem;

@@ -1,28 +1,28 @@
 //! The guardian of a registry: steps, decisions and sessions.
 
+use agentdex_api::guardian::{Entry, LiveSession};
 use futures_util::Stream;
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
-use serde_json::Value;
 
 use super::{Event, Events, PATH_SEGMENT, RegistryClient, Result, read, text};
 
 impl RegistryClient {
-    /// The steps that the guardian decided about, the newest first: the answer of `GET /aos/decisions`, with its
+    /// The steps that the guardian decided about, the oldest first: the answer of `GET /aos/decisions`, with its
     /// parameters.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn decisions(&self, parameters: &[(&str, &str)]) -> Result<Vec<Value>> {
+    pub async fn decisions(&self, parameters: &[(&str, &str)]) -> Result<Vec<Entry>> {
         read(&text(self.send(self.request(Method::GET, "aos/decisions", parameters)).await?).await?, "decisions")
     }
 
-    /// The sessions of agents that the guardian sees: the answer of `GET /aos/sessions`, with its parameters.
+    /// The live sessions of agents, the one with the latest step first: the answer of `GET /aos/sessions`, with its parameters.
     ///
     /// # Errors
     /// As [`RegistryClient::decisions`].
-    pub async fn sessions(&self, parameters: &[(&str, &str)]) -> Result<Vec<Value>> {
+    pub async fn sessions(&self, parameters: &[(&str, &str)]) -> Result<Vec<LiveSession>> {
         read(&text(self.send(self.request(Method::GET, "aos/sessions", parameters)).await?).await?, "sessions")
     }
 
@@ -30,7 +30,7 @@ impl RegistryClient {
     ///
     /// # Errors
     /// As [`RegistryClient::decisions`].
-    pub async fn session(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Vec<Value>> {
+    pub async fn session(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Vec<Entry>> {
         let path = format!("aos/sessions/{}", utf8_percent_encode(id, PATH_SEGMENT));
         read(&text(self.send(self.request(Method::GET, &path, parameters)).await?).await?, "the steps of a session")
     }

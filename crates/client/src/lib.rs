@@ -41,6 +41,7 @@ pub use self::{
 pub use agentdex_api::{
     Answer as SearchAnswer, BatchResult, CapabilityHit as MatchingCapability, Changes, Hit as SearchHit, Imported,
     Problem, ValidationError,
+    guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
 
 /// The result of everything that the client does.

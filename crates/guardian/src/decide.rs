@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentdex_api::guardian::{Decision, Finding, Mode};
 use serde_json::{Map, Value};
 
 use super::{
@@ -9,10 +10,10 @@ use super::{
     description::{Description, Given, Standing, given_members, shown},
     file::Policy,
     own::{Consequence, OwnFacts},
-    rule::{Mode, Modes, Rule},
+    rule::{Modes, Rule},
     session::Session,
     step::{Action, Citation, Origin, Step},
-    verdict::{Decision, Finding, Verdict},
+    verdict::Verdict,
     who::Who,
 };
 

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use agentdex_api::guardian::Mode;
 use serde::Deserialize;
 
 use super::{
     own::{CompiledRule, OwnRule},
-    rule::{Mode, Modes, Rule},
+    rule::{Modes, Rule},
     who::Who,
 };
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use agentdex_api::guardian::{Decision, Entry};
 use agentdex_td::normalize_id;
 use serde_json::{Map, Value, json};
 
@@ -9,13 +10,12 @@ use super::{
     decide::{Edit, Edited, decide},
     description::Description,
     digest::digest,
-    entry::Entry,
     file::Policy,
     request::{content, step_of},
     sacp_response::{fact_of, response_in, with_failure},
     sessions::{SessionKey, Sessions},
     step::Step,
-    verdict::{Decision, Verdict},
+    verdict::Verdict,
 };
 use crate::{
     Timestamp,

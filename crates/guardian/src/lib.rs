@@ -19,6 +19,7 @@
 //! the type that a rule expects, is not allowed. `step.response` is the SACP response that a step carries; a rule with
 //! `then = "fail-response"` makes it a failure instead of denying the step (SACP, section 9.1).
 
+pub use agentdex_api::guardian::{Decision, Entry, Finding, LiveSession, Mode, SacpResponse};
 pub use agentdex_convert::aos;
 use agentdex_sacp::{self as sacp, expression};
 pub use agentdex_td::Timestamp;
@@ -29,7 +30,6 @@ mod decide;
 mod describe;
 mod description;
 mod digest;
-mod entry;
 mod file;
 mod guard;
 pub mod ocsf;
@@ -48,17 +48,15 @@ pub use self::{
     answer::{Answered, Reply, answer, pong},
     decide::{EXPRESSION_BUDGET, Edit, Edited, decide},
     description::{Arguments, Description, Given, Standing, Tool, Tools},
-    entry::Entry,
     file::{Exception, MAX_EXPRESSIONS, Policy, PolicyError, PolicyFile},
     guard::{Guard, Judged, agent_id, agent_ids},
     own::{Consequence, OwnRule},
     request::step_of,
-    rule::{Mode, Modes, Rule},
-    sacp_response::SacpResponse,
+    rule::{Modes, Rule},
     session::{MAX_OPEN_CALLS, Session},
-    sessions::{LiveSession, SessionKey, Sessions},
+    sessions::{SessionKey, Sessions},
     step::{Action, Citation, Origin, Step},
-    verdict::{Decision, Finding, Verdict},
+    verdict::Verdict,
     who::Who,
 };
 

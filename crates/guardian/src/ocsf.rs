@@ -1,8 +1,7 @@
 //! Decisions as events of the Open Cybersecurity Schema Framework, one a line: API activity (class 6003) of agents.
 
+use agentdex_api::guardian::{Decision, Entry};
 use serde_json::{Value, json};
-
-use super::{entry::Entry, verdict::Decision};
 
 /// The version of the schema.
 const VERSION: &str = "1.3.0";

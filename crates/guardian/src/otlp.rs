@@ -2,13 +2,10 @@
 //!
 //! A session is a trace, and each step a span of it that is as long as the decision took.
 
+use agentdex_api::guardian::{Decision, Entry, Finding};
 use serde_json::{Value, json};
 
-use super::{
-    digest::digest,
-    entry::Entry,
-    verdict::{Decision, Finding},
-};
+use super::digest::digest;
 
 /// The spans of entries, as they are sent to a collector (`ExportTraceServiceRequest`).
 pub fn traces<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Value {

@@ -5,10 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agentdex_api::guardian::Mode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{description::Description, rule::Mode, session::Session, step::Step, who::Who};
+use super::{description::Description, session::Session, step::Step, who::Who};
 use crate::expression::{Expression, Facts, Scope};
 
 /// What expressions of policies are about.

@@ -1,18 +1,7 @@
 //! The rules that steps are judged by, and how strictly.
 
+use agentdex_api::guardian::Mode;
 use serde::{Deserialize, Serialize};
-
-/// What becomes of a step that a rule finds fault with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The rule isn't applied.
-    Off,
-    /// The step is allowed, and the finding reported.
-    Warn,
-    /// The step is denied, or modified where the rule masks something.
-    Enforce,
-}
 
 macro_rules! rules {
     ($($(#[$documentation:meta])* $rule:ident = $name:literal, $mode:ident;)*) => {

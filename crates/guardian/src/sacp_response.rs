@@ -1,8 +1,8 @@
 //! Responses in SACP that steps carry: in what an agent says, what a tool gave, and what another agent answers over A2A.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use agentdex_api::guardian::SacpResponse;
 use agentdex_td::Violation;
 
 use crate::sacp;
@@ -11,23 +11,6 @@ use crate::sacp;
 const LONGEST_TEXT: usize = 256 * 1024;
 /// The most of them that are read.
 const MOST_TEXTS: usize = 16;
-
-/// A response in the Standard Agent Communication Protocol, as the trail shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SacpResponse {
-    /// How the task went, such as `success`.
-    pub status: String,
-    /// What the agent suggests to do next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_step_hint: Option<String>,
-    /// What is wrong with the response, as places and messages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<String>,
-    /// Why the agent decided so, where contents are stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thought: Option<String>,
-}
 
 /// A response in a request, and where it is.
 struct Found {

@@ -2,11 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use agentdex_api::guardian::Decision;
 use serde_json::{Value, json};
 
 use super::{
     step::{Action, Step},
-    verdict::{Decision, Verdict},
+    verdict::Verdict,
 };
 
 /// The most calls of one turn that wait for a result; with more, the oldest are forgotten.

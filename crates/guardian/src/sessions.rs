@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
+use agentdex_api::guardian::LiveSession;
 
 use super::{digest::digest, session::Session};
 use crate::Timestamp;
@@ -36,28 +36,6 @@ struct Live {
     session: Session,
     since: Timestamp,
     last: Timestamp,
-}
-
-/// A live session, as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LiveSession {
-    /// Its id.
-    pub id: String,
-    /// The id of its agent.
-    pub agent: String,
-    /// When its first step came.
-    pub since: Timestamp,
-    /// When its last step came.
-    pub last: Timestamp,
-    /// How many steps it has.
-    pub steps: u64,
-    /// How many turns it has.
-    pub turns: u64,
-    /// How many of its steps were denied.
-    pub denied: u64,
-    /// How many tools it called.
-    pub tool_calls: u64,
 }
 
 /// The table of live sessions: bounded, safe to share between threads, without a clock of its own.

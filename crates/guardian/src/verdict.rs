@@ -1,53 +1,7 @@
 //! What is decided, and why.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
+use agentdex_api::guardian::{Decision, Finding, Mode};
 use serde_json::Value;
-
-use super::rule::Mode;
-
-/// What is decided of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// The agent may go on.
-    Allow,
-    /// The agent must not take the step.
-    Deny,
-    /// The agent must take the step in its modified form.
-    Modify,
-}
-
-impl Decision {
-    /// All of them.
-    pub const ALL: [Decision; 3] = [Decision::Allow, Decision::Deny, Decision::Modify];
-
-    /// The word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Deny => "deny",
-            Decision::Modify => "modify",
-        }
-    }
-
-    /// What the word stands for.
-    pub fn from_name(word: &str) -> Option<Decision> {
-        Decision::ALL.into_iter().find(|known| known.as_str() == word)
-    }
-}
-
-/// Something that a rule found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The rule, or the name of an expression.
-    pub rule: Cow<'static, str>,
-    /// How strict it is.
-    pub mode: Mode,
-    /// What it found.
-    pub message: String,
-}
 
 /// What is decided of a step, and why.
 #[derive(Debug, Clone, PartialEq)]

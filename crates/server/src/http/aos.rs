@@ -37,7 +37,7 @@ use crate::{
     Timestamp,
     convert::aos::{ErrorKind, Response, RpcError},
     policy::Decision,
-    registry::guardian::{Entry, Reply},
+    registry::guardian::{Entry, LiveSession, Reply},
 };
 
 /// What is listed unless a client asks for another number, and at most.
@@ -144,7 +144,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
         ("limit" = Option<u64>, Query, description = "Maximum number of sessions: 100 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "The one with the latest step first", body = Vec<super::schemas::LiveSession>),
+        (status = 200, description = "The one with the latest step first", body = Vec<LiveSession>),
         super::schemas::Refusals,
     )
 )]
@@ -167,7 +167,7 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
         ("limit" = Option<u64>, Query, description = "Maximum number of steps: 100 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "In order, as far as the trail still has them", body = Vec<super::schemas::GuardedStep>),
+        (status = 200, description = "In order, as far as the trail still has them", body = Vec<Entry>),
         super::schemas::Refusals,
         (status = 404, description = "The trail has no step of this session", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -195,12 +195,12 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
     summary = "Read the trail: all steps, and what was decided of them",
     params(
         ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
-        ("decision" = Option<super::schemas::GuardianDecision>, Query, description = "Only those with this decision"),
+        ("decision" = Option<Decision>, Query, description = "Only those with this decision"),
         ("since" = Option<String>, Query, description = "The number of a decision, or a moment in RFC 3339: only those after it"),
         ("limit" = Option<u64>, Query, description = "Maximum number of decisions: 100 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "The oldest first; `since` the `seq` of the last one reads on", body = Vec<super::schemas::GuardedStep>),
+        (status = 200, description = "The oldest first; `since` the `seq` of the last one reads on", body = Vec<Entry>),
         super::schemas::Refusals,
     )
 )]
@@ -234,7 +234,7 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
     summary = "Subscribe to decisions as they are made",
     params(
         ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
-        ("decision" = Option<super::schemas::GuardianDecision>, Query, description = "Only those with this decision"),
+        ("decision" = Option<Decision>, Query, description = "Only those with this decision"),
     ),
     responses(
         (status = 200, description = "Server-Sent Events: `decision` with a step of the trail, whose number is the id; `missed` where the client was too slow: `GET /aos/decisions?since=` has what is missing", body = String, content_type = "text/event-stream"),
