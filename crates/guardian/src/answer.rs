@@ -30,6 +30,17 @@ pub struct Answered {
 
 /// Answers a request of AOS in JSON-RPC, or a batch of them. `perform` is called with each request that is well formed:
 /// as it was read, as it was written, and with the moment at which its reading began.
+///
+/// ```
+/// use agentdex_guardian::{Reply, aos::{Answer, ErrorKind, RpcError}, answer, pong, Timestamp};
+/// use serde_json::json;
+///
+/// let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"timestamp": "2026-11-22T10:00:00Z"}});
+/// let answered = answer(&ping, |_, _, _| Ok(Answer::Ping(pong(Timestamp(0)))));
+/// assert!(matches!(answered.reply, Some(Reply::One(_))));
+/// let failed = answer(&json!([ping]), |_, _, _| Err(RpcError::of(ErrorKind::Internal, "try again later")));
+/// assert_eq!(failed.refused, 1);
+/// ```
 pub fn answer(
     body: &Value,
     mut perform: impl FnMut(&Call, &Map<String, Value>, Instant) -> Result<Answer, RpcError>,

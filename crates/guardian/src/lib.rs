@@ -1,8 +1,17 @@
 //! Decisions about the steps of agents: allow, deny or modify, by the rules of a policy.
 //!
 //! Pure functions over a step, its agent's description and its session: nothing here reads a store, waits, or knows
-//! where steps come from. [`decide`] applies the rules, each of which is off, warns or is enforced, in general or for an
-//! agent, a tag or a vendor:
+//! where steps come from.
+//!
+//! - [`Policy`], [`PolicyFile`], [`Rule`], [`Modes`], [`OwnRule`]: policies, as a file has them and compiled;
+//! - [`Description`], [`Tools`], [`Arguments`]: the facts about an agent, read from its Thing Description;
+//! - [`Step`], [`Action`], [`Origin`]: a step, wherever it comes from; [`decide`], [`Verdict`]: the decision about it;
+//! - [`answer`], [`Guard`], [`step_of`]: requests of the Agent Observability Standard, whose types are in [`aos`];
+//! - [`Session`], [`Sessions`]: live sessions, a bounded table;
+//! - [`Entry`], [`ocsf`], [`otlp`]: the entry of the trail, as an event of OCSF, and as a span of OTLP.
+//!
+//! [`decide`] applies the rules, each of which is off, warns or is enforced, in general or for an agent, a tag or a
+//! vendor:
 //!
 //! | rule | finds | unless a policy says otherwise |
 //! |---|---|---|

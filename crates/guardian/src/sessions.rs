@@ -39,6 +39,17 @@ struct Live {
 }
 
 /// The table of live sessions: bounded, safe to share between threads, without a clock of its own.
+///
+/// ```
+/// use agentdex_guardian::{SessionKey, Sessions, Timestamp};
+/// use std::time::Duration;
+///
+/// let sessions = Sessions::new(1000, Duration::from_secs(60));
+/// sessions.with(SessionKey::new("urn:example:shop", "s-1"), Timestamp(0), |session| session.steps += 1);
+/// assert_eq!(sessions.len(), 1);
+/// sessions.forget_idle(Timestamp(60_000));
+/// assert!(sessions.is_empty());
+/// ```
 pub struct Sessions {
     shards: Vec<Mutex<HashMap<SessionKey, Live>>>,
     hasher: RandomState,
