@@ -24,8 +24,8 @@ fn description() -> Description {
         vendor: Some("Example".into()),
         tags: vec!["beta".into()],
         tools,
-        resources: vec!["policy".into()],
-        mcp_servers: vec![("com.example/timetable".into(), "2.1.0".into())],
+        resources: ["policy".into()].into(),
+        mcp_servers: [("com.example/timetable".into(), "2.1.0".into())].into(),
         modes: Modes::default(),
     }
 }

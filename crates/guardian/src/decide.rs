@@ -13,14 +13,12 @@ use super::{
     rule::{Modes, Rule},
     session::Session,
     step::{Action, Citation, Origin, Step},
-    verdict::Verdict,
+    verdict::{MOST_FINDINGS, Verdict},
     who::Who,
 };
 
 /// How long the own rules of a policy may take together. What isn't decided when the time is over counts as a finding.
 pub const EXPRESSION_BUDGET: Duration = Duration::from_millis(20);
-/// The most findings of one rule.
-const MOST_FINDINGS: usize = 20;
 
 /// What is changed in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,27 +100,14 @@ impl Judge {
             Standing::Expired => self.find(Rule::AgentLive, [format!("the registration of {id:?} has expired")]),
         }
         if let Some(version) = known.version.as_deref().filter(|version| *version != origin.version) {
-            let message = format!("the version is {:?}, but {version:?} is registered", shown(origin.version));
+            let message = format!("the version is {:?}, but {:?} is registered", shown(origin.version), shown(version));
             self.find(Rule::AgentVersion, [message]);
         }
-        let undeclared = |id: &&&str| !known.resources.iter().any(|known| known == **id);
+        let undeclared = |id: &&&str| !known.resources.contains(**id);
         let message = |id: &&str| format!("the resource {:?} is not declared", shown(id));
         self.find(Rule::ResourceDeclared, origin.resources.iter().filter(undeclared).map(message));
-        for (name, version) in &origin.mcp_servers {
-            self.mcp_server(known, name, version);
-        }
-    }
-
-    fn mcp_server(&mut self, known: &Description, name: &str, version: &str) {
-        let mut declared = known.mcp_servers.iter().filter(|(declared, _)| declared == name).peekable();
-        if declared.peek().is_none() {
-            let message = format!("the MCP server {:?} is not declared", shown(name));
-            self.find(Rule::McpServerDeclared, [message]);
-        } else if !declared.any(|(_, declared)| declared == version) {
-            let message =
-                format!("the MCP server {:?} is declared, but not in version {:?}", shown(name), shown(version));
-            self.find(Rule::McpServerDeclared, [message]);
-        }
+        let faults = origin.mcp_servers.iter().filter_map(|(name, version)| mcp_server_fault(known, name, version));
+        self.find(Rule::McpServerDeclared, faults);
     }
 
     fn action(&mut self, step: &Step<'_>, known: Option<&Description>, session: Option<&Session>) {
@@ -156,7 +141,7 @@ impl Judge {
 
     fn sources<'i>(&mut self, known: Option<&Description>, ids: impl Iterator<Item = &'i str>) {
         let Some(known) = known else { return };
-        let undeclared = ids.filter(|id| !known.resources.iter().any(|known| known == id));
+        let undeclared = ids.filter(|id| !known.resources.contains(*id));
         let message = |id: &str| format!("the source {:?} is not a declared resource", shown(id));
         self.find(Rule::SourceDeclared, undeclared.map(message));
     }
@@ -165,14 +150,15 @@ impl Judge {
         // Of an agent that isn't registered, that is the finding.
         let Some(known) = known else { return };
         let Some(tool) = known.tools.find(key) else {
-            let names: Vec<&str> = known.tools.iter().take(10).map(|tool| tool.id.as_str()).collect();
+            let names: Vec<&str> = known.tools.iter().take(10).map(|tool| shown(&tool.id)).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let message = format!("the tool {:?} is not declared; declared are {names}", shown(key));
             return self.find(Rule::ToolDeclared, [message]);
         };
         if self.modes.of(Rule::ToolArguments) != Mode::Off {
             let wrong = tool.arguments.check(given);
-            self.find(Rule::ToolArguments, wrong.into_iter().map(|wrong| format!("the tool {:?}: {wrong}", tool.id)));
+            let name = shown(&tool.id);
+            self.find(Rule::ToolArguments, wrong.into_iter().map(|wrong| format!("the tool {name:?}: {wrong}")));
         }
     }
 
@@ -192,7 +178,7 @@ impl Judge {
             }
             Some("resources/read") => {
                 let uri = param("uri").and_then(Value::as_str).unwrap_or_default();
-                if known.is_some_and(|known| !known.resources.iter().any(|known| known == uri)) {
+                if known.is_some_and(|known| !known.resources.contains(uri)) {
                     self.find(Rule::ResourceDeclared, [format!("the resource {:?} is not declared", shown(uri))]);
                 }
             }
@@ -201,7 +187,8 @@ impl Judge {
                 let info = message.get("result").and_then(|result| result.get("serverInfo"));
                 let text = |name: &str| info.and_then(|info| info.get(name)?.as_str());
                 if let (Some(known), Some(name)) = (known, text("name")) {
-                    self.mcp_server(known, name, text("version").unwrap_or_default());
+                    let fault = mcp_server_fault(known, name, text("version").unwrap_or_default());
+                    self.find(Rule::McpServerDeclared, fault);
                 }
                 let id = message.get("id").unwrap_or(&Value::Null);
                 if session.is_some_and(|(session, turn)| !session.has_requested(turn, id)) {
@@ -248,10 +235,10 @@ impl Judge {
             return None;
         }
         let edited = edit(wanted)?;
-        let found =
-            |what: &str, places: &[String]| places.iter().map(|place| format!("{place}: {what}")).collect::<Vec<_>>();
-        self.find(Rule::MaskSecrets, found("there is a secret", &edited.secrets));
-        self.find(Rule::MaskPersonalData, found("there are personal data", &edited.personal_data));
+        let found = |place: &String, what: &str| format!("{place}: {what}");
+        self.find(Rule::MaskSecrets, edited.secrets.iter().map(|place| found(place, "there is a secret")));
+        let places = edited.personal_data.iter();
+        self.find(Rule::MaskPersonalData, places.map(|place| found(place, "there are personal data")));
         if !edited.has_failed_response {
             // A step without a response can only be denied.
             self.failing.clear();
@@ -293,6 +280,21 @@ impl Judge {
 impl Edit {
     /// Nothing is changed.
     const NOTHING: Edit = Edit { secrets: false, personal_data: false, fail_response: false };
+}
+
+/// The fault of an MCP server that an agent has; none where it declares it in this version.
+fn mcp_server_fault(known: &Description, name: &str, version: &str) -> Option<String> {
+    let server = (name.to_owned(), version.to_owned());
+    if known.mcp_servers.contains(&server) {
+        return None;
+    }
+    let versions = (server.0, String::new());
+    Some(match known.mcp_servers.range(versions..).next() {
+        Some((declared, _)) if declared == name => {
+            format!("the MCP server {:?} is declared, but not in version {:?}", shown(name), shown(version))
+        }
+        _ => format!("the MCP server {:?} is not declared", shown(name)),
+    })
 }
 
 /// What is wrong with the form of a message of MCP.

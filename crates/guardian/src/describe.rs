@@ -1,8 +1,9 @@
 //! Descriptions of agents, read from their Thing Descriptions.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use agentdex_td::internal::listed_capabilities;
+use serde_json::Value;
 
 use super::{
     description::{Arguments, Description, Standing, Tool, Tools},
@@ -86,14 +87,14 @@ fn of_entry(entry: &Value) -> Arguments {
 }
 
 /// The ids of resources, and what is linked to as a part.
-fn resources(thing: &Value) -> Vec<String> {
+fn resources(thing: &Value) -> BTreeSet<String> {
     let declared = list(thing, "aos:resources").filter_map(|resource| resource.get("aos:id")?.as_str());
     let is_item = |link: &&Value| link.get("rel").is_some_and(|relation| relation == "item");
     let linked = list(thing, "links").filter(is_item).filter_map(|link| link.get("href")?.as_str());
     declared.chain(linked).map(str::to_owned).collect()
 }
 
-fn mcp_servers(thing: &Value) -> Vec<(String, String)> {
+fn mcp_servers(thing: &Value) -> BTreeSet<(String, String)> {
     let server = |server: &Value| {
         let text = |name: &str| server.get(name).and_then(Value::as_str).map(str::to_owned);
         Some((text("aos:name")?, text("aos:version")?))

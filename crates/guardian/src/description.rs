@@ -1,10 +1,10 @@
 //! What decisions need to know of an agent: made once of its description, and compared without reading it again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::rule::Modes;
+use super::{rule::Modes, verdict::MOST_FINDINGS};
 
 /// Whether an agent counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +46,9 @@ pub struct Description {
     /// Its tools.
     pub tools: Tools,
     /// The ids of its resources.
-    pub resources: Vec<String>,
+    pub resources: BTreeSet<String>,
     /// Its MCP servers, each with its version.
-    pub mcp_servers: Vec<(String, String)>,
+    pub mcp_servers: BTreeSet<(String, String)>,
     /// How strict the rules are with it.
     pub modes: Modes,
 }
@@ -104,7 +104,10 @@ pub struct Tool {
 /// What a tool takes.
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
+    /// By their names.
     list: Vec<Argument>,
+    /// The places of those that have an id.
+    by_id: BTreeMap<String, usize>,
     /// Whether others may be given too.
     is_open: bool,
 }
@@ -112,7 +115,6 @@ pub struct Arguments {
 #[derive(Debug, Clone)]
 struct Argument {
     name: String,
-    id: Option<String>,
     /// Which types it may have; any where there is none.
     types: Vec<Type>,
     is_required: bool,
@@ -182,7 +184,7 @@ pub struct Given<'a> {
 impl Arguments {
     /// Anything.
     pub fn open() -> Arguments {
-        Arguments { list: Vec::new(), is_open: true }
+        Arguments { is_open: true, ..Arguments::default() }
     }
 
     /// None.
@@ -193,33 +195,40 @@ impl Arguments {
     /// Those that a data schema of an object declares; of anything else, anything.
     pub fn of_schema(schema: &Value) -> Arguments {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Arguments::open() };
-        let required = texts(schema.get("required"));
+        let required: BTreeSet<&str> = texts(schema.get("required")).into_iter().collect();
         let argument = |(name, schema): (&String, &Value)| Argument {
             name: name.clone(),
-            id: None,
             types: types(schema),
-            is_required: required.contains(&name.as_str()),
+            is_required: required.contains(name.as_str()),
         };
         let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
-        Arguments { list: properties.iter().map(argument).collect(), is_open }
+        let mut list: Vec<Argument> = properties.iter().map(argument).collect();
+        list.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Arguments { list, is_open, ..Arguments::default() }
     }
 
     /// Gives an argument the id that it is known by as well.
     pub fn identify(&mut self, name: &str, id: &str) {
-        for argument in self.list.iter_mut().filter(|argument| argument.name == name) {
-            argument.id = Some(id.to_owned());
+        if let Some(index) = self.position(name) {
+            self.by_id.insert(id.to_owned(), index);
         }
     }
 
-    /// What is wrong with what is given.
+    fn position(&self, name: &str) -> Option<usize> {
+        self.list.binary_search_by(|argument| argument.name.as_str().cmp(name)).ok()
+    }
+
+    /// What is wrong with what is given: the first 20 faults.
     pub fn check<'g>(&self, given: impl Iterator<Item = Given<'g>>) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut is_given = vec![false; self.list.len()];
         for given in given {
-            let is_it = |argument: &Argument| {
-                argument.name == given.name || (argument.id.is_some() && argument.id.as_deref() == given.id)
-            };
-            let Some(index) = self.list.iter().position(is_it) else {
+            if wrong.len() >= MOST_FINDINGS {
+                wrong.truncate(MOST_FINDINGS);
+                return wrong;
+            }
+            let identified = || self.by_id.get(given.id?).copied();
+            let Some(index) = self.position(given.name).or_else(identified) else {
                 if !self.is_open {
                     wrong.push(format!("`{}` is not one of its arguments{}", shown(given.name), self.known()));
                 }
@@ -240,12 +249,13 @@ impl Arguments {
             }
         }
         let missing = self.list.iter().zip(is_given).filter(|(argument, is_given)| argument.is_required && !is_given);
-        wrong.extend(missing.map(|(argument, _)| format!("`{}` is missing", argument.name)));
+        let missing = missing.map(|(argument, _)| format!("`{}` is missing", shown(&argument.name)));
+        wrong.extend(missing.take(MOST_FINDINGS.saturating_sub(wrong.len())));
         wrong
     }
 
     fn known(&self) -> String {
-        let names: Vec<&str> = self.list.iter().take(10).map(|argument| argument.name.as_str()).collect();
+        let names: Vec<&str> = self.list.iter().take(10).map(|argument| shown(&argument.name)).collect();
         if names.is_empty() { "; it takes none".to_owned() } else { format!("; it takes {}", names.join(", ")) }
     }
 }
@@ -277,7 +287,7 @@ pub(super) fn texts(list: Option<&Value>) -> Vec<&str> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A name that a client gave, as messages show it.
+/// A name that a client or a description gave, as messages show it.
 pub(super) fn shown(name: &str) -> &str {
     name.char_indices().nth(100).map_or(name, |(end, _)| &name[..end])
 }

@@ -24,8 +24,8 @@ pub struct Session {
     pub denied: u64,
     /// How many tools it called.
     pub tool_calls: u64,
-    /// The turn that it is in.
-    turn: Option<Box<str>>,
+    /// The turn that it is in, as a hash: ids may be long.
+    turn: Option<u64>,
     /// The calls of the turn that wait for a result, as hashes.
     open: Vec<u64>,
 }
@@ -40,21 +40,21 @@ enum Caller {
 impl Session {
     /// Whether a result is that of a call of this turn.
     pub(super) fn has_called(&self, turn: &str, execution: &str) -> bool {
-        self.turn.as_deref() == Some(turn) && self.open.contains(&key(Caller::Aos, execution))
+        self.turn == Some(hash(turn)) && self.open.contains(&key(Caller::Aos, execution))
     }
 
     /// Whether a response is that of a request to an MCP server in this turn.
     pub(super) fn has_requested(&self, turn: &str, id: &Value) -> bool {
-        self.turn.as_deref() == Some(turn) && self.open.contains(&key(Caller::Mcp, &id.to_string()))
+        self.turn == Some(hash(turn)) && self.open.contains(&key(Caller::Mcp, &id.to_string()))
     }
 
     /// Takes in a step and what was decided of it.
     pub fn take_in(&mut self, step: &Step<'_>, verdict: &Verdict) {
         self.steps += 1;
-        let turn = step.origin.as_ref().map_or("", |origin| origin.turn);
-        if self.turn.as_deref() != Some(turn) {
+        let turn = Some(hash(step.origin.as_ref().map_or("", |origin| origin.turn)));
+        if self.turn != turn {
             self.turns += 1;
-            self.turn = Some(turn.into());
+            self.turn = turn;
             self.open.clear();
         }
         // A call that wasn't made has no result.
@@ -101,12 +101,16 @@ impl Session {
 
     /// How much memory it takes beside its own size.
     pub fn heap_bytes(&self) -> usize {
-        self.open.capacity() * size_of::<u64>() + self.turn.as_ref().map_or(0, |turn| turn.len())
+        self.open.capacity() * size_of::<u64>()
     }
 }
 
 fn key(caller: Caller, execution: &str) -> u64 {
+    hash((caller, execution))
+}
+
+fn hash(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (caller, execution).hash(&mut hasher);
+    value.hash(&mut hasher);
     hasher.finish()
 }

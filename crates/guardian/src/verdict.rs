@@ -3,6 +3,9 @@
 use agentdex_api::guardian::{Decision, Finding, Mode};
 use serde_json::Value;
 
+/// The most findings of one rule.
+pub(super) const MOST_FINDINGS: usize = 20;
+
 /// What is decided of a step, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
