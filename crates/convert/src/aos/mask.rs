@@ -24,8 +24,12 @@ const NAMES: [&str; 11] = [
     "taskId",
     "contextId",
 ];
-/// The deepest nesting that is read.
-const DEEPEST: usize = 64;
+/// The deepest nesting that is read, which is that of serde_json.
+const DEEPEST: usize = 128;
+/// The most places that are listed of a kind.
+const MOST_PLACES: usize = 100;
+/// The longest place in bytes; a longer one is shortened. Names on the way to it may be as long as a document.
+const LONGEST_PLACE: usize = 1024;
 
 /// What is masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +45,9 @@ pub struct Masking {
 pub struct MaskedRequest {
     /// The request.
     pub request: Value,
-    /// Where secrets were, as JSON Pointers.
+    /// The places of secrets as JSON Pointers: at most 100, each cut after 1 KiB.
     pub secrets: Vec<String>,
-    /// Where personal data were.
+    /// The places of personal data, in the same way.
     pub personal_data: Vec<String>,
 }
 
@@ -65,10 +69,8 @@ pub fn mask(request: &Map<String, Value>, masking: Masking) -> Option<MaskedRequ
             value = Cow::Owned(clean);
         }
         if masking.personal_data {
-            let before = masked.personal_data.len();
             let mut clean = value.clone().into_owned();
-            mask_personal_data(&mut clean, &mut pointer, &mut masked.personal_data, DEEPEST);
-            if masked.personal_data.len() > before {
+            if mask_personal_data(&mut clean, &mut pointer, &mut masked.personal_data, DEEPEST) {
                 value = Cow::Owned(clean);
             }
         }
@@ -104,36 +106,58 @@ fn without_secrets(value: &Value, pointer: &str, places: &mut Vec<String>) -> Op
     let text = value.to_string();
     let redacted = Redacted::of(&Node::parse(&text), &NoMarks);
     let clean = serde_json::from_str(&redacted.text(&text)?).ok()?;
-    places.extend(redacted.hidden.iter().map(|hidden| format!("{pointer}{}", hidden.pointer)));
+    redacted.hidden.iter().for_each(|hidden| add_place(places, &[pointer, &hidden.pointer]));
     Some(clean)
 }
 
-fn mask_personal_data(value: &mut Value, pointer: &mut String, places: &mut Vec<String>, depth: usize) {
+/// Adds the place of something that was masked, as far as there is room.
+fn add_place(places: &mut Vec<String>, parts: &[&str]) {
+    if places.len() == MOST_PLACES {
+        return;
+    }
+    let mut place = String::new();
+    for part in parts {
+        let room = LONGEST_PLACE - place.len();
+        if part.len() > room {
+            place.push_str(&part[..part.floor_char_boundary(room)]);
+            place.push('…');
+            break;
+        }
+        place.push_str(part);
+    }
+    places.push(place);
+}
+
+/// Masks the personal data in a value; true if there were some.
+fn mask_personal_data(value: &mut Value, pointer: &mut String, places: &mut Vec<String>, depth: usize) -> bool {
     let end = pointer.len();
+    let mut is_masked = false;
     match value {
         _ if depth == 0 => {}
         Value::String(text) => {
             if let Some(clean) = without_personal_data(text) {
                 *text = clean;
-                places.push(pointer.clone());
+                add_place(places, &[pointer]);
+                is_masked = true;
             }
         }
         Value::Array(elements) => {
             for (index, element) in elements.iter_mut().enumerate() {
                 push_token(pointer, &index.to_string());
-                mask_personal_data(element, pointer, places, depth - 1);
+                is_masked |= mask_personal_data(element, pointer, places, depth - 1);
                 pointer.truncate(end);
             }
         }
         Value::Object(members) => {
             for (name, member) in members.iter_mut().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
                 push_token(pointer, name);
-                mask_personal_data(member, pointer, places, depth - 1);
+                is_masked |= mask_personal_data(member, pointer, places, depth - 1);
                 pointer.truncate(end);
             }
         }
         _ => {}
     }
+    is_masked
 }
 
 #[cfg(test)]
@@ -176,6 +200,30 @@ mod tests {
         assert_eq!((only.secrets.len(), only.personal_data.len()), (0, 2));
         let none = json!({"params": {"message": {"content": [{"kind": "text", "text": "Bonn at 10:30"}]}}});
         assert_eq!(mask(none.as_object().unwrap(), BOTH), None);
+    }
+
+    #[test]
+    fn places_take_little_memory_however_long_names_are() {
+        let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
+        let values: Vec<String> = (0..500).map(|number| format!("{key}{number} ada{number}@example.org")).collect();
+        let request = json!({"method": "steps/message", "params": {"x".repeat(100_000): values}});
+        let masked = mask(request.as_object().unwrap(), BOTH).unwrap();
+        for places in [&masked.secrets, &masked.personal_data] {
+            assert!(!places.is_empty() && places.iter().map(String::len).sum::<usize>() < 256 * 1024);
+        }
+        let text = masked.request.to_string();
+        assert!(!text.contains("sk-ant") && !text.contains("example.org"), "all are masked");
+    }
+
+    #[test]
+    fn what_is_nested_as_deeply_as_json_is_read_is_masked() {
+        let secret = format!("sk-ant-api03-{} ada@example.org", "aB3dE5fG7h".repeat(4));
+        let text = format!("{}\"{secret}\"{}", "[".repeat(120), "]".repeat(120));
+        let nested: Value = serde_json::from_str(&text).unwrap();
+        let request = json!({"method": "protocols/MCP", "params": {"message": nested}});
+        let masked = mask(request.as_object().unwrap(), BOTH).unwrap();
+        let text = masked.request.to_string();
+        assert!(!text.contains("sk-ant") && !text.contains("example.org"), "{text}");
     }
 
     #[test]
