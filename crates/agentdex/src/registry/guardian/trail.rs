@@ -84,6 +84,11 @@ impl Trail {
         let mut ended = Vec::with_capacity(paths.len());
         for (_, path) in paths {
             let bytes = fs::metadata(&path).map_err(failed)?.len();
+            if bytes == 0 {
+                // The next entry has the number that it is named after, and begins a file of that name.
+                fs::remove_file(&path).map_err(failed)?;
+                continue;
+            }
             ended.push(Ended { path, bytes });
         }
         Ok(Trail { directory, retention, state: Mutex::new(State { file: None, next, ended }) })
@@ -230,7 +235,7 @@ fn first_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("trail-")?.strip_suffix(".ndjson")?.parse().ok()
 }
 
-/// Cuts half a line off the end of a file; the number after that of its last entry.
+/// Cuts half a line off the end of a file; the number after that of its last entry that can be read.
 fn cut(path: &Path, first: u64) -> std::io::Result<u64> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     let length = file.seek(SeekFrom::End(0))?;
@@ -240,9 +245,63 @@ fn cut(path: &Path, first: u64) -> std::io::Result<u64> {
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;
     let end = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let whole = &tail[..end];
     file.set_len(start + end as u64)?;
-    let last = whole.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty());
-    let entry = last.and_then(|line| serde_json::from_slice::<Entry>(line).ok());
-    Ok(entry.map_or(first, |entry| entry.seq + 1))
+    let mut lines = tail.get(..end).unwrap_or_default().rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    if let Some(entry) = lines.find_map(|line| serde_json::from_slice::<Entry>(line).ok()) {
+        return Ok(entry.seq.saturating_add(1));
+    }
+    // None can be read: each line had a number.
+    file.seek(SeekFrom::Start(0))?;
+    Ok(first + BufReader::new(file).split(b'\n').count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry() -> Entry {
+        serde_json::from_value(json!({
+            "seq": 0, "at": "2026-11-22T10:00:00Z", "method": "steps/message", "decision": "allow", "microseconds": 1,
+            "hash": "sha256:00",
+        }))
+        .unwrap()
+    }
+
+    fn numbers(trail: &Trail) -> Vec<u64> {
+        trail.entries(0, 100, |_| true, |_| true).unwrap().iter().map(|entry| entry.seq).collect()
+    }
+
+    #[test]
+    fn a_file_that_a_crash_left_empty_is_not_read_twice() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trail-00000000000000000005.ndjson");
+        fs::write(&path, "").unwrap();
+        let trail = Trail::open(directory.path().to_owned(), Retention::default()).unwrap();
+        trail.append(&mut entry()).unwrap();
+        assert_eq!(numbers(&trail), [5]);
+    }
+
+    #[test]
+    fn numbers_go_on_after_lines_that_cannot_be_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Trail::open(directory.path().to_owned(), Retention::default()).unwrap();
+        let trail = open();
+        (0..3).for_each(|_| trail.append(&mut entry()).unwrap());
+        trail.sync().unwrap();
+        let path = directory.path().join("trail-00000000000000000001.ndjson");
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"damaged\n").unwrap();
+        let trail = open();
+        trail.append(&mut entry()).unwrap();
+        assert_eq!(numbers(&trail), [1, 2, 3, 4]);
+        drop(trail);
+
+        let path = directory.path().join("trail-00000000000000000004.ndjson");
+        fs::write(&path, "damaged\ndamaged\n").unwrap();
+        let trail = open();
+        trail.append(&mut entry()).unwrap();
+        assert_eq!(numbers(&trail), [1, 2, 3, 6]);
+    }
 }
