@@ -7,7 +7,9 @@
 pub use agentdex_api::access;
 #[cfg(feature = "consumer")]
 pub use agentdex_consumer as consumer;
-pub use agentdex_convert::{self as convert, signature};
+pub use agentdex_convert as convert;
+#[cfg(any(feature = "fetch", feature = "guardian"))]
+pub use agentdex_convert::signature;
 #[cfg(feature = "fetch")]
 pub use agentdex_fetch as fetch;
 #[cfg(feature = "guardian")]

@@ -47,6 +47,7 @@ mod syntax;
 mod table;
 mod thing_builder;
 mod thing_description;
+pub mod verification;
 #[cfg_attr(not(feature = "yaml"), path = "no_yaml.rs")]
 mod yaml;
 

@@ -17,7 +17,6 @@ mod keys;
 mod presence;
 mod token;
 mod uncovered;
-mod verification;
 
 use std::borrow::Cow;
 
@@ -28,11 +27,10 @@ pub use self::checking::Checking;
 pub use self::{
     algorithm::Algorithm,
     domain::key_set_urls,
-    form::Form,
     keys::TrustedKeys,
     token::{Claims, TokenError, TokenRules},
-    verification::{Status, Verification},
 };
+pub use crate::verification::{Form, Status, Verification};
 
 use crate::td::{Document, Timestamp};
 

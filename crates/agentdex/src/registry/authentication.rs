@@ -57,10 +57,11 @@ impl Registry {
         while self.is_valid(caller) {
             let left = principal.expires.map(|expires| expires.0.saturating_sub(Timestamp::now().0));
             let left = left.map(|left| Duration::from_millis(u64::try_from(left).unwrap_or_default()));
-            tokio::select! {
+            let rest = left.unwrap_or(LONGEST_REST).min(LONGEST_REST);
+            match is_key(principal) {
                 // The registry has the other end.
-                _ = revoked.changed(), if is_key(principal) => {}
-                () = tokio::time::sleep(left.unwrap_or(LONGEST_REST).min(LONGEST_REST)) => {}
+                true => drop(tokio::time::timeout(rest, revoked.changed()).await),
+                false => tokio::time::sleep(rest).await,
             }
         }
     }

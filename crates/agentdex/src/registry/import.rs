@@ -5,12 +5,11 @@ use std::{collections::HashSet, sync::atomic::Ordering};
 use agentdex_api::Effect;
 
 use super::{Registry, commit::tracking_stopped, own_members, parts, prepare::Prepared, write::Written};
-use crate::signature::Verification;
 use crate::{
     Error, Result,
     access::AccessRequest,
     change::Precondition,
-    convert::{Conversion, ConvertedThing, Format},
+    convert::{Conversion, ConvertedThing, Format, verification::Verification},
     store::{self, Expiry, Operation, Original},
     td::{self, Admission, Document, Identity, Report, Violation},
 };

@@ -6,11 +6,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    Error,
-    signature::{Status, Verification},
-};
-use crate::{
-    Result,
+    Error, Result,
+    convert::verification::{Status, Verification},
     td::{Violation, merge_patch},
 };
 

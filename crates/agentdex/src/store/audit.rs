@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentdex_api::{AuditEntry, Audited};
 use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 use sled::{Batch, IVec};
 
 use super::{
@@ -84,5 +84,5 @@ pub(super) fn encode(entry: &AuditEntry) -> IVec {
 
 /// The SHA-256 of a text in hexadecimal digits.
 pub(super) fn hash_of(text: &[u8]) -> String {
-    HEXLOWER.encode(&Sha256::digest(text))
+    HEXLOWER.encode(digest(&SHA256, text).as_ref())
 }

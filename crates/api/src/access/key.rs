@@ -3,8 +3,8 @@
 use std::fmt;
 
 use data_encoding::HEXLOWER;
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{Owner, Role};
 use crate::{Timestamp, whole_number};
@@ -145,7 +145,7 @@ impl<'a> Token<'a> {
 
     /// What is stored of it.
     pub fn secret(&self) -> Secret {
-        Secret(HEXLOWER.encode(&Sha256::digest(self.secret)))
+        Secret(HEXLOWER.encode(digest(&SHA256, self.secret.as_bytes()).as_ref()))
     }
 }
 

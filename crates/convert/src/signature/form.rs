@@ -5,22 +5,10 @@
 //! without its signatures. Two of them leave members out, which the signature doesn't protect: `uncovered` finds
 //! those that mean something.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{presence::card_message, uncovered};
-
-/// A canonical form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Form {
-    /// That of the specification: required members, optional ones that are there, no other defaults.
-    Specification,
-    /// The same without anything empty, as the SDKs sign it.
-    Stripped,
-    /// All that was received.
-    Plain,
-}
+use crate::verification::Form;
 
 impl Form {
     /// In the order in which they are tried.

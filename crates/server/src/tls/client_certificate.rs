@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
+use ring::digest::{SHA256, digest};
 use rustls::pki_types::CertificateDer;
-use sha2::{Digest, Sha256};
 use x509_parser::{
     certificate::X509Certificate,
     extensions::GeneralName,
@@ -30,7 +30,7 @@ pub(super) fn principal(certificate: &CertificateDer<'_>, roles: &RoleMapping) -
     let name = names.first().ok_or("it has no DNS name, URI or common name")?;
     let owner = name.parse::<Owner>()?;
     let role = roles.role_of(names.iter().copied()).ok_or_else(|| format!("no role is configured for {owner}"))?;
-    let digits = HEXLOWER.encode(&Sha256::digest(certificate));
+    let digits = HEXLOWER.encode(digest(&SHA256, certificate).as_ref());
     let key = format!("certificate:{}", digits.get(..FINGERPRINT_DIGITS).unwrap_or_default());
     Ok(Principal { owner, role, key, expires: Some(expiry(&read)) })
 }

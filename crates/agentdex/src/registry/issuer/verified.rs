@@ -5,15 +5,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use sha2::{Digest, Sha256};
-
-use crate::{Timestamp, access::Principal};
+use crate::{Timestamp, access::Principal, signature::digest};
 
 /// The most tokens that are remembered.
 const MAX_TOKENS: usize = 10_000;
 
 /// What a token is known by: it isn't kept itself.
-type Hash = [u8; 32];
+type Hash = String;
 
 /// The holders of tokens that were verified.
 #[derive(Default)]
@@ -64,7 +62,7 @@ fn is_valid(holder: &Principal, now: Timestamp) -> bool {
 }
 
 fn hash(token: &str) -> Hash {
-    Sha256::digest(token).into()
+    digest(token.as_bytes())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The result of a check.
+//! The result of the check of an agent card's signatures, which a registry stores with the agent. The feature `signature`
+//! makes the checks.
 
 use serde::{Deserialize, Serialize};
 
-use super::Form;
 use crate::td::Timestamp;
 
 /// The result of a check of a card's signatures; in Thing Descriptions `agentdex:signature`.
@@ -58,4 +58,16 @@ impl Status {
             Status::Unsigned => "unsigned",
         }
     }
+}
+
+/// A canonical form of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// That of the specification: required members, optional ones that are there, no other defaults.
+    Specification,
+    /// The same without anything empty, as the SDKs sign it.
+    Stripped,
+    /// All that was received.
+    Plain,
 }
