@@ -1,11 +1,15 @@
 //! Which package and which module may use which: packages depend on lower packages, modules use modules of lower layers,
-//! a foreign crate is named only where it is hidden, and no two files of a package use each other.
+//! a foreign crate is named only where it is hidden, and no two files of a package use each other. A feature is decided on in
+//! few places.
 
 mod cycles;
 pub(crate) mod source;
 mod uses;
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use self::source::{Package, code};
 
@@ -119,6 +123,10 @@ const CRATES: [(&str, &[&str]); 41] = [
     ),
 ];
 
+/// The maximum number of lines of the packages that are compiled for some features only. Where others use a module of a
+/// feature, a file `no_…` beside it has the same names (`cfg_attr(.., path = ..)`), so that they need not ask.
+const MOST_CONDITIONS: usize = 48;
+
 #[test]
 fn packages_depend_on_lower_packages_only() {
     let all: Vec<_> = source::packages().into_iter().map(|package| package.name).collect();
@@ -149,6 +157,12 @@ fn crates_are_named_in_their_modules_only() {
 }
 
 #[test]
+fn features_are_decided_on_in_few_places() {
+    let lines: Vec<String> = source::packages().iter().flat_map(conditions_of).collect();
+    assert!(lines.len() <= MOST_CONDITIONS, "{} lines ask for features:\n{}", lines.len(), lines.join("\n"));
+}
+
+#[test]
 fn every_module_has_a_layer() {
     for (name, layers) in LAYERS {
         let package = source::packages().into_iter().find(|package| package.name == name).unwrap();
@@ -172,6 +186,21 @@ fn breaches_are_found() {
     let foreign = |package: &str, text: &str| crate_breaches(package, path, &code(text)).len();
     assert_eq!(foreign("agentdex", "use tantivy::Index;\nuse sled::Db;"), 1);
     assert_eq!(foreign("agentdex-td", "#[actix_web::main]\nasync fn main() {}"), 1);
+    let source = "#[cfg(feature = \"fetch\")]\n#[cfg(all(unix, feature = \"fetch\"))]\n#[cfg(test)]\n\
+                  #[cfg_attr(not(feature = \"fetch\"), path = \"no.rs\")]\nlet is = cfg!(feature = \"fetch\");";
+    assert_eq!(code(source).lines().filter(|line| is_condition(line)).count(), 3);
+}
+
+fn conditions_of(package: &Package) -> Vec<String> {
+    let of = |(path, code): &(PathBuf, String)| {
+        let lines = code.lines().filter(|line| is_condition(line));
+        lines.map(|line| format!("{}, {}: {}", package.name, path.display(), line.trim())).collect::<Vec<_>>()
+    };
+    package.files.iter().flat_map(of).collect()
+}
+
+fn is_condition(line: &str) -> bool {
+    line.contains("feature") && (line.contains("cfg(") || line.contains("cfg!("))
 }
 
 fn layer_of(layers: &[&[&str]], module: &str) -> Option<usize> {

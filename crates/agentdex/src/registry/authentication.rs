@@ -19,27 +19,14 @@ impl Registry {
         if let Some(caller) = self.keys().authenticate(credential) {
             return Ok(caller);
         }
-        #[cfg(feature = "fetch")]
-        if let Some(issuer) = self.0.issuer.as_ref().filter(|_| Token::parse(credential).is_none()) {
-            return issuer.authenticate(credential).await.map(Caller::Principal);
-        }
         let is_key = Token::parse(credential).is_some();
+        if !is_key && let Some(holder) = self.0.network.authenticate(credential).await {
+            return holder.map(Caller::Principal);
+        }
         Err(Unauthenticated::Invalid(match is_key {
             true => "it is not one of this registry, it has expired, or it was revoked".to_owned(),
             false => "it is not written as a key, which begins with adx_".to_owned(),
         }))
-    }
-
-    /// The issuer whose tokens are taken.
-    #[cfg(feature = "fetch")]
-    pub fn issuer(&self) -> Option<&super::issuer::IssuerOptions> {
-        self.0.issuer.as_deref().map(super::issuer::Issuer::options)
-    }
-
-    /// How people sign in on the web page, where the issuer is set up for that and has been reached.
-    #[cfg(feature = "fetch")]
-    pub fn sign_in(&self) -> Option<std::sync::Arc<super::issuer::SignIn>> {
-        self.0.issuer.as_ref().and_then(|issuer| issuer.sign_in())
     }
 
     /// Whether what a caller has proved itself with still counts: it hasn't expired and wasn't revoked.

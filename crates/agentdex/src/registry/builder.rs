@@ -5,28 +5,25 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-#[cfg(feature = "guardian")]
-use super::guardian;
 use super::{
     Inner, Registry,
     clock::Clock,
     followers::{
         FlagsFollower, Followers, QueriesFollower, Search, SearchFollower, ShapesFollower, SharedFlags, SharedShapes,
+        VectorFollower,
     },
+    guarding::Guarding,
     keys::Keys,
     measures::Measures,
     namespaces::Namespaces,
+    network::{Network, NetworkOptions},
     options::Options,
     queries::Queries,
-};
-#[cfg(feature = "fetch")]
-use super::{
-    issuer::{Issuer, IssuerOptions},
-    tracked_sources,
+    rdf::Rdf,
 };
 #[cfg(doc)]
 use crate::Error;
-use crate::{Result, store::Store, td::Strictness};
+use crate::{Result, search::semantic::Meaning, store::Store, td::Strictness};
 
 /// Opens a [`Registry`]; made by [`Registry::builder`].
 #[derive(Debug, Clone)]
@@ -35,10 +32,7 @@ pub struct Builder {
     directory: PathBuf,
     options: Options,
     strict: bool,
-    #[cfg(feature = "fetch")]
-    tracking: Option<tracked_sources::Tracking>,
-    #[cfg(feature = "fetch")]
-    issuer: Option<IssuerOptions>,
+    pub(super) network: NetworkOptions,
 }
 
 impl Builder {
@@ -47,10 +41,7 @@ impl Builder {
             directory: directory.into(),
             options: Options::default(),
             strict: false,
-            #[cfg(feature = "fetch")]
-            tracking: None,
-            #[cfg(feature = "fetch")]
-            issuer: None,
+            network: NetworkOptions::default(),
         }
     }
 
@@ -62,7 +53,7 @@ impl Builder {
     ///
     /// # let directory = tempfile::tempdir()?;
     /// // Searches find what was written half a second ago.
-    /// let options = Options { refresh_interval: Duration::from_millis(500), ..Options::default() };
+    /// let options = Options::default().refresh_interval(Duration::from_millis(500));
     /// let registry = Registry::builder(directory.path()).options(options).open()?;
     /// assert_eq!(registry.options().refresh_interval, Duration::from_millis(500));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -89,49 +80,27 @@ impl Builder {
         self
     }
 
-    /// Lets the registry import documents by URL, and poll those URLs for changes.
-    #[cfg(feature = "fetch")]
-    pub fn tracking(mut self, tracking: tracked_sources::Tracking) -> Builder {
-        self.tracking = Some(tracking);
-        self
-    }
-
-    /// Lets clients of servers that authenticate prove who they are with tokens of an issuer, beside API keys.
-    #[cfg(feature = "fetch")]
-    pub fn issuer(mut self, issuer: IssuerOptions) -> Builder {
-        self.issuer = Some(issuer);
-        self
-    }
-
     /// Opens or creates the registry. A missing or outdated search index is rebuilt in the
     /// background: see [`Registry::status`].
     ///
     /// # Errors
-    /// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
+    /// [`Error::InvalidSetting`] where an option needs a feature that the library was built without, [`Error::StoreInUse`],
+    /// [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
     pub fn open(mut self) -> Result<Registry> {
         if self.strict {
             self.options.strictness = Strictness::Strict;
         }
+        self.options.check_features()?;
         let store = Store::open(&self.directory, self.options.store.clone())?;
         let mut followers = Followers::new();
         let search = Search::new(store.clone());
         let index = SearchFollower::new(self.directory.join("search"), store.clone(), search.clone());
         let indexing = followers.start(index, &store)?;
-        #[cfg(feature = "sparql")]
-        let sparql = if self.options.sparql {
-            let quads = super::followers::Quads::new(store.clone());
-            let following =
-                followers.start(super::followers::QuadFollower::new(store.clone(), quads.clone()), &store)?;
-            Some(super::followers::Sparql { quads, following, running: Default::default() })
-        } else {
-            None
-        };
-        #[cfg(feature = "semantic")]
+        let rdf = Rdf::open(self.options.sparql, &mut followers, &store)?;
         let meaning = match self.options.model.clone() {
             Some(model) => {
-                let meaning = crate::search::semantic::Meaning::new(model, self.options.semantic_scale);
-                let path = self.directory.join("vectors");
-                let follower = super::followers::VectorFollower::new(path, store.clone(), meaning.clone());
+                let meaning = Meaning::new(model, self.options.semantic_scale);
+                let follower = VectorFollower::new(self.directory.join("vectors"), store.clone(), meaning.clone());
                 Some((meaning, followers.start(follower, &store)?))
             }
             None => None,
@@ -140,43 +109,22 @@ impl Builder {
         followers.start(FlagsFollower::new(store.clone(), flags.clone()), &store)?;
         let shapes = Arc::new(SharedShapes::default());
         let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
-        #[cfg(feature = "semantic")]
         let known_meaning = meaning.as_ref().map(|(meaning, _)| meaning.clone());
-        #[cfg(not(feature = "semantic"))]
-        let known_meaning = None;
         let queries = Queries::new(store.clone(), known_meaning);
         followers.start(QueriesFollower::new(&store, queries.clone()), &store)?;
-        #[cfg(feature = "guardian")]
-        let (guardian, guarding) = {
-            let agents = guardian::Guardian::agents(&store, &self.options.guardian);
-            let following = followers.start(super::followers::GuardianFollower::new(&store, agents.clone()), &store)?;
-            (guardian::Guardian::open(&self.directory, self.options.guardian.clone(), agents)?, following)
-        };
+        let guarding = Guarding::open(&self.directory, &self.options.guardian, &mut followers, &store)?;
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
         let registry = Registry::of(Arc::new(Inner {
-            #[cfg(feature = "fetch")]
-            tracker: self
-                .tracking
-                .map(|tracking| tracked_sources::Tracker::open(tracking, &store, &notes))
-                .transpose()?,
-            #[cfg(feature = "fetch")]
-            issuer: self.issuer.map(Issuer::start).transpose()?,
+            network: Network::open(self.network, &store, &notes)?,
             has_tracked_sources: AtomicBool::new(!notes.is_empty()),
-            #[cfg(feature = "sparql")]
-            sparql,
-            #[cfg(feature = "sparql")]
-            expander: crate::td::json_ld::Expander::new(),
-            #[cfg(feature = "guardian")]
-            guardian,
-            #[cfg(feature = "guardian")]
+            rdf,
             guarding,
             clock,
             followers,
             search,
             indexing,
-            #[cfg(feature = "semantic")]
             meaning,
             flags,
             shapes,
@@ -189,15 +137,9 @@ impl Builder {
             options: self.options,
             measures: Measures::default(),
         }));
-        #[cfg(feature = "guardian")]
-        registry.add_metrics(registry.guardian());
-        #[cfg(feature = "fetch")]
-        if let Some(issuer) = &registry.0.issuer {
-            registry.add_metrics(issuer);
-        }
+        Guarding::start(&registry);
         registry.load_queries()?;
-        #[cfg(feature = "fetch")]
-        registry.start_polling()?;
+        Network::start(&registry)?;
         Ok(registry)
     }
 }

@@ -40,7 +40,7 @@ impl Registry {
             return Ok(None);
         }
         let refused = |message: String| Err(Error::AccessRefused { message });
-        let tracker = self.0.tracker.as_ref();
+        let tracker = self.0.network.tracker.as_ref();
         let (Some(registry_url), Some(tracker)) = (registry_url, tracker) else {
             return refused(format!(
                 "{:?} is the name of a domain, which an admin claims for those who have it; with --public-url the \

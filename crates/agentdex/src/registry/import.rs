@@ -165,7 +165,6 @@ impl Registry {
     /// Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
         let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
-        #[cfg(feature = "fetch")]
         for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
             self.reschedule(&thing.id).await;
         }

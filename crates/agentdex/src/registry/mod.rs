@@ -21,9 +21,9 @@ mod domains;
 mod expiry;
 mod export;
 mod followers;
-#[cfg(feature = "guardian")]
+#[cfg_attr(not(feature = "guardian"), path = "no_guardian.rs")]
 pub mod guardian;
-#[cfg(feature = "guardian")]
+#[cfg_attr(not(feature = "guardian"), path = "no_guarding.rs")]
 mod guarding;
 mod import;
 #[cfg(feature = "fetch")]
@@ -32,12 +32,14 @@ mod keys;
 mod measures;
 mod names;
 mod namespaces;
+#[cfg_attr(not(feature = "fetch"), path = "no_network.rs")]
+mod network;
 mod options;
 mod own_members;
 mod parts;
 mod prepare;
 mod queries;
-#[cfg(feature = "sparql")]
+#[cfg_attr(not(feature = "sparql"), path = "no_rdf.rs")]
 mod rdf;
 mod reads;
 mod records;
@@ -91,8 +93,11 @@ pub use self::{
 use self::{
     clock::Clock,
     followers::{Followers, Search, Shared, SharedFlags, SharedShapes},
+    guarding::Guarding,
     measures::Measures,
+    network::Network,
     queries::Queries,
+    rdf::Rdf,
 };
 #[cfg(doc)]
 use crate::Error;
@@ -102,6 +107,7 @@ use crate::{
     Result,
     access::Caller,
     change::{Epoch, Position, Seq},
+    search::semantic::Meaning,
     store::Store,
 };
 #[doc(inline)]
@@ -140,24 +146,12 @@ pub struct Registry(Arc<Inner>, Caller, Option<std::net::IpAddr>);
 
 struct Inner {
     /// Stops first: it uses everything else.
-    #[cfg(feature = "fetch")]
-    tracker: Option<tracked_sources::Tracker>,
-    /// Whose tokens prove who somebody is.
-    #[cfg(feature = "fetch")]
-    issuer: Option<Arc<issuer::Issuer>>,
+    network: Network,
     /// Whether a source was ever tracked: most registries never have to read the store for it.
     has_tracked_sources: AtomicBool,
-    #[cfg(feature = "sparql")]
-    sparql: Option<followers::Sparql>,
-    /// Reads descriptions as RDF.
-    #[cfg(feature = "sparql")]
-    expander: crate::td::json_ld::Expander,
-    /// What decides of the steps that agents report.
-    #[cfg(feature = "guardian")]
-    guardian: Arc<guardian::Guardian>,
-    /// The follower that keeps its agents at the end of the log.
-    #[cfg(feature = "guardian")]
-    guarding: Arc<Shared>,
+    #[cfg_attr(not(feature = "sparql"), expect(dead_code, reason = "it is empty without the feature"))]
+    rdf: Rdf,
+    guarding: Guarding,
     clock: Clock,
     followers: Arc<Followers>,
     /// What searches see.
@@ -165,8 +159,7 @@ struct Inner {
     /// The follower that keeps it at the end of the log.
     indexing: Arc<Shared>,
     /// The vectors, and the follower that keeps them at the end of the log.
-    #[cfg(feature = "semantic")]
-    meaning: Option<(Arc<crate::search::semantic::Meaning>, Arc<Shared>)>,
+    meaning: Option<(Arc<Meaning>, Arc<Shared>)>,
     /// What Things are flagged for.
     flags: Arc<SharedFlags>,
     /// What capabilities need and give.
@@ -349,11 +342,7 @@ impl Registry {
         let damaged = self.0.store.damaged() as u64;
         let help = "Records that were found to be damaged, and aren't served.";
         metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
-        #[cfg(feature = "fetch")]
-        if let Some(tracker) = &self.0.tracker {
-            let value = tracker.sources() as u64;
-            metrics.push(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value });
-        }
+        metrics.extend(self.0.network.metric());
         metrics.extend(self.0.measures.read());
         metrics
     }
@@ -372,18 +361,9 @@ impl Registry {
     /// Whoever waits for changes is woken: subscriptions end, event streams too. From then on writing and reading
     /// fail with [`Error::ShuttingDown`]. Also done when the last clone is dropped. Blocks.
     pub fn close(&self) {
-        #[cfg(feature = "fetch")]
-        if let Some(tracker) = &self.0.tracker {
-            tracker.stop();
-        }
-        #[cfg(feature = "fetch")]
-        if let Some(issuer) = &self.0.issuer {
-            issuer.stop();
-        }
+        self.0.network.stop();
         self.0.clock.stop();
-        #[cfg(feature = "guardian")]
-        self.0.guardian.stop();
-        #[cfg(feature = "semantic")]
+        self.0.guarding.stop();
         if let Some((meaning, _)) = &self.0.meaning {
             meaning.stop();
         }

@@ -1,15 +1,25 @@
-//! How a registry treats what it is given.
+//! Registry options.
 
 use std::time::Duration;
 
-#[cfg(feature = "guardian")]
 use super::guardian;
-use crate::{store, td::Strictness};
+use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 
-/// How a registry treats what it is given. The default suits a directory on one machine.
+/// Registry options. The default suits a directory on one machine.
+///
+/// They are the same under every feature of the library. Those that need one which the library was built without are refused
+/// when a registry is opened.
+///
+/// ```
+/// use agentdex::registry::Options;
+/// use std::time::Duration;
+///
+/// let options = Options::default().default_ttl(3600).refresh_interval(Duration::from_millis(500));
+/// assert_eq!(options.default_ttl, Some(3600));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whether documents are fixed or refused.
+    /// Treatment of documents that need a fix: they are fixed or refused.
     pub strictness: Strictness,
     /// Time to live in seconds of Things that ask for none; none: they live until they are removed.
     pub default_ttl: Option<u64>,
@@ -17,22 +27,20 @@ pub struct Options {
     pub min_ttl: Option<u64>,
     /// The longest time to live in seconds; a longer one is lowered, with a warning.
     pub max_ttl: Option<u64>,
-    /// How old a write may be that a search doesn't find yet.
+    /// The age up to which a write may be missing from a search.
     pub refresh_interval: Duration,
-    /// Whether SPARQL queries are answered, for which the statements of all descriptions are held in memory: 10 to
-    /// 20 KB for one of 3.6 KB.
-    #[cfg(feature = "sparql")]
+    /// True if SPARQL queries are answered, for which the statements of all descriptions are held in memory: 10 to
+    /// 20 KB for one of 3.6 KB. Needs the feature `sparql`.
     pub sparql: bool,
-    /// What makes the vectors that searches by meaning compare; none: words alone count.
-    #[cfg(feature = "semantic")]
-    pub model: Option<crate::search::semantic::Model>,
-    /// What a cosine of 1 counts beside BM25 in the score of a hit; none: [`crate::search::semantic::Model::scale`].
-    #[cfg(feature = "semantic")]
+    /// The model that makes the vectors that searches by meaning compare; none: words alone count. With the feature
+    /// `semantic` the default is the built-in table, without it there are no models.
+    pub model: Option<Model>,
+    /// The factor by which a cosine counts beside BM25 in the score of a hit; none: [`Model::scale`]. Needs the feature
+    /// `semantic`.
     pub semantic_scale: Option<f32>,
-    /// How decisions are made of the steps that agents report.
-    #[cfg(feature = "guardian")]
+    /// Options of the guardian, which decides of the steps that agents report. There are some with the feature `guardian`.
     pub guardian: guardian::Options,
-    /// How the store is opened.
+    /// Store options.
     pub store: store::Options,
 }
 
@@ -44,15 +52,115 @@ impl Default for Options {
             min_ttl: None,
             max_ttl: None,
             refresh_interval: Duration::from_millis(100),
-            #[cfg(feature = "sparql")]
             sparql: false,
-            #[cfg(feature = "semantic")]
-            model: Some(crate::search::semantic::Model::BuiltIn),
-            #[cfg(feature = "semantic")]
+            model: Model::built_in(),
             semantic_scale: None,
-            #[cfg(feature = "guardian")]
             guardian: guardian::Options::default(),
             store: store::Options::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::strictness`].
+    pub fn strictness(mut self, strictness: Strictness) -> Options {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Sets [`Options::default_ttl`], in seconds.
+    pub fn default_ttl(mut self, seconds: impl Into<Option<u64>>) -> Options {
+        self.default_ttl = seconds.into();
+        self
+    }
+
+    /// Sets [`Options::min_ttl`], in seconds.
+    pub fn min_ttl(mut self, seconds: impl Into<Option<u64>>) -> Options {
+        self.min_ttl = seconds.into();
+        self
+    }
+
+    /// Sets [`Options::max_ttl`], in seconds.
+    pub fn max_ttl(mut self, seconds: impl Into<Option<u64>>) -> Options {
+        self.max_ttl = seconds.into();
+        self
+    }
+
+    /// Sets [`Options::refresh_interval`].
+    pub fn refresh_interval(mut self, interval: Duration) -> Options {
+        self.refresh_interval = interval;
+        self
+    }
+
+    /// Sets [`Options::sparql`].
+    pub fn sparql(mut self, answered: bool) -> Options {
+        self.sparql = answered;
+        self
+    }
+
+    /// Sets [`Options::model`].
+    pub fn model(mut self, model: impl Into<Option<Model>>) -> Options {
+        self.model = model.into();
+        self
+    }
+
+    /// Sets [`Options::semantic_scale`].
+    pub fn semantic_scale(mut self, scale: impl Into<Option<f32>>) -> Options {
+        self.semantic_scale = scale.into();
+        self
+    }
+
+    /// Sets [`Options::guardian`].
+    pub fn guardian(mut self, options: guardian::Options) -> Options {
+        self.guardian = options;
+        self
+    }
+
+    /// Sets [`Options::store`].
+    pub fn store(mut self, options: store::Options) -> Options {
+        self.store = options;
+        self
+    }
+
+    /// Checks that the library has the features that the options need.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] with the name of the feature.
+    pub(super) fn check_features(&self) -> Result<()> {
+        let needed = [
+            ("sparql", "sparql", self.sparql, cfg!(feature = "sparql")),
+            ("semantic_scale", "semantic", self.semantic_scale.is_some(), cfg!(feature = "semantic")),
+        ];
+        match needed.into_iter().find(|(.., is_set, is_built)| *is_set && !is_built) {
+            Some((option, feature, ..)) => Err(Error::InvalidSetting {
+                origin: format!("option {option}"),
+                message: format!("this library was built without the feature `{feature}`"),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+
+    #[test]
+    fn options_without_their_feature_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let refusal = |options| match Registry::builder(directory.path()).options(options).open() {
+            Ok(_) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        assert_eq!(refusal(Options::default()), None);
+        for (options, feature, is_built) in [
+            (Options::default().sparql(true), "`sparql`", cfg!(feature = "sparql")),
+            (Options::default().semantic_scale(20.0), "`semantic`", cfg!(feature = "semantic")),
+        ] {
+            let refusal = refusal(options);
+            assert_eq!(refusal.is_none(), is_built, "{feature}: {refusal:?}");
+            assert!(refusal.is_none_or(|message| message.contains(feature)));
         }
     }
 }

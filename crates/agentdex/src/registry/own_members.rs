@@ -80,20 +80,6 @@ pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Ve
     Ok(merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))?)
 }
 
-/// What has to change in a description for the result of a check that differs from the one before. Of one that isn't
-/// certain only the status counts.
-#[cfg(feature = "fetch")]
-pub(super) fn signature_patch(description: &str, found: &Verification, is_certain: bool) -> Result<Map<String, Value>> {
-    let before = signature(description);
-    if !is_certain && before.is_some_and(|before| before.status == found.status) {
-        return Ok(Map::new());
-    }
-    let after = with_signature(description, Some(description), found)?;
-    let Some(difference) = merge_patch::diff(description, &after) else { return Ok(Map::new()) };
-    let unreadable = |error: serde_json::Error| Error::Store { doing: "comparing checks", source: error.into() };
-    serde_json::from_str(&difference).map_err(unreadable)
-}
-
 /// The warning where a description loses its valid signature.
 pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
     let valid = |description| signature(description).filter(|found| found.status == Status::Valid);
@@ -104,7 +90,7 @@ pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
 }
 
 /// The result of the check of its card in a description.
-fn signature(description: &str) -> Option<Verification> {
+pub(super) fn signature(description: &str) -> Option<Verification> {
     serde_json::from_value(member(description, SIGNATURE)?).ok()
 }
 

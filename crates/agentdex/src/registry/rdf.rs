@@ -1,7 +1,35 @@
-//! Things as RDF.
+//! Things as RDF. `no_rdf.rs` stands for it in a library without the feature `sparql`.
 
-use super::{Registry, Thing};
-use crate::{Result, td::json_ld::Statements};
+use super::{
+    Registry, Thing,
+    followers::{
+        Followers,
+        quads::{QuadFollower, Quads, Sparql},
+    },
+};
+use crate::{
+    Result,
+    store::Store,
+    td::json_ld::{Expander, Statements},
+};
+
+/// What a registry reads descriptions as RDF with, and searches them by SPARQL.
+pub(super) struct Rdf {
+    expander: Expander,
+    pub sparql: Option<Sparql>,
+}
+
+impl Rdf {
+    /// Starts the follower that reads all statements, where SPARQL queries are answered.
+    pub fn open(answers_sparql: bool, followers: &mut Followers, store: &Store) -> Result<Rdf> {
+        let start = || -> Result<Sparql> {
+            let quads = Quads::new(store.clone());
+            let following = followers.start(QuadFollower::new(store.clone(), quads.clone()), store)?;
+            Ok(Sparql { quads, following, running: Default::default() })
+        };
+        Ok(Rdf { expander: Expander::new(), sparql: answers_sparql.then(start).transpose()? })
+    }
+}
 
 impl Registry {
     /// What a Thing says as RDF: the enriched description, read as JSON-LD. Blocks.
@@ -9,6 +37,6 @@ impl Registry {
     /// # Errors
     /// As [`Expander::read`](crate::td::json_ld::Expander::read).
     pub fn statements(&self, thing: &Thing) -> Result<Statements> {
-        Ok(self.0.expander.read(&thing.enriched())?)
+        Ok(self.0.rdf.expander.read(&thing.enriched())?)
     }
 }

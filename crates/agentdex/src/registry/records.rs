@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Registry, prepare::Prepared};
+use super::{Registry, network, prepare::Prepared};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Namespace, Owner, Visibility},
@@ -115,7 +115,7 @@ impl Registry {
         let id = write.id.clone();
         let mut writes = vec![write];
         if let Some(source) = record.source {
-            let operation = Operation::Metadata(Some(checked_source(&id, &source)?));
+            let operation = Operation::Metadata(Some(network::checked_source(&id, &source)?));
             writes.push(store::Write { id: id.clone(), precondition: Precondition::Present, operation, actor: None });
         }
         let asked = AccessRequest {
@@ -132,13 +132,10 @@ impl Registry {
             writes.truncate(1);
         }
         let effects = self.commit_all(writes, author, dry_run).await?;
-        #[cfg(feature = "fetch")]
         if is_tracked && !dry_run {
             self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
             self.reschedule(&id).await;
         }
-        #[cfg(not(feature = "fetch"))]
-        let _ = is_tracked;
         let (effect, seq) = effects.first().copied().ok_or_else(|| Error::NotFound { id: id.clone() })?;
         Ok(Written { id, effect, seq, warnings })
     }
@@ -191,23 +188,7 @@ fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
     })
 }
 
-/// What is stored of a tracked source, if that is one.
-#[cfg(feature = "fetch")]
-fn checked_source(id: &str, source: &RawValue) -> Result<Vec<u8>> {
-    let bytes = source.get().as_bytes().to_vec();
-    match super::tracked_sources::TrackedSource::from_metadata(&bytes) {
-        Ok(source) if source.id == id => Ok(bytes),
-        Ok(source) => Err(invalid("/source/id", "other-source", format!("it is the source of {:?}", source.id))),
-        Err(error) => Err(invalid("/source", "no-source", error.to_string())),
-    }
-}
-
-#[cfg(not(feature = "fetch"))]
-fn checked_source(_: &str, _: &RawValue) -> Result<Vec<u8>> {
-    Err(invalid("/source", "no-fetching", "this program was built without the feature `fetch`".to_owned()))
-}
-
-fn invalid(pointer: &str, code: &'static str, message: String) -> Error {
+pub(super) fn invalid(pointer: &str, code: &'static str, message: String) -> Error {
     Error::Invalid(Report {
         version: None,
         violations: vec![Violation::new(pointer, code, message)],

@@ -173,11 +173,9 @@ impl Registry {
         let Some((text, threshold)) = meaning_of(query)? else {
             return Ok(Arc::new(SavedQuery::new(query.q.as_deref(), filters)?));
         };
-        #[cfg(feature = "semantic")]
         if let Some(meaning) = self.meaning() {
             return Ok(Arc::new(SavedQuery::by_meaning(text, threshold, filters, meaning)?));
         }
-        let _ = (text, threshold, filters);
         let message = "this registry has no vectors to compare the meaning with; leave out `mode`".to_owned();
         Err(Error::InvalidQuery { message })
     }
@@ -187,13 +185,11 @@ impl Registry {
         // Of all Things: what a change means for the query is the same for whoever sees the change.
         let view = Registry::of(self.0.clone()).view()?;
         let ids = query.ids(&view.snapshot, &view.hidden)?;
-        #[cfg(feature = "semantic")]
         let ids = self.nearest_of(ids, query)?;
         self.0.queries.started(watched, &ids)
     }
 
     /// Those of the Things whose meaning is near enough; all where it doesn't count.
-    #[cfg(feature = "semantic")]
     fn nearest_of(&self, mut ids: Vec<String>, query: &SavedQuery) -> Result<Vec<String>> {
         if let Some(meaning) = self.meaning().filter(|_| query.is_by_meaning()) {
             pollster::block_on(self.ready_to_search_in(Mode::Semantic, true))?;

@@ -144,14 +144,8 @@ impl Registry {
         Ok(visible)
     }
 
-    #[cfg(feature = "semantic")]
     pub(super) fn meaning(&self) -> Option<&search::Meaning> {
         self.0.meaning.as_ref().map(|(meaning, _)| meaning.as_ref())
-    }
-
-    #[cfg(not(feature = "semantic"))]
-    fn meaning(&self) -> Option<&search::Meaning> {
-        None
     }
 
     fn rebuilding(&self) -> Error {
@@ -190,7 +184,6 @@ impl Registry {
     pub async fn ready_to_search_in(&self, mode: Mode, consistent: bool) -> Result<()> {
         let target = self.last_seq();
         self.ready_to_search(consistent).await?;
-        #[cfg(feature = "semantic")]
         if let Some((meaning, making)) = self.0.meaning.as_ref().filter(|_| mode != Mode::Lexical) {
             let status = making.status();
             if consistent && (status.is_ready() || mode == Mode::Semantic) {
@@ -206,7 +199,6 @@ impl Registry {
                 making.wait(shown, FRESHNESS_TIMEOUT).await;
             }
         }
-        let _ = (mode, target);
         Ok(())
     }
 

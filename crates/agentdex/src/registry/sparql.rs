@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Registry,
-    followers::{FollowerState, Sparql, Waited},
+    followers::{FollowerState, Waited, quads::Sparql},
 };
 use crate::{
     Error, Result,
@@ -45,7 +45,7 @@ impl Drop for Turn<'_> {
 impl Registry {
     /// Whether SPARQL queries are answered: see [`super::Options::sparql`].
     pub fn answers_sparql(&self) -> bool {
-        self.0.sparql.is_some()
+        self.0.rdf.sparql.is_some()
     }
 
     /// The results of a SPARQL query over the statements of all Things, written in a format for its kind. Blocks, for
@@ -56,7 +56,7 @@ impl Registry {
     ///
     /// # tokio::runtime::Runtime::new()?.block_on(async {
     /// # let directory = tempfile::tempdir()?;
-    /// let options = Options { sparql: true, ..Options::default() };
+    /// let options = Options::default().sparql(true);
     /// let registry = Registry::builder(directory.path()).options(options).open()?;
     /// registry.register(Description::new("Weather agent").id("urn:example:weather"))?;
     /// registry.ready_for_sparql(true).await?;
@@ -110,7 +110,7 @@ impl Registry {
     }
 
     fn sparql(&self) -> Result<&Sparql> {
-        self.0.sparql.as_ref().ok_or(Error::Unsupported {
+        self.0.rdf.sparql.as_ref().ok_or(Error::Unsupported {
             what: "SPARQL queries",
             instead: "start it with --sparql, or search by /search?q= or /search/jsonpath?query=",
         })

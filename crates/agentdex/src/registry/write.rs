@@ -223,7 +223,6 @@ impl Registry {
             (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
             (error, _) => error,
         })?;
-        #[cfg(feature = "fetch")]
         if was_tracked {
             self.reschedule(&id).await;
         }
@@ -390,7 +389,6 @@ impl Registry {
             let was_tracked = self.is_tracked(&id)?;
             match self.commit(vec![write], commit).await {
                 Ok((effect, seq)) => {
-                    #[cfg(feature = "fetch")]
                     if was_tracked {
                         self.reschedule(&id).await;
                     }
@@ -413,7 +411,6 @@ impl Registry {
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?.into_owned();
-        #[cfg(feature = "fetch")]
         let was_tracked = self.is_tracked(&id)?;
         for _ in 0..PATCH_ATTEMPTS {
             let record = self.find_record(&id)?;
@@ -436,7 +433,6 @@ impl Registry {
             writes.iter_mut().for_each(|write| write.actor = actor.clone());
             match self.commit(writes, commit).await {
                 Ok((effect, seq)) => {
-                    #[cfg(feature = "fetch")]
                     if was_tracked {
                         self.reschedule(&id).await;
                     }

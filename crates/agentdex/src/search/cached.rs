@@ -38,7 +38,6 @@ pub(super) struct Cached {
     /// Columns that facets are counted by.
     pub facets: Columns,
     /// Which vectors the documents have.
-    #[cfg(feature = "semantic")]
     pub places: super::semantic::Places,
 }
 

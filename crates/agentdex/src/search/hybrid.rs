@@ -114,12 +114,13 @@ impl Hybrid<'_> {
 
     /// How alike documents are, and the nearest `most` of all that may be found.
     fn likeness(&self, asked: impl Iterator<Item = DocAddress>, most: usize) -> tantivy::Result<Likeness> {
-        let vectors = self.meaning.read();
-        let by_slot = self.question.likeness(&vectors);
-        let places = self.searcher.segment_readers().iter();
-        let places = places.map(|segment| self.cached.places.of(segment, |segment| self.cached.ids(segment), &vectors));
-        let places = places.collect::<tantivy::Result<Vec<_>>>()?;
-        drop(vectors);
+        let (by_slot, places) = {
+            let vectors = self.meaning.read();
+            let places = self.searcher.segment_readers().iter();
+            let ids = |segment: &tantivy::SegmentReader| self.cached.ids(segment);
+            let places = places.map(|segment| self.cached.places.of(segment, ids, &vectors));
+            (self.question.likeness(&vectors), places.collect::<tantivy::Result<Vec<_>>>()?)
+        };
         let of_slot = |slot: u32| by_slot.get(slot as usize).copied();
         let known = asked.filter_map(|address| {
             let slot = places.get(address.segment_ord as usize)?.slot(address.doc_id)?;

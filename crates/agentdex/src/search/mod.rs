@@ -27,7 +27,6 @@ mod failure;
 mod files;
 mod forms;
 mod hidden;
-#[cfg(feature = "semantic")]
 mod hybrid;
 mod index;
 mod iri_spellings;
@@ -45,7 +44,7 @@ mod request;
 #[doc(hidden)]
 pub mod saved;
 mod schema;
-#[cfg(feature = "semantic")]
+#[cfg_attr(not(feature = "semantic"), path = "no_semantic.rs")]
 pub mod semantic;
 mod sight;
 mod snapshot;
@@ -76,12 +75,6 @@ pub use snapshot::Snapshot;
 #[doc(hidden)]
 pub use writer::IndexWriter;
 
-/// The vectors that searches by meaning compare; there are none without the feature `semantic`.
-#[doc(hidden)]
-#[cfg(not(feature = "semantic"))]
-#[derive(Debug, Clone, Copy)]
-pub enum Meaning {}
-#[cfg(feature = "semantic")]
 pub use semantic::Meaning;
 
 /// Returns the column of the index that a field is counted by.

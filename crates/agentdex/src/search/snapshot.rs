@@ -5,12 +5,13 @@ use std::sync::Arc;
 use tantivy::{DocAddress, Searcher, TantivyDocument, schema::Value};
 
 use super::{
-    Answer, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Search,
+    Answer, Confidence, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Search,
     cached::Cached,
     collect::{self, Matches, Page},
     facets,
     failure::index_error,
     hidden::{Hidden, HiddenIds},
+    hybrid::{self, Hybrid},
     query::{self, Compiled, Spelling},
     rank::Ranked,
     schema::Fields,
@@ -18,11 +19,6 @@ use super::{
     suggest,
     summary::Summary,
     unseen,
-};
-#[cfg(feature = "semantic")]
-use super::{
-    Confidence,
-    hybrid::{self, Hybrid},
 };
 use crate::{
     Error, Result,
@@ -165,7 +161,6 @@ impl Searching<'_> {
             let message = "this registry has no vectors to search by meaning; use the mode hybrid or lexical";
             return Err(Error::InvalidQuery { message: message.to_owned() });
         }
-        #[cfg(feature = "semantic")]
         if let Some(meaning) = self.meaning.filter(|_| self.search.mode != Mode::Lexical)
             && let Some(answer) = self.run_by_meaning(&clauses, meaning)?
         {
@@ -189,7 +184,6 @@ impl Searching<'_> {
     }
 
     /// What is found by meaning, or by words and meaning; none where the query has no words.
-    #[cfg(feature = "semantic")]
     fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Answer>> {
         let wording = query::Wording::of(clauses);
         let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {
@@ -227,7 +221,6 @@ impl Searching<'_> {
     }
 
     /// Whether the best hit has less than half of the words that say something.
-    #[cfg(feature = "semantic")]
     fn has_few_words(&self, compiled: &Compiled, matches: &Matches) -> Result<bool> {
         let Some(best) = matches.top.first() else { return Ok(true) };
         let found = hybrid::words_of(&self.snapshot.searcher, &compiled.words, best.address);

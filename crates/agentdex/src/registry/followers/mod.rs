@@ -6,15 +6,14 @@
 mod flags;
 mod follower;
 #[cfg(feature = "guardian")]
-mod guardian;
+pub(super) mod guardian;
 #[cfg(feature = "sparql")]
-mod quads;
+pub(super) mod quads;
 mod queries;
 mod runner;
 mod search;
 mod shapes;
 mod unseen;
-#[cfg(feature = "semantic")]
 mod vectors;
 mod waiting;
 
@@ -25,18 +24,13 @@ use std::{
 };
 
 pub use self::follower::{FollowerState, FollowerStatus};
-#[cfg(feature = "guardian")]
-pub(super) use self::guardian::GuardianFollower;
-#[cfg(feature = "sparql")]
-pub(super) use self::quads::{QuadFollower, Quads, Sparql};
-#[cfg(feature = "semantic")]
-pub(super) use self::vectors::VectorFollower;
 pub(super) use self::{
     flags::{FlagsFollower, SharedFlags},
     queries::QueriesFollower,
     runner::Shared,
     search::{Search, SearchFollower, Visible},
     shapes::{ShapesFollower, SharedShapes},
+    vectors::VectorFollower,
     waiting::Waited,
 };
 use self::{follower::Follower, runner::Runner};

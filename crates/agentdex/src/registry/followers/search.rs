@@ -74,7 +74,6 @@ impl Search {
     ///
     /// # Errors
     /// [`Error::Store`]
-    #[cfg(feature = "semantic")]
     pub(in crate::registry) fn shown(&self) -> Result<Option<Seq>> {
         let mut shown = self.lock();
         shown.read_on(&self.store)?;

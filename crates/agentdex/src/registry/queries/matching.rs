@@ -54,7 +54,6 @@ pub(super) struct Matching {
     position: Seq,
     index: QueryIndex,
     /// What makes the vectors that queries by meaning are compared with.
-    #[cfg_attr(not(feature = "semantic"), expect(dead_code, reason = "there are no vectors"))]
     meaning: Option<Arc<Meaning>>,
     /// The queries that a Thing matches, ascending.
     matched: HashMap<Box<str>, Box<[QueryNo]>>,
@@ -223,7 +222,6 @@ impl Matching {
         let (id, terms) = (change.id.as_str(), Format::search_terms());
         let entry = Entry { id, text: &text, format: format.as_deref(), terms, access: None };
         let document = Document::new(entry)?;
-        #[cfg(feature = "semantic")]
         let document = match &self.meaning {
             Some(meaning) if self.index.needs_vectors() => document.with_vectors(entry, meaning)?,
             _ => document,

@@ -33,7 +33,8 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 impl Registry {
     /// Polls due sources in a thread of its own, until that is stopped.
     pub(in crate::registry) fn start_polling(&self) -> Result<()> {
-        let Some(tracker) = self.0.tracker.as_ref().filter(|tracker| tracker.poller.tracking.in_background) else {
+        let Some(tracker) = self.0.network.tracker.as_ref().filter(|tracker| tracker.poller.tracking.in_background)
+        else {
             return Ok(());
         };
         let inner = Arc::downgrade(&self.0);
@@ -94,7 +95,7 @@ async fn run(inner: &Weak<Inner>, wake: &Notify) {
 /// none once the registry is gone.
 async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<Refreshed>>) -> Option<Duration> {
     let registry = Registry::of(inner.upgrade()?);
-    let tracker = registry.0.tracker.as_ref()?;
+    let tracker = registry.0.network.tracker.as_ref()?;
     let now = Timestamp::now();
     if let Err(error) = registry.renew_due(tracker, now).await {
         tracing::warn!(%error, "Things of tracked sources could not be renewed");

@@ -17,8 +17,9 @@ use crate::{
         own_members::{self, STATUS},
         prepare::Prepared,
     },
+    signature::Verification,
     store::{Author, Operation, Original, Record, Write},
-    td::Document,
+    td::{Document, merge_patch},
 };
 
 /// How many times a write is tried when somebody else writes the Thing at the same moment.
@@ -43,7 +44,7 @@ impl Registry {
     /// Writes the result of a poll, and when the next one is due. A failure is returned once it is written.
     pub(super) async fn reconcile(&self, before: &TrackedSource, polled: Polled, now: Timestamp) -> Result<Refreshed> {
         let id = &before.id;
-        let Some(tracker) = &self.0.tracker else { return Ok(Refreshed::Stopped) };
+        let Some(tracker) = &self.0.network.tracker else { return Ok(Refreshed::Stopped) };
         // The source wasn't asked: that proves nothing about it.
         if let Polled::Failed(error @ (Error::FetchBusy { .. } | Error::ShuttingDown)) = polled {
             return Err(error);
@@ -148,7 +149,7 @@ impl Registry {
             && loaded.source.accepts_check(found.is_certain, stale_after, now)
         {
             let text = &loaded.record.text;
-            patch.extend(own_members::signature_patch(text, &found.verification, found.is_certain)?);
+            patch.extend(signature_patch(text, &found.verification, found.is_certain)?);
         }
         self.writes_for_patch(loaded, patch)
     }
@@ -239,4 +240,17 @@ impl Loaded {
         let operation = Operation::Metadata(Some(self.source.to_metadata()?));
         Ok(Write { id: self.source.id.clone(), precondition, operation, actor: None })
     }
+}
+
+/// The patch of a description for the result of a check that differs from the one before. Of one that isn't certain only
+/// the status counts.
+fn signature_patch(description: &str, found: &Verification, is_certain: bool) -> Result<Map<String, Value>> {
+    let before = own_members::signature(description);
+    if !is_certain && before.is_some_and(|before| before.status == found.status) {
+        return Ok(Map::new());
+    }
+    let after = own_members::with_signature(description, Some(description), found)?;
+    let Some(difference) = merge_patch::diff(description, &after) else { return Ok(Map::new()) };
+    let unreadable = |error: serde_json::Error| Error::Store { doing: "comparing checks", source: error.into() };
+    serde_json::from_str(&difference).map_err(unreadable)
 }

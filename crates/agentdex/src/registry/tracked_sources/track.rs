@@ -32,7 +32,7 @@ impl Registry {
     /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 sources are tracked; those of the
     /// conversion; those of [`Registry::import`].
     pub async fn track(&self, request: TrackRequest) -> Result<Imported> {
-        let tracker = self.0.tracker.as_ref().ok_or_else(|| no_fetcher(&request.url))?;
+        let tracker = self.0.network.tracker.as_ref().ok_or_else(|| no_fetcher(&request.url))?;
         let now = Timestamp::now();
         let (url, document) = tracker.fetch_new(&request, now).await?;
         let ttl = self.tracked_ttl(request.ttl);
@@ -72,7 +72,7 @@ impl Registry {
             return Err(Error::NotOwner { id: id.into() });
         }
         let url = || TrackedSource::from_metadata(&metadata).map(|source| source.source);
-        let Some(tracker) = self.0.tracker.as_ref() else { return Err(no_fetcher(&url()?)) };
+        let Some(tracker) = self.0.network.tracker.as_ref() else { return Err(no_fetcher(&url()?)) };
         due::poll_source(&std::sync::Arc::downgrade(&self.0), &tracker.poller, &id, Timestamp::now()).await
     }
 
@@ -84,7 +84,7 @@ impl Registry {
     /// [`Error::Store`], [`Error::WritesClosed`], [`Error::ShuttingDown`]; sources that weren't polled then are due
     /// again a little later.
     pub async fn refresh_due(&self, now: Timestamp) -> Result<usize> {
-        let Some(tracker) = &self.0.tracker else { return Ok(0) };
+        let Some(tracker) = &self.0.network.tracker else { return Ok(0) };
         self.renew_due(tracker, now).await?;
         let mut due = tracker.schedule.take_polls(now, usize::MAX).into_iter();
         let (count, mut polls) = (due.len(), JoinSet::new());
@@ -111,7 +111,7 @@ impl Registry {
         if !self.sees(&id) {
             return Err(Error::NotTracked { id: id.into() });
         }
-        let Some(tracker) = &self.0.tracker else { return self.end_tracking(&id).await };
+        let Some(tracker) = &self.0.network.tracker else { return self.end_tracking(&id).await };
         let _reconciling = tracker.reconciling.lock().await;
         self.end_tracking(&id).await?;
         tracker.schedule.forget(&id);
@@ -145,7 +145,7 @@ impl Registry {
     /// [`Error::SignatureRequired`]
     pub async fn check_card(&self, card: &Document, url: Option<&str>) -> Result<Verification> {
         let now = Timestamp::now();
-        match &self.0.tracker {
+        match &self.0.network.tracker {
             Some(tracker) => tracker.poller.check(card, url, now).await,
             None => Ok(verify(card, &TrustedKeys::none(), now)),
         }
@@ -184,7 +184,7 @@ impl Registry {
 
     /// Schedules a source by what is stored, after somebody may have changed that.
     pub(in crate::registry) async fn reschedule(&self, id: &str) {
-        let Some(tracker) = &self.0.tracker else { return };
+        let Some(tracker) = &self.0.network.tracker else { return };
         let _reconciling = tracker.reconciling.lock().await;
         self.schedule_as_stored(tracker, id);
     }

@@ -46,7 +46,6 @@ pub(in crate::search) struct Compiled {
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
     /// The words that say something, each as terms of which a document has one.
-    #[cfg(feature = "semantic")]
     pub words: Vec<Vec<Term>>,
 }
 
@@ -207,7 +206,6 @@ impl<'a> Compiler<'a> {
         let highlights = self.words.take_highlights();
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
-        #[cfg(feature = "semantic")]
         let words = self.any.iter().filter_map(Part::telling_terms).map(<[Term]>::to_vec).collect();
         if self.says_nothing() && self.exact.is_empty() {
             return Compiled {
@@ -217,7 +215,6 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
-                #[cfg(feature = "semantic")]
                 words,
             };
         }
@@ -233,21 +230,11 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
-                #[cfg(feature = "semantic")]
                 words,
             };
         }
         let query = self.combine(is_restricted);
-        Compiled {
-            query,
-            union: None,
-            is_scored,
-            highlights,
-            corrections,
-            versions,
-            #[cfg(feature = "semantic")]
-            words,
-        }
+        Compiled { query, union: None, is_scored, highlights, corrections, versions, words }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

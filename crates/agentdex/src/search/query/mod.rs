@@ -22,7 +22,6 @@ mod hints;
 mod languages;
 mod parse;
 mod sentences;
-#[cfg(feature = "semantic")]
 mod wording;
 mod words;
 
@@ -31,7 +30,6 @@ pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use hints::hints;
 pub(super) use languages::languages_of;
 pub(super) use parse::parse;
-#[cfg(feature = "semantic")]
 pub(super) use wording::Wording;
 pub(super) use words::Spelling;
 

@@ -99,7 +99,6 @@ impl Part {
     }
 
     /// The terms of which a document has one, where it is a word that says something.
-    #[cfg(feature = "semantic")]
     pub fn telling_terms(&self) -> Option<&[Term]> {
         match self {
             Part::Word { terms, is_common: false, .. } => Some(terms),

@@ -4,8 +4,6 @@ use tantivy::{IndexBuilder, ReloadPolicy, Searcher, Term, collector::Count, dire
 
 use super::SavedQuery;
 use crate::search::hidden::Hidden;
-#[cfg(feature = "semantic")]
-use crate::search::semantic::{Meaning, Quantized};
 use crate::{
     Result,
     search::{
@@ -13,6 +11,7 @@ use crate::{
         failure::index_error,
         query::{self, Spelling},
         schema::{self, Fields},
+        semantic::{Meaning, Quantized},
         text::{self, Language},
     },
 };
@@ -24,7 +23,6 @@ const MEMORY_BYTES: usize = 1024 * 1024;
 pub struct Document {
     searcher: Searcher,
     fields: Fields,
-    #[cfg(feature = "semantic")]
     vectors: Vec<Quantized>,
 }
 
@@ -46,7 +44,6 @@ impl Document {
         Ok(Document {
             searcher: searcher.map_err(index_error("indexing a description by itself"))?,
             fields,
-            #[cfg(feature = "semantic")]
             vectors: Vec::new(),
         })
     }
@@ -55,7 +52,6 @@ impl Document {
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    #[cfg(feature = "semantic")]
     pub fn with_vectors(self, entry: Entry<'_>, meaning: &Meaning) -> Result<Document> {
         Ok(Document { vectors: meaning.vectors_of(entry.id, entry.text)?, ..self })
     }
@@ -65,7 +61,6 @@ impl Document {
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn matches(&self, query: &SavedQuery) -> Result<bool> {
-        #[cfg(feature = "semantic")]
         if !query.is_near(&self.vectors) {
             return Ok(false);
         }

@@ -20,7 +20,6 @@ pub struct QueryIndex {
     /// Those that are asked about every description.
     always: BTreeSet<u32>,
     /// How many of them need the vectors of descriptions.
-    #[cfg(feature = "semantic")]
     by_meaning: usize,
 }
 
@@ -36,15 +35,11 @@ impl QueryIndex {
                 }
             }
         }
-        #[cfg(feature = "semantic")]
-        {
-            self.by_meaning += usize::from(query.is_by_meaning());
-        }
+        self.by_meaning += usize::from(query.is_by_meaning());
         self.queries.insert(number, query);
     }
 
     /// Whether there is a query that matches no document without vectors.
-    #[cfg(feature = "semantic")]
     pub fn needs_vectors(&self) -> bool {
         self.by_meaning > 0
     }
@@ -53,10 +48,7 @@ impl QueryIndex {
     pub fn remove(&mut self, number: u32) {
         self.always.remove(&number);
         let Some(query) = self.queries.remove(&number) else { return };
-        #[cfg(feature = "semantic")]
-        {
-            self.by_meaning -= usize::from(query.is_by_meaning());
-        }
+        self.by_meaning -= usize::from(query.is_by_meaning());
         let Trigger::Terms { terms, .. } = &query.trigger else { return };
         let in_languages = self.languages.iter().flat_map(|language| query.trigger.terms_in(*language));
         for term in terms.iter().cloned().chain(in_languages) {

@@ -8,27 +8,19 @@
 
 mod document;
 mod filed;
-#[cfg(feature = "semantic")]
 mod nearness;
 mod trigger;
 
 pub use self::{document::Document, filed::QueryIndex};
 
-#[cfg(feature = "semantic")]
 use std::collections::HashSet;
 
-#[cfg(feature = "semantic")]
-use self::nearness::Nearness;
-use self::trigger::Trigger;
+use self::{nearness::Nearness, trigger::Trigger};
 use super::{
     Filters, Hidden, Snapshot,
-    query::{self, Clause},
-    snapshot::check_query,
-};
-#[cfg(feature = "semantic")]
-use super::{
-    query::Wording,
+    query::{self, Clause, Wording},
     semantic::{Meaning, Quantized},
+    snapshot::check_query,
 };
 use crate::Result;
 
@@ -39,7 +31,6 @@ pub struct SavedQuery {
     filters: Filters,
     trigger: Trigger,
     /// How alike a description must be as well.
-    #[cfg(feature = "semantic")]
     nearness: Option<Nearness>,
 }
 
@@ -53,13 +44,7 @@ impl SavedQuery {
         check_query(query)?;
         let clauses = query::parse(query.unwrap_or_default());
         let trigger = Trigger::of(&clauses, &filters)?;
-        Ok(SavedQuery {
-            clauses,
-            filters,
-            trigger,
-            #[cfg(feature = "semantic")]
-            nearness: None,
-        })
+        Ok(SavedQuery { clauses, filters, trigger, nearness: None })
     }
 
     /// Reads a query whose meaning counts: it matches descriptions with a cosine of at least `threshold` that satisfy
@@ -67,7 +52,6 @@ impl SavedQuery {
     ///
     /// # Errors
     /// As [`SavedQuery::new`], and [`crate::Error::InvalidQuery`] for a query without a word that means something.
-    #[cfg(feature = "semantic")]
     pub fn by_meaning(query: &str, threshold: Option<f32>, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
         check_query(Some(query))?;
         let wording = Wording::of(&query::parse(query));
@@ -81,19 +65,16 @@ impl SavedQuery {
     }
 
     /// Whether its meaning counts, so that the vectors of descriptions have to be known.
-    #[cfg(feature = "semantic")]
     pub fn is_by_meaning(&self) -> bool {
         self.nearness.is_some()
     }
 
     /// The Things that are alike enough; none where the meaning doesn't count.
-    #[cfg(feature = "semantic")]
     pub fn near(&self, meaning: &Meaning) -> Option<HashSet<Box<str>>> {
         self.nearness.as_ref().map(|nearness| nearness.things(meaning))
     }
 
     /// Whether a description with these vectors is alike enough, or its meaning doesn't count.
-    #[cfg(feature = "semantic")]
     fn is_near(&self, vectors: &[Quantized]) -> bool {
         self.nearness.as_ref().is_none_or(|nearness| nearness.has(vectors))
     }

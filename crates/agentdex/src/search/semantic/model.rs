@@ -37,6 +37,11 @@ impl Model {
         Ok(Model::Encoder(Arc::new(encoder)))
     }
 
+    /// The model of the library itself: the table that is part of it.
+    pub fn built_in() -> Option<Model> {
+        Some(Model::BuiltIn)
+    }
+
     /// Whether texts take so little time that writers can wait for them.
     pub fn is_fast(&self) -> bool {
         matches!(self, Model::BuiltIn)
