@@ -65,10 +65,8 @@ fn main() -> Outcome {
 }
 
 fn serve(data: &Path, words_only: bool) -> Outcome {
-    let options = registry::Options {
-        model: (!words_only).then_some(agentdex::search::semantic::Model::BuiltIn),
-        ..registry::Options::default()
-    };
+    let options =
+        registry::Options::default().model((!words_only).then_some(agentdex::search::semantic::Model::BuiltIn));
     let registry = Registry::builder(data).options(options).open()?;
     let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
     println!("{}", server.local_addr());

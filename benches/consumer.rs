@@ -141,7 +141,7 @@ fn agent(address: &str) -> Outcome<Agent> {
         "securityDefinitions": {"nosec_sc": {"scheme": "nosec"}}, "security": "nosec_sc",
         "actions": {"now": action("now"), "slow": action("slow")},
     });
-    let options = Options { allowed: AllowList::parse(["127.0.0.0/8"])?, ..Options::default() };
+    let options = Options::default().allowed(AllowList::parse(["127.0.0.0/8"])?);
     let consumer = Consumer::with_options(Nobody, options)?;
     Ok(consumer.agent_of(&description.to_string())?.update(Settings::new().action("now")))
 }

@@ -81,10 +81,7 @@ fn step(number: usize, session: usize) -> Value {
 
 fn open(directory: PathBuf, policy: Value) -> Outcome<Registry> {
     let policy = Arc::new(Policy::compile(serde_json::from_value::<PolicyFile>(policy)?)?);
-    let options = registry::Options {
-        guardian: guardian::Options { policy, ..guardian::Options::default() },
-        ..registry::Options::default()
-    };
+    let options = registry::Options::default().guardian(guardian::Options::default().policy(policy));
     let registry = Registry::builder(directory).options(options).open()?;
     for number in 0..AGENTS {
         let document = agentdex::convert::aos::AgentDocument::parse(agent(number).to_string().as_bytes(), false)?;

@@ -99,7 +99,7 @@ fn speed(folder: &Path, (agents, owners): (usize, usize), model: &Model, modes: 
         requests.extend(lines(&folder.join(set).join("queries.jsonl"))?);
     }
     let directory = tempfile::tempdir()?;
-    let options = Options { model: Some(model.clone()), ..Options::default() };
+    let options = Options::default().model(model.clone());
     let registry = Registry::builder(directory.path()).options(options).open()?;
     let documents = (0..agents).map(|number| {
         let mut tool = tools[number % tools.len()].clone();
@@ -240,7 +240,7 @@ struct Registered {
 impl Registered {
     fn new(folder: &Path, sets: &[&str], model: &Model) -> Outcome<Registered> {
         let directory = tempfile::tempdir()?;
-        let options = Options { model: Some(model.clone()), ..Options::default() };
+        let options = Options::default().model(model.clone());
         let registry = Registry::builder(directory.path()).options(options).open()?;
         for set in sets {
             for tool in lines(&folder.join(set).join("agents.jsonl"))? {

@@ -126,7 +126,7 @@ fn expansion() {
 }
 
 fn open(directory: &tempfile::TempDir, sparql: bool) -> Registry {
-    let options = Options { sparql, ..Options::default() };
+    let options = Options::default().sparql(sparql);
     Registry::builder(directory.path()).options(options).open().expect("a registry")
 }
 

@@ -74,7 +74,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     registry.write(Write::put(description.to_string())).await?;
     let allowed = AllowList::parse(["127.0.0.1"])?;
-    let consumer = Consumer::with_options(registry.clone(), Options { allowed, ..Options::default() })?;
+    let consumer = Consumer::with_options(registry.clone(), Options::default().allowed(allowed))?;
     let agent = consumer.agent("urn:example:parrot").await?;
     let chats = Data::new(Chats { agent, writers: Mutex::default() });
     let app = move || {

@@ -79,7 +79,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     registry.put(description.to_string())?;
 
     // Private addresses are called only where they are allowed.
-    let options = Options { allowed: AllowList::parse(["127.0.0.1"])?, ..Options::default() };
+    let options = Options::default().allowed(AllowList::parse(["127.0.0.1"])?);
     let weather = Consumer::with_options(registry, options)?.agent("urn:example:weather").await?;
     println!("called by {}", weather.explain().await?.binding);
     let mut events = weather.call_streaming("getWeather", json!({"city": "Bonn"})).await?.events;

@@ -224,7 +224,7 @@ fn removed_thing_takes_its_original_along() {
 
 #[test]
 fn expiry_is_that_of_a_put() {
-    let imports = Imports::with(Options { default_ttl: Some(100), max_ttl: Some(500), ..Options::default() });
+    let imports = Imports::with(Options::default().default_ttl(100).max_ttl(500));
     let ttl = || imports.registry.find("urn:a").unwrap().unwrap().expiry().ttl;
     let things = || vec![converted("urn:a", "Weather", "one")];
     imports.effects(things());

@@ -66,7 +66,7 @@ fn a_directory_that_this_process_has_open_says_so() {
 
 #[test]
 fn strict_and_options_go_together_in_either_order() {
-    let options = || Options { default_ttl: Some(60), ..Options::default() };
+    let options = || Options::default().default_ttl(60);
     for order in [
         |builder: agentdex::Builder, options| builder.strict().options(options),
         |builder: agentdex::Builder, options| builder.options(options).strict(),
@@ -204,7 +204,7 @@ fn a_position_that_is_gone_or_foreign_is_a_resync() {
         registry.put(agent(&format!("urn:{number}"))).unwrap();
     }
     registry.close();
-    let retained = store::Options { retained_changes: 5, ..store::Options::default() };
+    let retained = store::Options::default().retained_changes(5);
     let store = Store::open(directory.path(), retained).unwrap();
     store.trim_log(Timestamp::now()).unwrap();
     store.close();

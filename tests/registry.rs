@@ -203,7 +203,7 @@ fn validate_says_what_registering_would() {
 #[test]
 fn a_ttl_is_held_within_the_bounds_with_a_warning() {
     let directory = TempDir::new().unwrap();
-    let options = Options { default_ttl: Some(300), min_ttl: Some(100), max_ttl: Some(1000), ..Options::default() };
+    let options = Options::default().default_ttl(300).min_ttl(100).max_ttl(1000);
     let registry = open_with(directory.path(), options);
     let ttl = |id: &str, registration: &str| {
         let td = agent(id, "Weather").replacen('{', &format!(r#"{{"registration": {registration}, "#), 1);

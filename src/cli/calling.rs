@@ -36,7 +36,7 @@ impl Calling {
     pub(super) fn consumer_of_answers(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
         // A variable that is set to nothing allows nothing.
         let allowed = AllowList::parse(self.allow_fetch.iter().filter(|entry| !entry.is_empty()))?;
-        let options = fetch::Options { allowed, ..fetch::Options::default() };
+        let options = fetch::Options::default().allowed(allowed);
         let mut settings = Settings::new().timeout(Duration::from_secs(self.timeout));
         if let Some(name) = &self.binding {
             settings = settings.binding(name);

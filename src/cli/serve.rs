@@ -104,21 +104,20 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 }
 
 fn open(settings: &Settings) -> anyhow::Result<Registry> {
-    let options = registry::Options {
-        strictness: settings.validation.into(),
-        default_ttl: settings.default_ttl,
-        min_ttl: settings.min_ttl,
-        max_ttl: settings.max_ttl,
-        sparql: settings.sparql,
-        guardian: guardian::options(settings)?,
-        model: match &settings.embedding_model {
-            EmbeddingModel::BuiltIn => Some(Model::BuiltIn),
-            EmbeddingModel::Directory(directory) => Some(Model::open(directory)?),
-            EmbeddingModel::None => None,
-        },
-        semantic_scale: settings.semantic_scale.map(|scale| scale as f32),
-        ..registry::Options::default()
+    let model = match &settings.embedding_model {
+        EmbeddingModel::BuiltIn => Some(Model::BuiltIn),
+        EmbeddingModel::Directory(directory) => Some(Model::open(directory)?),
+        EmbeddingModel::None => None,
     };
+    let options = registry::Options::default()
+        .strictness(settings.validation.into())
+        .default_ttl(settings.default_ttl)
+        .min_ttl(settings.min_ttl)
+        .max_ttl(settings.max_ttl)
+        .sparql(settings.sparql)
+        .guardian(guardian::options(settings)?)
+        .model(model)
+        .semantic_scale(settings.semantic_scale.map(|scale| scale as f32));
     let fetcher = fetching::fetcher(settings)?;
     let mut builder = Registry::builder(&settings.data).options(options);
     if let Some(issuer) = fetching::issuer(settings, &fetcher)? {

@@ -19,7 +19,7 @@ use crate::support::eventually;
 const TRAVEL: &str = "urn:example:agents:travel";
 
 fn open(directory: &TempDir, guardian: guardian::Options) -> Registry {
-    let options = registry::Options { guardian, ..registry::Options::default() };
+    let options = registry::Options::default().guardian(guardian);
     Registry::builder(directory.path()).options(options).open().unwrap()
 }
 
@@ -125,7 +125,7 @@ fn another_version_is_reported_and_allowed() {
 #[test]
 fn a_policy_that_is_tried_denies_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let registry = open(&directory, guardian::Options { dry_run: true, ..guardian::Options::default() });
+    let registry = open(&directory, guardian::Options::default().dry_run(true));
     let tried = result(&registry, &of_method("steps/message"));
     assert_eq!((&tried["decision"], &tried["data"]["wouldBe"]), (&json!("allow"), &json!("deny")));
     let entries = registry.guardian().decisions(None, Some(Decision::Allow), None, 0, 10).unwrap();
@@ -136,7 +136,7 @@ fn a_policy_that_is_tried_denies_nothing() {
 fn what_must_not_be_shown_is_masked_in_the_modified_request() {
     let directory = tempfile::tempdir().unwrap();
     let policy = policy(json!({"rules": {"mask-secrets": "enforce", "mask-personal-data": "enforce"}}));
-    let registry = open(&directory, guardian::Options { policy, store_content: true, ..guardian::Options::default() });
+    let registry = open(&directory, guardian::Options::default().policy(policy).store_content(true));
     register(&registry);
     let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
     let text = format!("write to ada@example.org with {key}");
@@ -224,7 +224,7 @@ fn half_a_line_at_the_end_of_the_trail_is_cut_off() {
 fn the_trail_is_bounded_and_its_oldest_entries_go_first() {
     let directory = tempfile::tempdir().unwrap();
     let retention = Retention { max_bytes: 256 * 1024, max_age: Duration::from_secs(3600) };
-    let options = guardian::Options { retention, store_content: true, ..guardian::Options::default() };
+    let options = guardian::Options::default().retention(retention).store_content(true);
     let registry = open(&directory, options);
     let text = "x".repeat(4000);
     let step = request(1, "steps/message", &json!({"context": context(), "message": message("user", &text)}));
@@ -248,7 +248,7 @@ fn the_trail_is_bounded_and_its_oldest_entries_go_first() {
 #[test]
 fn the_number_of_sessions_is_bounded() {
     let directory = tempfile::tempdir().unwrap();
-    let registry = open(&directory, guardian::Options { max_sessions: 32, ..guardian::Options::default() });
+    let registry = open(&directory, guardian::Options::default().max_sessions(32));
     for number in 0..500 {
         let mut step = of_method("steps/message");
         step["params"]["context"]["session"]["id"] = format!("s-{number}{}", "x".repeat(number)).into();
@@ -262,7 +262,7 @@ fn the_number_of_sessions_is_bounded() {
 fn decisions_are_received_and_counted() {
     let directory = tempfile::tempdir().unwrap();
     let ocsf = directory.path().join("events.ndjson");
-    let options = guardian::Options { ocsf: Some(ocsf.clone()), ..guardian::Options::default() };
+    let options = guardian::Options::default().ocsf(ocsf.clone());
     let registry = open(&directory, options);
     let mut received = registry.guardian().subscribe();
     decision(&registry, &of_method("steps/toolCallRequest"));
@@ -286,7 +286,7 @@ fn own_rules_know_what_is_registered() {
         "name": "no-large-groups", "message": "groups need a person", "methods": ["steps/toolCallRequest"],
         "denies": "agent.vendor == 'Example Travel' and 'beta' in agent.tags and step.inputs.to == 'Cologne'",
     }]}));
-    let registry = open(&directory, guardian::Options { policy, ..guardian::Options::default() });
+    let registry = open(&directory, guardian::Options::default().policy(policy));
     register(&registry);
     let step = of_method("steps/toolCallRequest");
     // `labels` of the metadata are no tags.
@@ -335,7 +335,7 @@ fn responses_in_sacp_are_shown_in_the_trail() {
     assert!(last.sacp.unwrap().violations[0].starts_with("/message: "));
     // What the agent thought is content: it is stored where contents are, without secrets.
     let directory = tempfile::tempdir().unwrap();
-    let registry = open(&directory, guardian::Options { store_content: true, ..guardian::Options::default() });
+    let registry = open(&directory, guardian::Options::default().store_content(true));
     let key = format!("sk-ant-api03-{}", "aB3dE5fG7h".repeat(4));
     let thoughtful = response("success", &format!("I take {key}")).to_string();
     result_of(&registry, "steps/message", &said("agent", &thoughtful));
@@ -351,7 +351,7 @@ fn a_guardrail_makes_a_response_a_failure_before_the_next_agent_receives_it() {
         "name": "no-promises", "message": "nothing is guaranteed", "then": "fail-response",
         "denies": "step.text.contains('guarantee') or step.response.message.contains('guarantee')",
     }], "rules": {"mask-secrets": "enforce"}}));
-    let registry = open(&directory, guardian::Options { policy, ..guardian::Options::default() });
+    let registry = open(&directory, guardian::Options::default().policy(policy));
     register(&registry);
     let response = |message: &str| json!({"thought": "t", "status": "success", "data": {"n": 1}, "message": message});
     let said = |content: Value| {

@@ -30,13 +30,13 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// Connections to this machine, which are not allowed by default.
 fn network() -> Network {
     let allowed = AllowList::parse(["127.0.0.1"]).unwrap();
-    Network::new(fetch::Options { allowed, ..fetch::Options::default() }).unwrap()
+    Network::new(fetch::Options::default().allowed(allowed)).unwrap()
 }
 
 /// The same, which also trust a certificate.
 fn network_trusting(certificate: &Path) -> Network {
     let allowed = AllowList::parse(["127.0.0.1"]).unwrap();
-    Network::new(fetch::Options { allowed, ca: Some(certificate.to_owned()), ..fetch::Options::default() }).unwrap()
+    Network::new(fetch::Options::default().allowed(allowed).ca(certificate.to_owned())).unwrap()
 }
 
 /// A certificate for 127.0.0.1, and its key, as files.

@@ -22,8 +22,8 @@ use crate::support::{TestRegistry, unreachable_url};
 fn guardian_stops_and_changes_calls_and_answers() {
     let file: PolicyFile = serde_json::from_value(json!({"rules": {"mask-secrets": "enforce"}})).unwrap();
     let policy = Arc::new(Policy::compile(file).unwrap());
-    let options = guardian::Options { policy, ..guardian::Options::default() };
-    let options = registry::Options { guardian: options, ..registry::Options::default() };
+    let options = guardian::Options::default().policy(policy);
+    let options = registry::Options::default().guardian(options);
     let registry = TestRegistry::start_with(options, http::Options::default());
     let travel: Value = serde_json::from_slice(include_bytes!("../fixtures/aos/travel.json")).unwrap();
     registry.call("POST", "/import/aos").body("application/json", travel.to_string()).send();

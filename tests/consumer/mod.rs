@@ -40,7 +40,7 @@ impl Directory for Nobody {
 
 /// Options that allow calls to loopback.
 pub fn loopback() -> Options {
-    Options { allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(), ..Options::default() }
+    Options::default().allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
 }
 
 /// A consumer that may call loopback, and has no environment.

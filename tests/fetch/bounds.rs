@@ -119,9 +119,9 @@ fn answers_without_a_document_fail_with_their_status() {
 #[test]
 fn server_that_says_nothing_is_not_waited_for() {
     let site = Site::start(|_| Reply::raw(&[b"", b"late"], Duration::from_secs(60)));
-    let doing = waited_for(Options { timeout: SHORT, ..allowing([site.address().to_string()]) }, &site);
+    let doing = waited_for(allowing([site.address().to_string()]).timeout(SHORT), &site);
     assert_eq!(doing, "waiting for the answer");
-    let doing = waited_for(Options { phase_timeout: SHORT, ..allowing([site.address().to_string()]) }, &site);
+    let doing = waited_for(allowing([site.address().to_string()]).phase_timeout(SHORT), &site);
     assert_eq!(doing, "waiting for the answer");
 }
 
@@ -132,12 +132,12 @@ fn drip_feeding_ends_with_the_time_for_everything() {
     let mut pieces = vec![&b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"[..]];
     pieces.extend([letter; 1000]);
     let body = Site::start(move |_| Reply::raw(&pieces, SHORT / 10));
-    let doing = waited_for(Options { timeout: 2 * SHORT, ..allowing([body.address().to_string()]) }, &body);
+    let doing = waited_for(allowing([body.address().to_string()]).timeout(2 * SHORT), &body);
     assert_eq!(doing, "reading the document");
     let mut pieces = vec![&b"HTTP/1.1 200 OK\r\n"[..]];
     pieces.extend([&b"x-a: b\r\n"[..]; 1000]);
     let head = Site::start(move |_| Reply::raw(&pieces, SHORT / 10));
-    let doing = waited_for(Options { timeout: 2 * SHORT, ..allowing([head.address().to_string()]) }, &head);
+    let doing = waited_for(allowing([head.address().to_string()]).timeout(2 * SHORT), &head);
     assert_eq!(doing, "waiting for the answer");
 }
 
@@ -158,7 +158,7 @@ fn connection_that_breaks_off_fails() {
 fn many_names_of_one_address_are_one_server() {
     let site = Site::start(|_| Reply::json("{}"));
     let port = site.address().port();
-    let options = Options { at_once: 100, phase_timeout: SHORT, ..allowing(["127.0.0.0/8"]) };
+    let options = allowing(["127.0.0.0/8"]).at_once(100).phase_timeout(SHORT);
     let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
     let started = Instant::now();
     let busy = block_on(async {
@@ -178,13 +178,8 @@ fn many_names_of_one_address_are_one_server() {
 #[test]
 fn busy_host_turns_the_impatient_away() {
     let site = Site::start(|_| Reply::raw(&[b"", b"late"], Duration::from_secs(60)));
-    let options = Options {
-        at_once_per_host: 2,
-        timeout: 20 * SHORT,
-        phase_timeout: SHORT,
-        ..allowing([site.address().to_string()])
-    };
-    let fetcher = Fetcher::new(Options { timeout: 4 * SHORT, ..options }).unwrap();
+    let options = allowing([site.address().to_string()]).at_once_per_host(2).timeout(20 * SHORT).phase_timeout(SHORT);
+    let fetcher = Fetcher::new(options.timeout(4 * SHORT)).unwrap();
     let outcomes = block_on(async {
         let fetches = (0..4).map(|_| {
             let (fetcher, url) = (fetcher.clone(), site.url("/"));

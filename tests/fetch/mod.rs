@@ -16,12 +16,10 @@ use crate::support::Site;
 
 /// Options that allow these places, with short times.
 fn allowing<E: AsRef<str>>(entries: impl IntoIterator<Item = E>) -> Options {
-    Options {
-        allowed: AllowList::parse(entries).unwrap(),
-        timeout: Duration::from_secs(20),
-        phase_timeout: Duration::from_secs(10),
-        ..Options::default()
-    }
+    Options::default()
+        .allowed(AllowList::parse(entries).unwrap())
+        .timeout(Duration::from_secs(20))
+        .phase_timeout(Duration::from_secs(10))
 }
 
 /// A fetcher that may fetch from a site.

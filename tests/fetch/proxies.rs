@@ -29,7 +29,7 @@ fn proxies_of_the_environment_are_ignored() {
 }
 
 fn proxied(proxy: &Site, answers: Answers) -> Fetcher {
-    let options = Options { proxy: Some(proxy.url("")), ..Options::default() };
+    let options = Options::default().proxy(proxy.url(""));
     Fetcher::with_resolver(options, answers).unwrap()
 }
 
@@ -57,10 +57,9 @@ fn proxy_does_not_open_what_is_closed() {
 fn unusable_proxy_is_an_error_at_the_start_that_keeps_its_password() {
     // A proxy of another kind, too: whoever asks for one wants nothing to go past it.
     for proxy in ["http://user:secret@[", "not a url secret", "secret:3128", "socks5://user:secret@a", "ftp://secret"] {
-        let error = Fetcher::new(Options { proxy: Some(proxy.into()), ..Options::default() }).unwrap_err();
+        let error = Fetcher::new(Options::default().proxy(proxy.to_owned())).unwrap_err();
         assert!(matches!(error, Error::InvalidSetting { .. }) && !format!("{error:?}").contains("secret"), "{error:?}");
     }
-    let fetcher =
-        Fetcher::new(Options { proxy: Some("http://user:secret@proxy.example".into()), ..Options::default() });
+    let fetcher = Fetcher::new(Options::default().proxy("http://user:secret@proxy.example".to_owned()));
     assert!(!format!("{:?}", fetcher.unwrap()).contains("secret"));
 }

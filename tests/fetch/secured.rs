@@ -17,7 +17,7 @@ fn site(ca: &Path, reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Sit
 /// A fetcher to which every name stands for the site.
 fn fetcher(site: &Site, more: &[String], ca: Option<&Path>) -> Fetcher {
     let allowed = [&[site.address().to_string()], more].concat();
-    let options = Options { ca: ca.map(Path::to_owned), ..allowing(allowed) };
+    let options = allowing(allowed).ca(ca.map(Path::to_owned));
     Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn file_without_certificates_is_an_error_at_the_start() {
     let empty = directory.path().join("empty.pem");
     fs::write(&empty, "no certificate").unwrap();
     for ca in [empty, directory.path().join("missing.pem")] {
-        let error = Fetcher::new(Options { ca: Some(ca), ..Options::default() }).unwrap_err();
+        let error = Fetcher::new(Options::default().ca(ca)).unwrap_err();
         assert!(matches!(&error, Error::InvalidSetting { origin, .. } if origin == "fetch_ca"), "{error}");
     }
 }

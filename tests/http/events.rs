@@ -140,7 +140,7 @@ fn client_behind_the_log_can_resume_from_the_oldest_change() {
         registry.close();
     }
     {
-        let options = store::Options { retained_changes: 5, ..Default::default() };
+        let options = store::Options::default().retained_changes(5);
         let store = store::Store::open(directory.path(), options).unwrap();
         store.trim_log(Timestamp::now()).unwrap();
         store.close();

@@ -45,7 +45,7 @@ fn look_when_due(registry: &TestRegistry, id: &str) {
 
 /// A registry that follows this page as `urn:a`, and calls it stale at its first failure.
 fn tracking(page: &Page) -> TestRegistry {
-    let change = |tracking| Tracking { stale_after: 1, ..tracking };
+    let change = |tracking: Tracking| tracking.stale_after(1);
     let registry = TestRegistry::tracking_with(change, http::Options::default());
     import(&registry, "?id=urn:a", &page.url()).expect(201);
     registry
@@ -129,7 +129,7 @@ fn urls_that_are_none_and_places_that_are_not_public_are_refused() {
 #[test]
 fn loopback_is_fetched_from_where_the_operator_allows_it_alone() {
     let page = Page::start(&card("a", "first"));
-    let strict = |tracking| Tracking { fetcher: Fetcher::new(Options::default()).unwrap(), ..tracking };
+    let strict = |tracking: Tracking| tracking.fetcher(Fetcher::new(Options::default()).unwrap());
     let guarded = TestRegistry::tracking_with(strict, http::Options::default());
     let problem = import(&guarded, "", &page.url()).problem(422, "fetch-refused");
     assert!(problem["detail"].as_str().unwrap().contains("--allow-fetch 127.0.0.1:"), "{problem}");

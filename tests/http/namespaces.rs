@@ -10,7 +10,6 @@ use std::{
 use agentdex::{
     access::{NewKey, Role, Rules},
     fetch::{self, Fetcher},
-    registry::tracked_sources::Tracking,
 };
 use agentdex_server::http;
 use serde_json::{Value, json};
@@ -74,11 +73,11 @@ impl Domain {
         });
         let site = site.unwrap();
         let proxy = Some(format!("http://{}", tunnel_to(site.address())));
-        let options = fetch::Options { proxy, ca: Some(ca), ..fetch::Options::default() };
+        let options = fetch::Options::default().proxy(proxy).ca(ca);
         let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["93.184.215.14"]])).unwrap();
         let access = Rules { authentication: true, ..Rules::default() };
         let http_options = http::Options { access, public_url: public_url.map(str::to_owned), ..Default::default() };
-        let registry = TestRegistry::tracking_with(|tracking| Tracking { fetcher, ..tracking }, http_options);
+        let registry = TestRegistry::tracking_with(|tracking| tracking.fetcher(fetcher), http_options);
         let key = |owner: &'static str, role| {
             let new = NewKey { role, owner: owner.parse().unwrap(), ttl: None };
             (owner, registry.registry().keys().create(new).unwrap().1)

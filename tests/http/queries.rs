@@ -183,7 +183,7 @@ fn without_vectors_no_query_counts_by_meaning() {
     let directory = tempfile::tempdir().unwrap();
     let query: agentdex::registry::QueryParameters =
         serde_json::from_value(json!({"q": "lodging", "mode": "semantic"})).unwrap();
-    let without = Options { model: None, ..Options::default() };
+    let without = Options::default().model(None);
     let registry = Registry::builder(directory.path()).open().unwrap();
     assert!(registry.save_query("lodging", query.clone()).unwrap());
     registry.close();

@@ -30,7 +30,7 @@ fn card(signer: Option<&Signer>) -> Value {
 /// A registry that trusts this key.
 fn trusting(signer: &Signer, require_signature: bool) -> TestRegistry {
     let keys = TrustedKeys::from_domain(signer.jwk().to_string().as_bytes(), "partners.json").unwrap();
-    let change = |tracking| Tracking { trusted_keys: keys, require_signature, ..tracking };
+    let change = |tracking: Tracking| tracking.trusted_keys(keys).require_signature(require_signature);
     TestRegistry::tracking_with(change, http::Options::default())
 }
 

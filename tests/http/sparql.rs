@@ -11,7 +11,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const QUERY: &str = "application/sparql-query";
 
 fn start() -> TestRegistry {
-    let options = registry::Options { sparql: true, ..registry::Options::default() };
+    let options = registry::Options::default().sparql(true);
     TestRegistry::start_with(options, http::Options::default())
 }
 

@@ -50,7 +50,7 @@ struct Zoo {
 
 impl Zoo {
     fn new() -> Zoo {
-        let options = registry::Options { sparql: true, ..registry::Options::default() };
+        let options = registry::Options::default().sparql(true);
         let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
         let http_options = http::Options { access: rules, ..Default::default() };
         let registry = TestRegistry::start_with(options, http_options);

@@ -392,7 +392,7 @@ fn session_away_for_longer_than_retention_gets_the_state_and_a_resync_event() {
     drop(endpoint);
     registry.close();
     drop(registry);
-    let trimming = store::Options { retained_changes: 10, ..store::Options::default() };
+    let trimming = store::Options::default().retained_changes(10);
     let store = store::Store::open(directory.path(), trimming).unwrap();
     store.trim_log(Timestamp::now()).unwrap();
     store.close();

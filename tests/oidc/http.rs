@@ -1,9 +1,6 @@
 //! Tokens over HTTP.
 
-use agentdex::{
-    access::{NewKey, Role, RoleMapping},
-    registry::IssuerOptions,
-};
+use agentdex::access::{NewKey, Role, RoleMapping};
 use agentdex_server::http::Options;
 
 use super::{Provider, call, claims};
@@ -93,11 +90,12 @@ fn clients_find_out_where_to_get_tokens() {
 #[test]
 fn owner_and_role_may_be_other_claims() {
     let Some(provider) = Provider::start("ES256") else { return };
-    let options = |fetcher| IssuerOptions {
-        owner_claim: "/client_id".into(),
-        role_claim: "client_id".into(),
-        roles: RoleMapping::parse(["read", "weather=admin"]).unwrap(),
-        ..provider.options(fetcher)
+    let options = |fetcher| {
+        provider
+            .options(fetcher)
+            .owner_claim("/client_id")
+            .role_claim("client_id")
+            .roles(RoleMapping::parse(["read", "weather=admin"]).unwrap())
     };
     let registry = TestRegistry::with_issuer(options, Options::default());
     let about = |token: &str| call(&registry, token, "GET", "/").header("accept", "application/json").send().json();

@@ -77,10 +77,7 @@ impl Provider {
     }
 
     fn options(&self, fetcher: Fetcher) -> IssuerOptions {
-        IssuerOptions {
-            min_refresh_interval: Duration::from_millis(10),
-            ..IssuerOptions::new(&self.issuer, "agentdex", fetcher)
-        }
+        IssuerOptions::new(&self.issuer, "agentdex", fetcher).min_refresh_interval(Duration::from_millis(10))
     }
 
     /// A registry that takes its tokens.

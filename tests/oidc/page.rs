@@ -1,6 +1,5 @@
 //! People who sign in on the web page, in a real browser, at an authorization server that somebody else wrote.
 
-use agentdex::registry::IssuerOptions;
 use agentdex_server::http::Options;
 use serde_json::json;
 
@@ -13,11 +12,7 @@ use crate::{
 #[test]
 fn people_sign_in_at_the_issuer() {
     let Some(provider) = Provider::start("ES256") else { return };
-    let options = |fetcher| IssuerOptions {
-        client_id: Some("page".into()),
-        scope: "openid read register".into(),
-        ..provider.options(fetcher)
-    };
+    let options = |fetcher| provider.options(fetcher).client_id("page".to_owned()).scope("openid read register");
     let registry = TestRegistry::with_issuer(options, Options::default());
     let about = || Call::new("GET", &registry.url("/")).header("accept", "application/json").send().json();
     eventually("the metadata of the issuer is there", || about()["access"]["signIn"].is_object());

@@ -213,7 +213,7 @@ fn vectors_follow_the_log_and_survive_a_restart() {
 #[test]
 fn without_a_model_only_words_count() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { model: None, ..Options::default() };
+    let options = Options::default().model(None);
     let registry = Registry::builder(directory.path()).options(options).open().unwrap();
     let agents = Agents { registry, directory };
     agents.put("hotel", "Hotel booking", "Reserves rooms in hotels in all cities.", "travel");
@@ -227,7 +227,7 @@ fn without_a_model_only_words_count() {
 #[test]
 fn how_much_meaning_counts_can_be_set() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { semantic_scale: Some(7.0), ..Options::default() };
+    let options = Options::default().semantic_scale(7.0);
     let registry = Registry::builder(directory.path()).options(options).open().unwrap();
     let agents = Agents { registry, directory };
     agents.put("hotel", "Hotel booking", "Reserves rooms in hotels in all cities.", "travel");

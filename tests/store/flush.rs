@@ -16,7 +16,7 @@ use agentdex::{Error, store::FlushHook};
 use super::*;
 
 fn with_hook(group_size: usize, hook: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> TestStore {
-    TestStore::with(Options { group_size, before_flush: Some(FlushHook::new(hook)), ..Options::default() })
+    TestStore::with(Options::default().group_size(group_size).before_flush(FlushHook::new(hook)))
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn history_is_of_one_thing() {
 
 #[test]
 fn log_is_trimmed_by_count() {
-    let mut store = TestStore::with(Options { retained_changes: 1000, ..Options::default() });
+    let mut store = TestStore::with(Options::default().retained_changes(1000));
     let tickets: Vec<Ticket> = (0..2500)
         .map(|index| store.submit(vec![write(&format!("urn:{index:04}"), Precondition::Any, put("{}"))]))
         .collect();
@@ -160,7 +160,7 @@ fn log_is_trimmed_by_count() {
 
 #[test]
 fn record_whose_creation_is_forgotten_can_be_changed() {
-    let store = TestStore::with(Options { retained_changes: 1, ..Options::default() });
+    let store = TestStore::with(Options::default().retained_changes(1));
     store.put("urn:a", "{}");
     store.put("urn:b", "{}");
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
@@ -172,7 +172,7 @@ fn record_whose_creation_is_forgotten_can_be_changed() {
 
 #[test]
 fn log_is_trimmed_by_age() {
-    let store = TestStore::with(Options { retained_for: Duration::from_secs(60), ..Options::default() });
+    let store = TestStore::with(Options::default().retained_for(Duration::from_secs(60)));
     store.put("urn:a", "{}");
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
     assert_eq!(store.log().len(), 1);

@@ -244,7 +244,7 @@ proptest! {
         transactions in vec(vec(asked(), 1..5), 1..40),
         group_size in 1..20_usize,
     ) {
-        let mut store = TestStore::with(Options { group_size, ..Options::default() });
+        let mut store = TestStore::with(Options::default().group_size(group_size));
         let mut model = Model::default();
         let (mut tickets, mut expected) = (Vec::new(), Vec::new());
         for transaction in transactions {

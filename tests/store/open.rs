@@ -76,7 +76,7 @@ fn unknown_format_version_is_refused() {
 
 #[test]
 fn text_goes_when_neither_its_record_nor_the_log_needs_it() {
-    let mut store = TestStore::with(Options { retained_changes: 2, ..Options::default() });
+    let mut store = TestStore::with(Options::default().retained_changes(2));
     for text in ["{}", r#"{"a":1}"#, r#"{"a":2}"#] {
         store.put("urn:updated", text);
         store.put("urn:removed", text);

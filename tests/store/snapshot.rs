@@ -107,7 +107,7 @@ proptest! {
 
 #[test]
 fn there_is_one_snapshot_at_a_time_and_retention_waits_for_it() {
-    let store = TestStore::with(Options { retained_changes: 1, ..Options::default() });
+    let store = TestStore::with(Options::default().retained_changes(1));
     (0..10).for_each(|id| put(&store, id, "{}"));
     let snapshot = store.snapshot().unwrap();
     assert!(matches!(store.snapshot().map(drop), Err(agentdex::Error::Overloaded { .. })));

@@ -64,14 +64,12 @@ impl TestRegistry {
 
     /// The same with changes.
     pub fn tracking_with(change: impl FnOnce(Tracking) -> Tracking, http_options: http::Options) -> TestRegistry {
-        let options = fetch::Options {
-            allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
-            timeout: Duration::from_secs(20),
-            phase_timeout: Duration::from_secs(10),
-            ..fetch::Options::default()
-        };
+        let options = fetch::Options::default()
+            .allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
+            .timeout(Duration::from_secs(20))
+            .phase_timeout(Duration::from_secs(10));
         let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
-        let tracking = change(Tracking { in_background: false, ..Tracking::new(fetcher) });
+        let tracking = change(Tracking::new(fetcher).in_background(false));
         let directory = tempfile::tempdir().unwrap();
         let registry = Registry::builder(directory.path()).tracking(tracking).open().unwrap();
         TestRegistry::serve(registry, directory, http_options)
@@ -91,7 +89,7 @@ impl TestRegistry {
         let directory = tempfile::tempdir().unwrap();
         let registry = Registry::open(directory.path()).unwrap();
         let allowed = if on_loopback { AllowList::parse(["127.0.0.0/8"]).unwrap() } else { AllowList::default() };
-        let options = fetch::Options { allowed, ..fetch::Options::default() };
+        let options = fetch::Options::default().allowed(allowed);
         let consumer = Consumer::with_options(registry.clone(), options).unwrap();
         TestRegistry::serve(registry, directory, http::Options { conversations: Some(consumer), ..http_options })
     }

@@ -62,7 +62,7 @@ fn key_set_that_is_withdrawn_ends_trust_at_once() {
 fn keys_that_cannot_be_had_for_long_end_trust() {
     let key = signer("k");
     let domain = Domain::start(&key);
-    let fixture = domain.fixture(|tracking| Tracking { stale_after: 3, ..tracking });
+    let fixture = domain.fixture(|tracking| tracking.stale_after(3));
     domain.track(&fixture).unwrap();
     *domain.keys.lock().unwrap() = Reply::new("500 Oops", &[], "");
     for unchecked in 1..=2 {
@@ -109,7 +109,7 @@ fn card_with_secrets_is_checked_as_it_was_sent() {
     let domain = Domain::start(&key);
     whole_card(&domain, |card| card["documentationUrl"] = "https://u:secret@bank.example/doc".into(), &key);
     let directory = TempDir::new().unwrap();
-    let tracking = Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
+    let tracking = Tracking::new(domain.fetcher(fetch::Options::default())).in_background(false);
     let registry = open(&directory, tracking);
     let tracked = block_on(registry.track(TrackRequest::new(domain.url("/card.json"), Format::A2a))).unwrap();
     let id = tracked.things[0].id.as_str();
@@ -128,7 +128,7 @@ fn card_that_came_by_hand_in_the_meantime_is_checked_still() {
     let domain = Domain::start(&key);
     let card = whole_card(&domain, |_| {}, &key);
     let directory = TempDir::new().unwrap();
-    let tracking = Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
+    let tracking = Tracking::new(domain.fetcher(fetch::Options::default())).in_background(false);
     let registry = open(&directory, tracking);
     let id =
         block_on(registry.track(TrackRequest::new(domain.url("/card.json"), Format::A2a))).unwrap().things.remove(0).id;
@@ -174,7 +174,7 @@ fn signed_card_says_itself_where_its_agent_is() {
         thing["actions"]["pay"]["forms"][0]["href"].clone()
     };
     let request = TrackRequest::new(domain.url("/card.json"), Format::A2a).id(Some("urn:x".into()));
-    let tracking = || Tracking { in_background: false, ..Tracking::new(domain.fetcher(fetch::Options::default())) };
+    let tracking = || Tracking::new(domain.fetcher(fetch::Options::default())).in_background(false);
     let directory = TempDir::new().unwrap();
     let registry = open(&directory, tracking());
     block_on(registry.track(request.clone())).unwrap();
@@ -182,7 +182,7 @@ fn signed_card_says_itself_where_its_agent_is() {
     registry.close();
     drop(registry);
     // The same card, once its key is trusted.
-    let registry = open(&directory, Tracking { trusted_keys: super::signatures::trusted(&key), ..tracking() });
+    let registry = open(&directory, tracking().trusted_keys(super::signatures::trusted(&key)));
     poll(&registry, "urn:x");
     assert_eq!((status(&registry, "urn:x"), href(&registry)), (json!("valid"), Value::Null));
 }

@@ -47,9 +47,7 @@ fn renewal_needs_no_poll() {
 
 #[test]
 fn registry_with_a_default_ttl_renews_the_things_of_tracked_sources() {
-    for options in
-        [Options { default_ttl: Some(600), ..Options::default() }, Options { max_ttl: Some(600), ..Options::default() }]
-    {
+    for options in [Options::default().default_ttl(600), Options::default().max_ttl(600)] {
         let source = Page::start(&card("a", "first"));
         let directory = TempDir::new().unwrap();
         let registry = Registry::builder(directory.path()).options(options).tracking(tracking()).open().unwrap();

@@ -45,7 +45,7 @@ fn source_that_fails_again_and_again_is_stale() {
 fn stale_source_that_returns_is_current() {
     for (description, changed) in [("first", false), ("second", true)] {
         let source = Page::start(&card("a", "first"));
-        let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+        let fixture = Fixture::with(|tracking| tracking.stale_after(1));
         fixture.track(&source);
         let before = fixture.thing("urn:card:a");
         source.answer(Reply::new("410 Gone", &[], ""));
@@ -81,7 +81,7 @@ fn server_that_asks_for_a_pause_gets_it() {
 #[test]
 fn failure_is_noted_where_the_description_has_no_room_for_it() {
     let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.stale_after(1));
     fixture.track(&source);
     let room = agentdex::td::MAX_DOCUMENT_BYTES - fixture.registry.find("urn:card:a").unwrap().unwrap().text().len();
     let long = "x".repeat(room - 10);
@@ -93,7 +93,7 @@ fn failure_is_noted_where_the_description_has_no_room_for_it() {
         first.description = Document::parse(longer.as_bytes()).unwrap();
         Ok(conversion)
     };
-    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, convert: Arc::new(convert), ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.stale_after(1).convert(Arc::new(convert)));
     fixture.track(&source);
     source.break_down();
     for failures in 1..=3 {
@@ -161,7 +161,7 @@ fn what_cannot_be_taken_is_a_failure_and_the_last_good_one_stays() {
 fn document_about_another_thing_is_not_taken_for_this_one() {
     let source = Page::start(&card("a", "first"));
     let stubborn = |document: &FetchedDocument<'_>| convert(&FetchedDocument { id: None, ..*document });
-    let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(stubborn), ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.convert(Arc::new(stubborn)));
     fixture.track(&source);
     source.serve(&card("b", "second"));
     let error = fixture.refresh("urn:card:a").last_error.unwrap();

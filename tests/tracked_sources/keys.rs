@@ -59,8 +59,8 @@ fn domain_that_could_not_be_asked_is_asked_the_next_time() {
     let domain = Domain::start(&signer);
     let card = signed(&domain, &signer);
     let patience = Duration::from_millis(300);
-    let fetcher = domain.fetcher(fetch::Options { at_once: 1, phase_timeout: patience, ..Default::default() });
-    let fixture = Fixture::with(|tracking| Tracking { fetcher: fetcher.clone(), ..tracking });
+    let fetcher = domain.fetcher(fetch::Options::default().at_once(1).phase_timeout(patience));
+    let fixture = Fixture::with(|tracking| tracking.fetcher(fetcher.clone()));
     // Somebody else has the only turn for longer than that.
     let (begun, waits) = std::sync::mpsc::channel();
     let begun = Mutex::new(begun);

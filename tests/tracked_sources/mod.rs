@@ -89,17 +89,15 @@ fn open(directory: &TempDir, tracking: Tracking) -> Registry {
 
 /// Fetches from loopback, whatever the name.
 fn fetcher() -> Fetcher {
-    let options = fetch::Options {
-        allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
-        timeout: Duration::from_secs(20),
-        phase_timeout: Duration::from_secs(10),
-        ..fetch::Options::default()
-    };
+    let options = fetch::Options::default()
+        .allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
+        .timeout(Duration::from_secs(20))
+        .phase_timeout(Duration::from_secs(10));
     Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
 }
 
 fn tracking() -> Tracking {
-    Tracking { in_background: false, convert: Arc::new(convert), ..Tracking::new(fetcher()) }
+    Tracking::new(fetcher()).in_background(false).convert(Arc::new(convert))
 }
 
 fn card(name: &str, description: &str) -> Value {

@@ -14,15 +14,13 @@ fn dripping() -> Reply {
 
 /// A registry with one place for fetches of callers, and a caller whose fetch takes it.
 fn crowded() -> Fixture {
-    let options = fetch::Options {
-        allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
-        timeout: Duration::from_secs(60),
-        phase_timeout: Duration::from_secs(5),
-        at_once: 1,
-        ..fetch::Options::default()
-    };
+    let options = fetch::Options::default()
+        .allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
+        .timeout(Duration::from_secs(60))
+        .phase_timeout(Duration::from_secs(5))
+        .at_once(1);
     let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
-    Fixture::with(|tracking| Tracking { fetcher, stale_after: 1, ..tracking })
+    Fixture::with(|tracking| tracking.fetcher(fetcher).stale_after(1))
 }
 
 fn crowd(fixture: &Fixture) {

@@ -87,7 +87,7 @@ fn description_that_is_put_back_as_it_is_keeps_its_own_members() {
 #[test]
 fn description_that_is_changed_by_hand_loses_its_own_members() {
     let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.stale_after(1));
     fixture.track(&source);
     source.break_down();
     fixture.refresh("urn:card:a");
@@ -104,7 +104,7 @@ fn card_cannot_speak_for_the_registry() {
         "agentdex:signature": {"status": "valid"}, "agentdex:status": "stale"
     }));
     let directory = TempDir::new().unwrap();
-    let registry = open(&directory, Tracking { in_background: false, ..Tracking::new(fetcher()) });
+    let registry = open(&directory, Tracking::new(fetcher()).in_background(false));
     let id = block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap().things.remove(0).id;
     let thing: Value = serde_json::from_str(registry.find(&id).unwrap().unwrap().text()).unwrap();
     assert_eq!(thing["agentdex:signature"]["status"], "unsigned");

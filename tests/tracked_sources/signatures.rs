@@ -63,12 +63,12 @@ impl Domain {
 
     pub fn fixture(&self, change: impl FnOnce(Tracking) -> Tracking) -> Fixture {
         let fetcher = self.fetcher(Options::default());
-        Fixture::with(|tracking| change(Tracking { fetcher, ..tracking }))
+        Fixture::with(|tracking| change(tracking.fetcher(fetcher)))
     }
 
     pub fn fetcher(&self, options: Options) -> Fetcher {
         let allowed = AllowList::parse(["127.0.0.0/8"]).unwrap();
-        let options = Options { allowed, ca: Some(self.ca.clone()), ..options };
+        let options = options.allowed(allowed).ca(self.ca.clone());
         Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap()
     }
 
@@ -133,7 +133,7 @@ fn key_that_is_taken_back_is_noticed() {
 fn keys_of_the_operator_need_no_domain() {
     let signer = Signer::new("k", Algorithm::Es384);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|tracking| Tracking { trusted_keys: trusted(&signer), ..tracking });
+    let fixture = domain.fixture(|tracking| tracking.trusted_keys(trusted(&signer)));
     domain.track(&fixture).unwrap();
     let found = signature(&fixture);
     assert_eq!((&found["status"], &found["trustedBy"]), (&json!("valid"), &json!("partners.json")));
@@ -174,7 +174,7 @@ fn unsigned_and_forged_cards_are_told_of() {
 fn where_signatures_are_required_nothing_else_gets_in() {
     let signer = Signer::new("k", Algorithm::Es256);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|tracking| Tracking { require_signature: true, ..tracking });
+    let fixture = domain.fixture(|tracking| tracking.require_signature(true));
     domain.serve("first", None);
     let error = domain.track(&fixture).unwrap_err();
     assert!(matches!(error, Error::SignatureRequired { status: "unsigned", .. }), "{error}");
@@ -193,7 +193,7 @@ fn where_signatures_are_required_nothing_else_gets_in() {
 fn card_that_came_otherwise_is_checked_alike() {
     let signer = Signer::new("k", Algorithm::Ps256);
     let domain = Domain::start(&signer);
-    let fixture = domain.fixture(|tracking| Tracking { require_signature: true, ..tracking });
+    let fixture = domain.fixture(|tracking| tracking.require_signature(true));
     let card = Document::parse(domain.card.lock().unwrap().to_string().as_bytes()).unwrap();
     let found = block_on(fixture.registry.check_card(&card, None)).unwrap();
     assert_eq!(found.status.name(), "valid");
@@ -206,7 +206,7 @@ fn card_that_came_otherwise_is_checked_alike() {
 fn signer_who_is_new_at_a_domain_is_asked_for() {
     let (old, new) = (Signer::new("old", Algorithm::Es256), Signer::new("new", Algorithm::EdDsa));
     let domain = Domain::start(&old);
-    let fixture = domain.fixture(|tracking| Tracking { interval: Duration::from_secs(60), ..tracking });
+    let fixture = domain.fixture(|tracking| tracking.interval(Duration::from_secs(60)));
     domain.track(&fixture).unwrap();
     assert_eq!((signature(&fixture)["kid"].clone(), domain.asked_for_keys()), (json!("old"), 1));
     domain.publish(&[&old, &new]);
@@ -224,7 +224,7 @@ fn signer_who_is_new_at_a_domain_is_asked_for() {
 fn key_of_the_operator_with_the_same_name_hides_no_domain() {
     let (ours, theirs) = (Signer::new("key-1", Algorithm::Es256), Signer::new("key-1", Algorithm::Es256));
     let domain = Domain::start(&theirs);
-    let fixture = domain.fixture(|tracking| Tracking { trusted_keys: trusted(&ours), ..tracking });
+    let fixture = domain.fixture(|tracking| tracking.trusted_keys(trusted(&ours)));
     domain.track(&fixture).unwrap();
     assert_eq!(signature(&fixture)["status"], "valid");
     // Nobody vouches for a card that was changed.

@@ -111,7 +111,7 @@ fn untracked_thing_stays_as_it_is() {
 #[test]
 fn untracked_thing_is_not_stale_for_ever() {
     let source = Page::start(&card("a", "first"));
-    let fixture = Fixture::with(|tracking| Tracking { stale_after: 1, ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.stale_after(1));
     fixture.track(&source);
     source.break_down();
     fixture.refresh("urn:card:a");

@@ -18,7 +18,7 @@ fn loss_of_a_signature_and_another_source_are_reported() {
     let mut signed = card("a", "first");
     signer.sign(&mut signed, Form::Specification);
     let (honest, other) = (Page::start(&signed), Page::start(&card("a", "doctored")));
-    let fixture = Fixture::with(|tracking| Tracking { trusted_keys: trusted(&signer), ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.trusted_keys(trusted(&signer)));
     assert!(rules(&fixture.track(&honest)).is_empty());
     assert!(rules(&fixture.track(&honest)).is_empty());
     let dry = block_on(fixture.registry.track(TrackRequest::new(other.url(), Format::A2a).dry_run(true))).unwrap();
@@ -67,7 +67,7 @@ fn converter_cannot_speak_for_the_registry() {
     let thing = fixture.thing("urn:card:a");
     assert!(thing.get("agentdex:signature").is_none() && thing.get("agentdex:status").is_none(), "{thing}");
     // Neither can a tracked source, at any poll.
-    let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(claim), ..tracking });
+    let fixture = Fixture::with(|tracking| tracking.convert(Arc::new(claim)));
     let source = Page::start(&card("a", "first"));
     fixture.track(&source);
     source.serve(&card("a", "second"));

@@ -6,7 +6,7 @@ use super::*;
 use crate::support::eventually;
 
 fn in_background(tracking: Tracking) -> Tracking {
-    Tracking { in_background: true, interval: Duration::from_secs(1), ..tracking }
+    tracking.in_background(true).interval(Duration::from_secs(1))
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn panic_is_a_failure_of_its_document_alone() {
         assert!(!String::from_utf8_lossy(document.document).contains("boom"), "a bug in the converter");
         convert(document)
     };
-    let fixture = Fixture::with(|tracking| Tracking { convert: Arc::new(convert), ..in_background(tracking) });
+    let fixture = Fixture::with(|tracking| in_background(tracking).convert(Arc::new(convert)));
     fixture.track(&one);
     fixture.track(&other);
     one.serve(&card("a", "boom"));
@@ -43,15 +43,13 @@ fn panic_is_a_failure_of_its_document_alone() {
 
 #[test]
 fn slow_source_holds_up_nobody() {
-    let options = fetch::Options {
-        allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
-        timeout: Duration::from_secs(600),
-        phase_timeout: Duration::from_secs(600),
-        ..fetch::Options::default()
-    };
+    let options = fetch::Options::default()
+        .allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
+        .timeout(Duration::from_secs(600))
+        .phase_timeout(Duration::from_secs(600));
     let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
     let (slow, quick) = (Page::start(&card("slow", "first")), Page::start(&card("quick", "first")));
-    let fixture = Fixture::with(|tracking| Tracking { fetcher, ..in_background(tracking) });
+    let fixture = Fixture::with(|tracking| in_background(tracking).fetcher(fetcher));
     fixture.track(&slow);
     fixture.track(&quick);
     slow.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
@@ -66,8 +64,7 @@ fn slow_source_holds_up_nobody() {
 #[test]
 fn source_that_was_tracked_before_a_restart_is_polled_after_it() {
     let source = Page::start(&card("a", "first"));
-    let Fixture { registry, directory } =
-        Fixture::with(|tracking| Tracking { interval: Duration::from_secs(1), ..tracking });
+    let Fixture { registry, directory } = Fixture::with(|tracking| tracking.interval(Duration::from_secs(1)));
     block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap();
     drop(registry);
     source.serve(&card("a", "second"));
@@ -79,14 +76,12 @@ fn source_that_was_tracked_before_a_restart_is_polled_after_it() {
 fn registry_closes_while_a_source_keeps_it_waiting() {
     for close in [false, true] {
         let source = Page::start(&card("a", "first"));
-        let options = fetch::Options {
-            allowed: AllowList::parse(["127.0.0.0/8"]).unwrap(),
-            timeout: Duration::from_secs(600),
-            phase_timeout: Duration::from_secs(600),
-            ..fetch::Options::default()
-        };
+        let options = fetch::Options::default()
+            .allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
+            .timeout(Duration::from_secs(600))
+            .phase_timeout(Duration::from_secs(600));
         let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
-        let Fixture { registry, directory } = Fixture::with(|tracking| Tracking { fetcher, ..in_background(tracking) });
+        let Fixture { registry, directory } = Fixture::with(|tracking| in_background(tracking).fetcher(fetcher));
         block_on(registry.track(TrackRequest::new(source.url(), Format::A2a))).unwrap();
         source.answer(Reply::raw(&[b"", b"late"], Duration::from_secs(300)));
         eventually("the poll", || source.site.heads().len() > 1);

@@ -21,7 +21,7 @@ const MAX_CANDIDATES: usize = 10;
 ///
 /// let registry = RegistryClient::new("http://127.0.0.1:8080")?;
 /// let allowed = AllowList::parse(["127.0.0.1:9000"])?;
-/// let consumer = Consumer::with_options(registry, Options { allowed, ..Options::default() })?
+/// let consumer = Consumer::with_options(registry, Options::default().allowed(allowed))?
 ///     .with_middleware(Logging)
 ///     .with_settings(Settings::new().header("X-Team", "weather"));
 /// let agent = consumer.agent("urn:example:weather").await?;

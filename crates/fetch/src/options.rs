@@ -1,4 +1,4 @@
-//! How to fetch, and what.
+//! Options and requests of a fetcher.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -9,6 +9,7 @@ const JSON: &str = "application/json, application/*+json;q=0.9";
 
 /// Options of a [`Fetcher`](super::Fetcher) or of [`Connections`](super::Connections). The default suits public documents.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Destinations that are allowed although they aren't public.
     pub allowed: AllowList,
@@ -42,6 +43,56 @@ impl Default for Options {
             at_once: 16,
             at_once_per_host: 4,
         }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::allowed`].
+    pub fn allowed(mut self, allowed: AllowList) -> Options {
+        self.allowed = allowed;
+        self
+    }
+
+    /// Sets [`Options::proxy`].
+    pub fn proxy(mut self, url: impl Into<Option<String>>) -> Options {
+        self.proxy = url.into();
+        self
+    }
+
+    /// Sets [`Options::ca`].
+    pub fn ca(mut self, path: impl Into<Option<PathBuf>>) -> Options {
+        self.ca = path.into();
+        self
+    }
+
+    /// Sets [`Options::timeout`].
+    pub fn timeout(mut self, limit: Duration) -> Options {
+        self.timeout = limit;
+        self
+    }
+
+    /// Sets [`Options::phase_timeout`].
+    pub fn phase_timeout(mut self, limit: Duration) -> Options {
+        self.phase_timeout = limit;
+        self
+    }
+
+    /// Sets [`Options::max_bytes`].
+    pub fn max_bytes(mut self, bytes: usize) -> Options {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Options::at_once`].
+    pub fn at_once(mut self, fetches: usize) -> Options {
+        self.at_once = fetches;
+        self
+    }
+
+    /// Sets [`Options::at_once_per_host`].
+    pub fn at_once_per_host(mut self, fetches: usize) -> Options {
+        self.at_once_per_host = fetches;
+        self
     }
 }
 

@@ -25,14 +25,13 @@ pub(super) fn fetcher(settings: &Settings) -> anyhow::Result<Fetcher> {
 fn options(settings: &Settings) -> anyhow::Result<fetch::Options> {
     let timeout = Duration::from_secs(settings.fetch_timeout);
     let defaults = fetch::Options::default();
-    Ok(fetch::Options {
-        allowed: AllowList::parse(&settings.allow_fetch)?,
-        proxy: settings.fetch_proxy.clone(),
-        ca: settings.fetch_ca.clone(),
-        timeout,
-        phase_timeout: defaults.phase_timeout.min(timeout),
-        ..defaults
-    })
+    let phase_timeout = defaults.phase_timeout.min(timeout);
+    Ok(defaults
+        .allowed(AllowList::parse(&settings.allow_fetch)?)
+        .proxy(settings.fetch_proxy.clone())
+        .ca(settings.fetch_ca.clone())
+        .timeout(timeout)
+        .phase_timeout(phase_timeout))
 }
 
 /// What calls agents for clients, if that is offered: without credentials, where documents may be fetched from as well.
@@ -48,20 +47,23 @@ pub(super) fn conversations(settings: &Settings, registry: &Registry) -> anyhow:
 /// The OIDC token issuer, if there is one.
 pub(super) fn issuer(settings: &Settings, fetcher: &Fetcher) -> anyhow::Result<Option<IssuerOptions>> {
     let (Some(issuer), Some(audience)) = (&settings.oidc_issuer, &settings.oidc_audience) else { return Ok(None) };
-    let defaults = IssuerOptions::new(issuer.clone(), audience.clone(), fetcher.clone());
-    let roles = match settings.oidc_role.as_slice() {
-        [] => defaults.roles,
-        entries => RoleMapping::parse(entries).map_err(anyhow::Error::msg).context("oidc_role")?,
-    };
-    Ok(Some(IssuerOptions {
-        jwks: settings.oidc_jwks.clone(),
-        owner_claim: settings.oidc_owner_claim.clone().unwrap_or(defaults.owner_claim),
-        role_claim: settings.oidc_role_claim.clone().unwrap_or(defaults.role_claim),
-        roles,
-        client_id: settings.oidc_client_id.clone(),
-        scope: settings.oidc_scope.clone().unwrap_or(defaults.scope),
-        ..defaults
-    }))
+    let mut options = IssuerOptions::new(issuer.clone(), audience.clone(), fetcher.clone())
+        .jwks(settings.oidc_jwks.clone())
+        .client_id(settings.oidc_client_id.clone());
+    if !settings.oidc_role.is_empty() {
+        options =
+            options.roles(RoleMapping::parse(&settings.oidc_role).map_err(anyhow::Error::msg).context("oidc_role")?);
+    }
+    if let Some(claim) = &settings.oidc_owner_claim {
+        options = options.owner_claim(claim);
+    }
+    if let Some(claim) = &settings.oidc_role_claim {
+        options = options.role_claim(claim);
+    }
+    if let Some(scope) = &settings.oidc_scope {
+        options = options.scope(scope);
+    }
+    Ok(Some(options))
 }
 
 /// What documents are imported by URL with.
@@ -70,13 +72,11 @@ pub(super) fn tracking(settings: &Settings, fetcher: Fetcher) -> anyhow::Result<
         Some(path) => trusted_keys(path)?,
         None => TrustedKeys::none(),
     };
-    Ok(Tracking {
-        trusted_keys,
-        require_signature: settings.require_signature,
-        interval: Duration::from_secs(settings.refresh_interval),
-        stale_after: settings.stale_after,
-        ..Tracking::new(fetcher)
-    })
+    Ok(Tracking::new(fetcher)
+        .trusted_keys(trusted_keys)
+        .require_signature(settings.require_signature)
+        .interval(Duration::from_secs(settings.refresh_interval))
+        .stale_after(settings.stale_after))
 }
 
 /// Reads the keys that are trusted, and says how many.

@@ -25,17 +25,16 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
         None => Policy::default(),
     };
     let defaults = Retention::default();
-    Ok(Options {
-        policy: Arc::new(policy),
-        dry_run: settings.dry_run_policy,
-        store_content: settings.store_content,
-        retention: Retention {
-            max_bytes: settings.max_trail_bytes.unwrap_or(defaults.max_bytes),
-            max_age: settings.trail_retention.map_or(defaults.max_age, Duration::from_secs),
-        },
-        ocsf: settings.ocsf_file.clone(),
-        ..Options::default()
-    })
+    let retention = Retention {
+        max_bytes: settings.max_trail_bytes.unwrap_or(defaults.max_bytes),
+        max_age: settings.trail_retention.map_or(defaults.max_age, Duration::from_secs),
+    };
+    Ok(Options::default()
+        .policy(Arc::new(policy))
+        .dry_run(settings.dry_run_policy)
+        .store_content(settings.store_content)
+        .retention(retention)
+        .ocsf(settings.ocsf_file.clone()))
 }
 
 /// How long the last spans may take.

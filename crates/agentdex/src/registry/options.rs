@@ -11,13 +11,17 @@ use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 /// when a registry is opened.
 ///
 /// ```
-/// use agentdex::registry::Options;
+/// use agentdex::registry::{Options, StoreOptions};
 /// use std::time::Duration;
 ///
-/// let options = Options::default().default_ttl(3600).refresh_interval(Duration::from_millis(500));
-/// assert_eq!(options.default_ttl, Some(3600));
+/// let options = Options::default()
+///     .default_ttl(3600)
+///     .refresh_interval(Duration::from_millis(500))
+///     .store(StoreOptions::default().retained_changes(10_000));
+/// assert_eq!((options.default_ttl, options.store.retained_changes), (Some(3600), 10_000));
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Treatment of documents that need a fix: they are fixed or refused.
     pub strictness: Strictness,

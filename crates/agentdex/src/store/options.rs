@@ -1,9 +1,10 @@
-//! How the store is opened.
+//! Store options.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-/// How the store is opened.
+/// Store options.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The most changes that the log keeps.
     pub retained_changes: u64,
@@ -27,6 +28,39 @@ impl Default for Options {
             group_size: 256,
             before_flush: None,
         }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::retained_changes`].
+    pub fn retained_changes(mut self, changes: u64) -> Options {
+        self.retained_changes = changes;
+        self
+    }
+
+    /// Sets [`Options::retained_for`].
+    pub fn retained_for(mut self, time: Duration) -> Options {
+        self.retained_for = time;
+        self
+    }
+
+    /// Sets [`Options::cache_bytes`].
+    pub fn cache_bytes(mut self, bytes: u64) -> Options {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Options::group_size`].
+    pub fn group_size(mut self, transactions: usize) -> Options {
+        self.group_size = transactions;
+        self
+    }
+
+    /// Sets [`Options::before_flush`].
+    #[doc(hidden)]
+    pub fn before_flush(mut self, hook: impl Into<Option<FlushHook>>) -> Options {
+        self.before_flush = hook.into();
+        self
     }
 }
 

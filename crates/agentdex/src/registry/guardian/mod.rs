@@ -56,8 +56,9 @@ const TIDY_EVERY: Duration = Duration::from_secs(30);
 /// How far a subscriber may be behind before it misses entries.
 const BACKLOG: usize = 4096;
 
-/// How a guardian works.
+/// Options of a guardian.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// What it decides by.
     pub policy: Arc<Policy>,
@@ -86,6 +87,50 @@ impl Default for Options {
             retention: Retention::default(),
             ocsf: None,
         }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::policy`].
+    pub fn policy(mut self, policy: Arc<Policy>) -> Options {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets [`Options::dry_run`].
+    pub fn dry_run(mut self, dry_run: bool) -> Options {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Sets [`Options::store_content`].
+    pub fn store_content(mut self, stored: bool) -> Options {
+        self.store_content = stored;
+        self
+    }
+
+    /// Sets [`Options::max_sessions`].
+    pub fn max_sessions(mut self, sessions: usize) -> Options {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets [`Options::session_idle`].
+    pub fn session_idle(mut self, time: Duration) -> Options {
+        self.session_idle = time;
+        self
+    }
+
+    /// Sets [`Options::retention`].
+    pub fn retention(mut self, retention: Retention) -> Options {
+        self.retention = retention;
+        self
+    }
+
+    /// Sets [`Options::ocsf`].
+    pub fn ocsf(mut self, file: impl Into<Option<PathBuf>>) -> Options {
+        self.ocsf = file.into();
+        self
     }
 }
 

@@ -14,6 +14,7 @@ const MAX_SHOWN: usize = 128;
 /// An authorization server whose access tokens clients may prove themselves with; given to
 /// [`crate::registry::Builder::issuer`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct IssuerOptions {
     /// Its identifier, a URL: what tokens have as `iss`, and below which its metadata is found.
     pub issuer: String,
@@ -79,6 +80,48 @@ impl IssuerOptions {
             fetcher,
             min_refresh_interval: Duration::from_secs(30),
         }
+    }
+
+    /// Sets [`IssuerOptions::jwks`].
+    pub fn jwks(mut self, url: impl Into<Option<String>>) -> IssuerOptions {
+        self.jwks = url.into();
+        self
+    }
+
+    /// Sets [`IssuerOptions::owner_claim`].
+    pub fn owner_claim(mut self, claim: impl Into<String>) -> IssuerOptions {
+        self.owner_claim = claim.into();
+        self
+    }
+
+    /// Sets [`IssuerOptions::role_claim`].
+    pub fn role_claim(mut self, claim: impl Into<String>) -> IssuerOptions {
+        self.role_claim = claim.into();
+        self
+    }
+
+    /// Sets [`IssuerOptions::roles`].
+    pub fn roles(mut self, roles: RoleMapping) -> IssuerOptions {
+        self.roles = roles;
+        self
+    }
+
+    /// Sets [`IssuerOptions::client_id`].
+    pub fn client_id(mut self, client_id: impl Into<Option<String>>) -> IssuerOptions {
+        self.client_id = client_id.into();
+        self
+    }
+
+    /// Sets [`IssuerOptions::scope`].
+    pub fn scope(mut self, scope: impl Into<String>) -> IssuerOptions {
+        self.scope = scope.into();
+        self
+    }
+
+    /// Sets [`IssuerOptions::min_refresh_interval`].
+    pub fn min_refresh_interval(mut self, interval: Duration) -> IssuerOptions {
+        self.min_refresh_interval = interval;
+        self
     }
 
     /// Who holds a token with these claims.

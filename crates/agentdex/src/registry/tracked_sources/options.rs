@@ -1,4 +1,4 @@
-//! How sources are tracked.
+//! Options of tracking.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -28,8 +28,9 @@ pub struct FetchedDocument<'a> {
     pub id: Option<&'a str>,
 }
 
-/// How a registry tracks sources; given to [`crate::registry::Builder::tracking`].
+/// Options of tracking; given to [`crate::registry::Builder::tracking`].
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Tracking {
     /// Fetches documents and the keys of their domains.
     pub fetcher: Fetcher,
@@ -60,6 +61,48 @@ impl Tracking {
             stale_after: 5,
             in_background: true,
         }
+    }
+
+    /// Sets [`Tracking::fetcher`].
+    pub fn fetcher(mut self, fetcher: Fetcher) -> Tracking {
+        self.fetcher = fetcher;
+        self
+    }
+
+    /// Sets [`Tracking::convert`].
+    pub fn convert(mut self, convert: Converter) -> Tracking {
+        self.convert = convert;
+        self
+    }
+
+    /// Sets [`Tracking::trusted_keys`].
+    pub fn trusted_keys(mut self, keys: TrustedKeys) -> Tracking {
+        self.trusted_keys = keys;
+        self
+    }
+
+    /// Sets [`Tracking::require_signature`].
+    pub fn require_signature(mut self, required: bool) -> Tracking {
+        self.require_signature = required;
+        self
+    }
+
+    /// Sets [`Tracking::interval`].
+    pub fn interval(mut self, interval: Duration) -> Tracking {
+        self.interval = interval;
+        self
+    }
+
+    /// Sets [`Tracking::stale_after`], a number of failures in a row.
+    pub fn stale_after(mut self, failures: u32) -> Tracking {
+        self.stale_after = failures;
+        self
+    }
+
+    /// Sets [`Tracking::in_background`].
+    pub fn in_background(mut self, in_background: bool) -> Tracking {
+        self.in_background = in_background;
+        self
     }
 }
 
