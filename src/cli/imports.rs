@@ -11,7 +11,7 @@ use super::{
     moments,
     output::{self, INDENT, Style, fit, visible},
 };
-use agentdex_client::{RegistryClient, TrackedSource};
+use agentdex_client::{RegistryClient, SourceStatus, TrackedSource};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -46,8 +46,10 @@ fn print(out: &mut impl Write, imports: &[TrackedSource], is_filtered: bool) -> 
     }
     let style = Style::stdout();
     for import in imports {
-        let status =
-            if import.status == "stale" { style.yellow("stale") } else { visible(&import.status).into_owned() };
+        let status = match import.status {
+            SourceStatus::Stale => style.yellow("stale"),
+            SourceStatus::Current => "current".to_owned(),
+        };
         writeln!(out, "{}", style.bold(&import.id))?;
         writeln!(out, "{INDENT}{}", visible(&import.source))?;
         let [last, next] = [import.last_fetch, import.next_try].map(moments::shown);

@@ -20,7 +20,6 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             RefreshResult::Updated => format!("updated {id}"),
             RefreshResult::Unchanged => format!("unchanged {id}"),
             RefreshResult::Stopped => format!("no longer tracked: {id}"),
-            _ => format!("refreshed {id}"),
         })
     })
     .await

@@ -23,7 +23,7 @@ fn import_is_remembered_with_where_it_came_from() {
     let original = fixture.registry.original("urn:card:a").unwrap().unwrap();
     assert_eq!(original.bytes, card("a", "first").to_string().as_bytes());
     let import = fixture.import("urn:card:a");
-    assert_eq!((import.id.as_str(), import.source, import.format), ("urn:card:a", source.url(), Format::A2a));
+    assert_eq!((import.id.as_str(), import.source, import.format.as_str()), ("urn:card:a", source.url(), "a2a"));
     assert_eq!((import.status, import.failures, import.last_error), (SourceStatus::Current, 0, None));
     assert!(import.tracked_since >= before && import.last_success == import.tracked_since);
     let pause = (import.next_try.0 - import.last_fetch.0) / 60_000;
@@ -99,9 +99,9 @@ fn source_can_be_polled_before_its_time() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::start();
     fixture.track(&source);
-    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Unchanged);
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), RefreshResult::Unchanged);
     source.serve(&card("a", "second"));
-    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Updated);
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), RefreshResult::Updated);
     source.break_down();
     let before = fixture.import("urn:card:a");
     let error = block_on(fixture.registry.refresh_source("urn:card:a")).unwrap_err();

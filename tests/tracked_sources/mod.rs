@@ -21,7 +21,7 @@ use agentdex::{
     fetch::{self, AllowList, Fetcher},
     registry::{
         Effect, Imported,
-        tracked_sources::{FetchedDocument, Refreshed, TrackRequest, TrackedSource, Tracking},
+        tracked_sources::{FetchedDocument, RefreshResult, TrackRequest, TrackedSource, Tracking},
     },
     search::Filters,
     td::{Document, Report, Violation},

@@ -169,7 +169,7 @@ fn change_by_hand_while_the_source_is_asked_wins() {
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
     block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), RefreshResult::Stopped);
     assert_eq!(fixture.thing("urn:card:a")["description"], "mine");
     assert!(!fixture.is_tracked("urn:card:a"));
 }
@@ -185,7 +185,7 @@ fn poll_of_one_source_is_not_reconciled_with_another() {
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
     block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Unchanged);
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), RefreshResult::Unchanged);
     let import = fixture.import("urn:card:a");
     assert_eq!((import.source, import.revisions.len()), (other.url(), 1));
     assert_eq!(fixture.thing("urn:card:a")["description"], "of another");
@@ -200,7 +200,7 @@ fn untracking_while_the_source_is_asked_wins() {
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
     block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), RefreshResult::Stopped);
     assert_eq!(fixture.thing("urn:card:a")["description"], "first");
     assert!(!fixture.is_tracked("urn:card:a"));
 }
@@ -213,7 +213,7 @@ fn removal_while_the_source_is_asked_wins() {
     let fixture = Fixture::start();
     registry.set(fixture.registry.clone()).unwrap();
     block_on(fixture.registry.track(TrackRequest::new(site.url("/card.json"), Format::A2a))).unwrap();
-    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), Refreshed::Stopped);
+    assert_eq!(block_on(fixture.registry.refresh_source("urn:card:a")).unwrap(), RefreshResult::Stopped);
     assert!(fixture.registry.is_empty());
 }
 

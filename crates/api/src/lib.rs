@@ -10,6 +10,7 @@
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
 //! - [`AuditEntry`]: the audit trail.
 
+mod about;
 pub mod access;
 mod answer;
 mod audit;
@@ -23,12 +24,17 @@ mod match_kind;
 mod namespace;
 mod problem;
 mod query;
+mod record;
+#[cfg(feature = "schema")]
+mod schema;
 mod search;
+mod tracked_source;
 mod validation;
 mod whole_number;
 mod write;
 
 pub use self::{
+    about::{About, CallerAccess, DocumentFormat, Follower, Live, ProtectedResource, Ready, SignIn},
     answer::{Answer, CapabilityHit, Confidence, FacetCount, Hit, Link},
     audit::{AuditEntry, Audited},
     change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
@@ -43,7 +49,9 @@ pub use self::{
     namespace::{ClaimedNamespace, Membership},
     problem::{Problem, ValidationError},
     query::{NamedQuery, QueryParameters},
+    record::{FullRecord, OriginalDocument},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
+    tracked_source::{RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource},
     validation::ValidationReport,
     write::{BatchResult, Created, DryRun, Effect, Imported},
 };

@@ -111,17 +111,10 @@ pub struct Imported {
     pub removed: Vec<String>,
     /// The descriptions as they would be stored, in a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "schema", schema(schema_with = descriptions))]
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions))]
     pub things: Vec<Value>,
     /// The ids of Things that existed and changed.
     pub updated: Vec<String>,
     /// Oddities of the document, and what of it didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
-}
-
-/// The schema of a list of Thing Descriptions, which are open documents.
-#[cfg(feature = "schema")]
-fn descriptions() -> utoipa::openapi::schema::Array {
-    let description = utoipa::openapi::Ref::from_schema_name("ThingDescription");
-    utoipa::openapi::schema::ArrayBuilder::new().items(description).build()
 }

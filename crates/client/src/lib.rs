@@ -34,13 +34,12 @@ use agentdex_td::{Json, Violation};
 pub use self::{
     error::Error,
     events::{Event, EventFilter, Events},
-    tracked_sources::{RefreshResult, Refreshed, Revision, TrackedSource},
 };
 
 #[doc(inline)]
 pub use agentdex_api::{
     Answer as SearchAnswer, BatchResult, CapabilityHit as MatchingCapability, Changes, Hit as SearchHit, Imported,
-    Problem, ValidationError,
+    Problem, RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource, ValidationError,
     guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
 

@@ -2,84 +2,9 @@
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text, thing_path};
-use crate::api::Timestamp;
-
-/// A URL that an agent was imported from and that the registry polls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrackedSource {
-    /// The Thing that the document is about; the first where it became several.
-    pub id: String,
-    /// The URL of the document.
-    pub source: String,
-    /// The URL at the end of its redirects, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub location: Option<String>,
-    /// The format of the document, such as `a2a`.
-    pub format: String,
-    /// `current`, or `stale` where polls failed repeatedly.
-    pub status: String,
-    /// Since when it is tracked.
-    pub tracked_since: Timestamp,
-    /// When it was last polled.
-    pub last_fetch: Timestamp,
-    /// When it last served the document, or confirmed that it is unchanged.
-    pub last_success: Timestamp,
-    /// When it will be polled again.
-    pub next_try: Timestamp,
-    /// How many polls failed in a row.
-    pub failures: u32,
-    /// Why the last poll failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
-    /// How many times in a row the signatures of a card couldn't be checked, because keys couldn't be fetched.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unchecked: u32,
-    /// The entity tag of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub etag: Option<String>,
-    /// When the document changed, as its server wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_modified: Option<String>,
-    /// The versions of the document, the newest last.
-    #[serde(default)]
-    pub revisions: Vec<Revision>,
-}
-
-/// A version of a tracked document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Revision {
-    /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
-    pub hash: String,
-    /// When it was first seen.
-    pub seen: Timestamp,
-}
-
-/// The result of a poll.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Refreshed {
-    /// Whether the description changed.
-    pub result: RefreshResult,
-    /// The state of the source; none where it is no longer tracked.
-    pub import: Option<TrackedSource>,
-}
-
-/// Whether a poll changed something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum RefreshResult {
-    /// The document changed and was imported.
-    Updated,
-    /// The description is what it was.
-    Unchanged,
-    /// The source is no longer tracked: its Thing was removed, or changed by hand, during the poll.
-    Stopped,
-}
+use crate::api::{Refreshed, TrackedSource};
 
 impl RegistryClient {
     /// The tracked sources in ascending order of id. `parameters` are those of `GET /imports`:
@@ -136,8 +61,4 @@ impl RegistryClient {
 
 fn import_path(id: &str) -> String {
     format!("imports/{}", utf8_percent_encode(id, PATH_SEGMENT))
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

@@ -70,7 +70,7 @@ use tokio::sync::watch;
 
 pub use self::backup::restore;
 #[cfg(feature = "fetch")]
-pub use self::issuer::{IssuerOptions, SignIn};
+pub use self::issuer::IssuerOptions;
 pub use self::{
     builder::Builder,
     compatible::CompatibleAnswer,
@@ -83,7 +83,7 @@ pub use self::{
     namespaces::{DomainProof, Namespaces},
     options::Options,
     queries::{MAX_QUERIES, QueryEvents},
-    records::{FullRecord, FullRecords, OriginalDocument},
+    records::FullRecords,
     searches::Matching,
     status::Status,
     subscription::{Event, Since, Subscription, SubscriptionStream},
@@ -112,8 +112,8 @@ use crate::{
 };
 #[doc(inline)]
 pub use agentdex_api::{
-    AuditEntry, Audited, CapabilityNeighbors, ClaimedNamespace, CompatibleQuery, ComposeQuery, Effect, MatchKind,
-    NamedQuery, Neighbors, QueryParameters,
+    AuditEntry, Audited, CapabilityNeighbors, ClaimedNamespace, CompatibleQuery, ComposeQuery, Effect, FullRecord,
+    MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

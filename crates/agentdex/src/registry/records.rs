@@ -1,63 +1,17 @@
 //! Records: Things with all that is stored of each, for other programs and other versions of this one, and taken again.
 
-use serde::{Deserialize, Serialize};
+use agentdex_api::{FullRecord, OriginalDocument};
 use serde_json::value::RawValue;
 
 use super::{Registry, network, prepare::Prepared};
 use crate::{
     Error, Result,
-    access::{Access, AccessRequest, Namespace, Owner, Visibility},
+    access::{Access, AccessRequest},
     change::{Precondition, Timestamp},
     registry::Written,
     store::{self, Expiry, Operation, Original, Record, Records},
     td::{self, Document, Identity, Report, Violation},
 };
-
-/// A Thing with all that is stored of it: a line of `GET /records`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FullRecord {
-    /// Its description as it is stored.
-    pub td: Box<RawValue>,
-    /// When it was created, which a registry that hasn't got it yet keeps.
-    pub created: Timestamp,
-    /// When it was last changed. A registry that takes it has a change of its own then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub modified: Option<Timestamp>,
-    /// Whose it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Owner>,
-    /// Who sees it.
-    #[serde(default)]
-    pub visibility: Visibility,
-    /// The namespace that it is in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<Namespace>,
-    /// For how many seconds it lasts after each renewal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<u64>,
-    /// When it expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Timestamp>,
-    /// The document that it was converted from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub original: Option<OriginalDocument>,
-    /// The URL that is polled for it, with what is known of that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Box<RawValue>>,
-}
-
-/// A document that a Thing was converted from, with secrets replaced by references.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct OriginalDocument {
-    /// Its format, such as `agent-spec`.
-    pub format: String,
-    /// Its media type.
-    pub media_type: String,
-    /// The document.
-    pub text: String,
-}
 
 /// The records of a registry, in the order of their ids.
 pub struct FullRecords {

@@ -1,7 +1,5 @@
 //! How a registry is: what health checks and metrics show.
 
-use serde::Serialize;
-
 use super::followers::{FollowerStatus, OPTIONAL};
 use crate::change::Seq;
 
@@ -18,7 +16,7 @@ use crate::change::Seq;
 /// assert_eq!(status.searchable(), Some(registry.last_seq()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Status {
     /// The durable end of the log.
     pub cursor: String,
@@ -28,7 +26,6 @@ pub struct Status {
     /// meaning.
     pub followers: Vec<FollowerStatus>,
     /// Why writes are refused, if they are.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_to_writes: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use actix_web::{
     },
 };
 
-use serde_json::{Value, json};
+use agentdex_api::CallerAccess;
 
 use super::{
     caller::{self, ByConnection},
@@ -189,17 +189,15 @@ pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
     context.options.access.decide(&caller::of(request, &context.options.access), Need::Role(Role::Read)).is_ok()
 }
 
-/// What the caller of a request may do, as clients show it: whether the server authenticates its clients, whether it
-/// takes changes, and who the caller is.
-pub(super) fn shown(context: &Context, request: &HttpRequest) -> Value {
+/// The permissions of the caller of a request, as clients show them.
+pub(super) fn shown(context: &Context, request: &HttpRequest) -> CallerAccess {
     let (rules, caller) = (&context.options.access, caller::of(request, &context.options.access));
-    let role = Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Role(*role)).is_ok());
-    let mut shown = json!({"authentication": rules.authentication, "readOnly": rules.read_only, "role": role});
-    if let Some(owner) = caller.owner() {
-        shown["owner"] = owner.as_str().into();
+    let sign_in = context.trusted.sign_in().filter(|_| rules.authentication);
+    CallerAccess {
+        authentication: rules.authentication,
+        owner: caller.owner().cloned(),
+        read_only: rules.read_only,
+        role: Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Role(*role)).is_ok()),
+        sign_in: sign_in.map(|sign_in| (*sign_in).clone()),
     }
-    if let Some(sign_in) = context.trusted.sign_in().filter(|_| rules.authentication) {
-        shown["signIn"] = json!(*sign_in);
-    }
-    shown
 }

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use agentdex_api::DocumentFormat;
 use serde_json::{Value, json};
 use utoipa::{IntoResponses, openapi::OpenApi};
 
@@ -95,19 +96,19 @@ pub(super) fn path_of_import(format: Format) -> &'static str {
     IMPORTS.iter().find(|import| import.format == format).map_or("/things", |import| &import.path)
 }
 
-/// What formats there are, and what is done with each.
-pub(super) fn list(base: &str) -> Value {
+/// The formats, and what is done with each.
+pub(super) fn list(base: &str) -> Vec<DocumentFormat> {
     let describe = |format: &Format| {
         let export = EXPORTS.iter().find(|export| export.format == *format);
-        let path = |path: &str| format!("{base}{path}");
-        json!({
-            "name": format.name(),
-            "noun": format.descriptor().noun,
-            "import": path(path_of_import(*format)),
-            "tracked": format.import().is_some_and(|import| import.tracking.is_some()),
-            "export": export.map(|export| path(&export.path)),
-            "versions": export.map_or(&[][..], |export| export.export.versions),
-        })
+        let versions = export.map_or(&[][..], |export| export.export.versions);
+        DocumentFormat {
+            export: export.map(|export| format!("{base}{}", export.path)),
+            import: format!("{base}{}", path_of_import(*format)),
+            name: format.name().to_owned(),
+            noun: format.descriptor().noun.to_owned(),
+            tracked: format.import().is_some_and(|import| import.tracking.is_some()),
+            versions: versions.iter().map(|version| (*version).to_owned()).collect(),
+        }
     };
     Format::ALL.iter().map(describe).collect()
 }

@@ -5,7 +5,7 @@ use actix_web::{
     http::{StatusCode, header::RETRY_AFTER},
     web::Data,
 };
-use serde_json::json;
+use agentdex_api::{Follower, Live, Ready};
 
 use super::{access, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
@@ -17,13 +17,13 @@ use super::{access, blocking::blocking, context::Context, parameters::Parameters
     tag = "about",
     summary = "Say whether the process is alive",
     responses(
-        (status = 200, description = "It is", body = super::schemas::Live),
+        (status = 200, description = "It is", body = Live),
         super::schemas::Refusals,
     )
 )]
 pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    Ok(HttpResponse::Ok().json(json!({"status": "live"})))
+    Ok(HttpResponse::Ok().json(Live { status: "live".into() }))
 }
 
 /// `GET /health/ready`
@@ -34,7 +34,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
     tag = "about",
     summary = "Say whether search answers and writes are taken",
     responses(
-        (status = 200, description = "Both", body = super::schemas::Ready), super::schemas::Refusals,
+        (status = 200, description = "Both", body = Ready), super::schemas::Refusals,
     )
 )]
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -45,16 +45,14 @@ pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Resul
     if let Some(reason) = status.not_ready() {
         return Err(not_ready(&reason));
     }
-    if !access::may_read(&context, &request) {
-        return Ok(HttpResponse::Ok().json(json!({"status": "ready"})));
+    let mut ready = Ready { status: "ready".into(), ..Ready::default() };
+    if access::may_read(&context, &request) {
+        ready.indexed = status.searchable();
+        ready.things = Some(status.things);
+        ready.cursor = Some(status.cursor);
+        ready.followers = Some(status.followers.into_iter().map(Follower::from).collect());
     }
-    Ok(HttpResponse::Ok().json(json!({
-        "status": "ready",
-        "things": status.things,
-        "cursor": status.cursor,
-        "indexed": status.searchable(),
-        "followers": status.followers,
-    })))
+    Ok(HttpResponse::Ok().json(ready))
 }
 
 fn not_ready(detail: &str) -> Problem {

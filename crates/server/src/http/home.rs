@@ -1,9 +1,34 @@
 //! `/`: what this is, and where everything else is; for browsers the web page.
 
+use std::collections::BTreeMap;
+
 use actix_web::{HttpRequest, HttpResponse, http::header::VARY, web::Data};
-use serde_json::json;
+use agentdex_api::About;
 
 use super::{access, address::base_path, context::Context, formats, page, parameters::Parameters, problem::Problem};
+
+const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions) and are \
+    found by what they can do";
+
+/// The resources of every registry.
+const LINKS: [(&str, &str); 16] = [
+    ("things", "/things"),
+    ("search", "/search?q={words}"),
+    ("events", "/events"),
+    ("queries", "/queries"),
+    ("changes", "/changes?since=0"),
+    ("import", "/import/{format}"),
+    ("imports", "/imports"),
+    ("convert", "/convert"),
+    ("validate", "/validate"),
+    ("directory", "/.well-known/wot"),
+    ("openapi", "/openapi.json"),
+    ("documentation", "/docs/"),
+    ("health", "/health/ready"),
+    ("metrics", "/metrics"),
+    ("sessions", "/aos/sessions"),
+    ("decisions", "/aos/decisions"),
+];
 
 /// `GET /`
 #[utoipa::path(
@@ -13,7 +38,7 @@ use super::{access, address::base_path, context::Context, formats, page, paramet
     tag = "about",
     summary = "Say what this is, with links; for browsers, the web page",
     responses(
-        (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((super::schemas::About = "application/json"), (String = "text/html"))), super::schemas::Refusals,
+        (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))), super::schemas::Refusals,
     )
 )]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -22,37 +47,21 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     }
     Parameters::parse(&request, &[])?;
     let base = base_path(&request, &context.options, "/");
-    let mut about = json!({
-        "name": "agentdex",
-        "description": "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions) and are found by what they can do",
-        "version": env!("CARGO_PKG_VERSION"),
-        "registry": format!("urn:agentdex:registry:{}", context.trusted.registry_id()),
-        "formats": formats::list(base),
-        "links": {
-            "things": format!("{base}/things"),
-            "search": format!("{base}/search?q={{words}}"),
-            "events": format!("{base}/events"),
-            "queries": format!("{base}/queries"),
-            "changes": format!("{base}/changes?since=0"),
-            "import": format!("{base}/import/{{format}}"),
-            "imports": format!("{base}/imports"),
-            "convert": format!("{base}/convert"),
-            "validate": format!("{base}/validate"),
-            "directory": format!("{base}/.well-known/wot"),
-            "openapi": format!("{base}/openapi.json"),
-            "documentation": format!("{base}/docs/"),
-            "health": format!("{base}/health/ready"),
-            "metrics": format!("{base}/metrics"),
-        },
-    });
-    if access::may_read(&context, &request) {
-        about["things"] = context.registry(&request).len().into();
-    }
-    about["access"] = access::shown(&context, &request);
+    let mut links: BTreeMap<String, String> =
+        LINKS.map(|(name, path)| (name.to_owned(), format!("{base}{path}"))).into();
     if context.options.conversations.is_some() {
-        about["links"]["conversation"] = format!("{base}/things/{{id}}/conversation").into();
+        links.insert("conversation".to_owned(), format!("{base}/things/{{id}}/conversation"));
     }
-    about["links"]["sessions"] = format!("{base}/aos/sessions").into();
-    about["links"]["decisions"] = format!("{base}/aos/decisions").into();
+    let things = access::may_read(&context, &request).then(|| context.registry(&request).len());
+    let about = About {
+        access: access::shown(&context, &request),
+        description: DESCRIPTION.to_owned(),
+        formats: formats::list(base),
+        links,
+        name: "agentdex".to_owned(),
+        registry: format!("urn:agentdex:registry:{}", context.trusted.registry_id()),
+        things,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
     Ok(HttpResponse::Ok().insert_header((VARY, "accept")).json(about))
 }

@@ -1,6 +1,7 @@
 //! `/imports`: the tracked sources and their state.
 
 use actix_web::{HttpRequest, HttpResponse, http::header::LINK, web::Data};
+use agentdex_api::{Refreshed, SourceStatus, TrackedSource};
 use serde_json::json;
 
 use super::{
@@ -11,12 +12,7 @@ use super::{
     problem::Problem,
     things::page_url,
 };
-use crate::{
-    Error,
-    registry::tracked_sources::{Refreshed, SourceStatus, TrackedSource},
-    search::MAX_LIMIT,
-    td,
-};
+use crate::{Error, search::MAX_LIMIT, td};
 
 /// What follows the id of a Thing whose source is to be polled now.
 pub(super) const REFRESH: &str = "/refresh";
@@ -34,13 +30,13 @@ pub(super) const REFRESH: &str = "/refresh";
         ("offset" = Option<u64>, Query, description = "Number of results to skip"),
     ),
     responses(
-        (status = 200, description = "In ascending order of the Thing's id", body = Vec<super::schemas::TrackedSource>, headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "In ascending order of the Thing's id", body = Vec<TrackedSource>, headers(("Link" = String, description = "`next`"))),
         super::schemas::Refusals,
     )
 )]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["status", "limit", "offset"])?;
-    let statuses = [SourceStatus::Current, SourceStatus::Stale].map(|status| (status.name(), status));
+    let statuses = SourceStatus::ALL.map(|status| (status.name(), status));
     let wanted = parameters.choices("status", &statuses)?;
     let number = |name, minimum| {
         let number = parameters.number(name, minimum)?;
@@ -85,7 +81,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
     responses(
-        (status = 200, description = "The state of its source", body = super::schemas::TrackedSource),
+        (status = 200, description = "The state of its source", body = TrackedSource),
         super::schemas::Refusals,
         super::schemas::ImportRefusals,
     )
@@ -134,7 +130,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
         ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is turned into one"),
     ),
     responses(
-        (status = 200, description = "Whether the description changed", body = super::schemas::RefreshedImport),
+        (status = 200, description = "Whether the description changed", body = Refreshed),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::FormRefusals,
@@ -149,11 +145,6 @@ pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Res
     let source = registry.find_tracked_source(&id)?.map(|import| import.source).unwrap_or_default();
     let refresh = async move { Ok((registry.refresh_source(&id).await?, registry.find_tracked_source(&id)?)) };
     let result = context.network.run(refresh).await;
-    let (refreshed, import) = result.map_err(|error| Problem::of_fetched(error, &source))?;
-    let result = match refreshed {
-        Refreshed::Unchanged => "unchanged",
-        Refreshed::Updated => "updated",
-        Refreshed::Stopped => "stopped",
-    };
-    Ok(HttpResponse::Ok().json(json!({"result": result, "import": import})))
+    let (result, import) = result.map_err(|error| Problem::of_fetched(error, &source))?;
+    Ok(HttpResponse::Ok().json(json!(Refreshed { import, result })))
 }

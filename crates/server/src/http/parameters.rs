@@ -153,7 +153,7 @@ impl Parameters {
             tenant: values("tenant"),
             channel: values("channel"),
             speaks: words("speaks", &[td::SACP])?,
-            status: words("status", &[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))?,
+            status: words("status", &SourceStatus::ALL.map(SourceStatus::name))?,
             signature: words("signature", &signature::Status::ALL.map(signature::Status::name))?,
         })
     }

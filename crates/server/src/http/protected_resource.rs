@@ -1,7 +1,7 @@
 //! `/.well-known/oauth-protected-resource`: where clients get tokens for this registry (RFC 9728).
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Data};
-use serde_json::json;
+use agentdex_api::ProtectedResource;
 
 use super::{
     address::{base_url, base_url_before},
@@ -21,7 +21,7 @@ pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
     tag = "about",
     summary = "Say whose tokens are taken (RFC 9728)",
     responses(
-        (status = 200, description = "The authorization server, and the scopes that give a role", body = super::schemas::ProtectedResource),
+        (status = 200, description = "The authorization server, and the scopes that give a role", body = ProtectedResource),
         (status = 404, description = "No tokens are taken", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
     )
@@ -32,18 +32,16 @@ pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Re
         let detail = "this server takes no tokens of an authorization server (--oidc-issuer)";
         return Err(Problem::new(StatusCode::NOT_FOUND, "no-issuer", detail));
     };
-    let mut metadata = json!({
-        "resource": base_url(&request, &context.options, PATH),
-        "resource_name": "agentdex",
-        "authorization_servers": [issuer.issuer],
-        "bearer_methods_supported": ["header"],
-        "resource_documentation": format!("{}/docs/", base_url(&request, &context.options, PATH)),
-    });
-    let scopes: Vec<&str> = issuer.roles.names().collect();
-    if issuer.role_claim == "scope" && !scopes.is_empty() {
-        metadata["scopes_supported"] = scopes.into();
-    }
-    Ok(HttpResponse::Ok().json(metadata))
+    let base = base_url(&request, &context.options, PATH);
+    let scopes: Vec<String> = issuer.roles.names().map(str::to_owned).collect();
+    Ok(HttpResponse::Ok().json(ProtectedResource {
+        authorization_servers: vec![issuer.issuer.clone()],
+        bearer_methods_supported: vec!["header".to_owned()],
+        resource_documentation: format!("{base}/docs/"),
+        resource: base,
+        resource_name: "agentdex".to_owned(),
+        scopes_supported: Some(scopes).filter(|scopes| issuer.role_claim == "scope" && !scopes.is_empty()),
+    }))
 }
 
 /// What a challenge says of that; nothing where no tokens are taken. `path` is the resource that was requested, as it is

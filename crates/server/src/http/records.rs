@@ -5,17 +5,14 @@ use actix_web::{
     http::{Method, StatusCode, header::CACHE_CONTROL},
     web::{self, Bytes, Data},
 };
+use agentdex_api::FullRecord;
 use futures_util::{Stream, stream};
 
 use super::{
     batch, blocking::blocking, body::NDJSON, context::Context, formats::explain, listing::Empty,
     parameters::Parameters, problem::Problem,
 };
-use crate::{
-    Error, Registry, Result,
-    convert::Format,
-    registry::{FullRecord, FullRecords},
-};
+use crate::{Error, Registry, Result, convert::Format, registry::FullRecords};
 
 /// How much is read before it is sent.
 const CHUNK: usize = 64 * 1024;
@@ -35,7 +32,7 @@ const LINE_FACTOR: usize = 8;
         and has the change log, keys and saved queries as well.",
     params(("after" = Option<String>, Query, description = "The id after which the list begins")),
     responses(
-        (status = 200, description = "The records", body = super::schemas::Record, content_type = "application/x-ndjson"),
+        (status = 200, description = "The records", body = FullRecord, content_type = "application/x-ndjson"),
         super::schemas::Refusals,
     )
 )]
@@ -82,7 +79,7 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
         there is replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that \
         whatever broke off is sent again as a whole.",
     params(("dry_run" = Option<bool>, Query, description = "Check everything and write nothing")),
-    request_body(content((super::schemas::Record = "application/x-ndjson"))),
+    request_body(content((FullRecord = "application/x-ndjson"))),
     responses(
         (status = 200, description = "One line for each line, in its order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
         super::schemas::Refusals,

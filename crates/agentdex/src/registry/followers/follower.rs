@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use agentdex_api as api;
 
 use crate::{
     Result,
@@ -67,12 +67,11 @@ pub(in crate::registry) enum Durability {
 }
 
 /// How a follower of the log is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowerStatus {
     /// Which one: `search`.
     pub name: &'static str,
     /// What it does.
-    #[serde(flatten)]
     pub state: FollowerState,
     /// The last change whose effect it shows; none where it shows nothing.
     pub seq: Option<Seq>,
@@ -101,8 +100,7 @@ impl FollowerStatus {
 }
 
 /// What a follower does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "lowercase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowerState {
     /// It takes in what changes.
     Following,
@@ -120,4 +118,21 @@ pub enum FollowerState {
     },
     /// It was stopped.
     Stopped,
+}
+
+impl From<FollowerStatus> for api::Follower {
+    fn from(status: FollowerStatus) -> api::Follower {
+        let FollowerStatus { name, state, seq, failures, rebuilds } = status;
+        let follower = api::Follower { name: name.into(), seq, failures, rebuilds, ..api::Follower::default() };
+        match state {
+            FollowerState::Following => api::Follower { state: "following".into(), ..follower },
+            FollowerState::Rebuilding { done, total } => {
+                api::Follower { state: "rebuilding".into(), done: Some(done), total: Some(total), ..follower }
+            }
+            FollowerState::Failing { error } => {
+                api::Follower { state: "failing".into(), error: Some(error), ..follower }
+            }
+            FollowerState::Stopped => api::Follower { state: "stopped".into(), ..follower },
+        }
+    }
 }

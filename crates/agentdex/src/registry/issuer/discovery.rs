@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use agentdex_api::SignIn;
 use serde::Deserialize;
 
-use super::options::{IssuerOptions, SignIn};
+use super::options::IssuerOptions;
 use crate::{
     Error, Result,
     fetch::{AllowList, Fetcher, Request},

@@ -17,12 +17,13 @@ use std::{
     time::Duration,
 };
 
+use agentdex_api::SignIn;
 use tokio::{
     sync::{Notify, watch},
     time::Instant,
 };
 
-pub use self::options::{IssuerOptions, SignIn};
+pub use self::options::IssuerOptions;
 use self::{discovery::fetch_keys, verified::Verified};
 use super::{
     measures::{Metric, MetricSource},

@@ -38,32 +38,6 @@ pub struct IssuerOptions {
     pub min_refresh_interval: Duration,
 }
 
-/// How the web page signs people in.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SignIn {
-    /// The authorization server.
-    pub issuer: String,
-    /// The client that the page is there.
-    pub client_id: String,
-    /// What it asks for.
-    pub scope: String,
-    /// Where people are sent.
-    pub authorization_endpoint: String,
-    /// Where the page gets the token.
-    pub token_endpoint: String,
-}
-
-impl SignIn {
-    /// Scheme, host and port of where the page gets the token.
-    pub fn token_origin(&self) -> &str {
-        let after_scheme = self.token_endpoint.find("://").map_or(0, |start| start + 3);
-        let host = self.token_endpoint.get(after_scheme..).unwrap_or_default();
-        let length = host.find(['/', '?', '#']).unwrap_or(host.len());
-        self.token_endpoint.get(..after_scheme + length).unwrap_or_default()
-    }
-}
-
 impl IssuerOptions {
     /// Takes tokens of an issuer that are for an audience. The owner is `sub`; the scopes `read`, `register` and `admin`
     /// give the roles of these names.

@@ -9,12 +9,12 @@ use std::{
     time::Duration,
 };
 
+use agentdex_api::RefreshResult;
 use tokio::{sync::Notify, task::JoinSet};
 
 use super::{
     poll::{Polled, Poller},
     schedule::DuePoll,
-    source::Refreshed,
     tracker::Tracker,
 };
 use crate::{
@@ -93,7 +93,7 @@ async fn run(inner: &Weak<Inner>, wake: &Notify) {
 
 /// Renews what is due, begins as many polls as there is room for, and returns how long nothing else is due;
 /// none once the registry is gone.
-async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<Refreshed>>) -> Option<Duration> {
+async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<RefreshResult>>) -> Option<Duration> {
     let registry = Registry::of(inner.upgrade()?);
     let tracker = registry.0.network.tracker.as_ref()?;
     let now = Timestamp::now();
@@ -110,7 +110,12 @@ async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<Refreshed>>) -> O
 }
 
 /// Polls a source that is due. Any failure is stored, and affects no other source.
-pub(super) async fn poll(inner: Weak<Inner>, poller: Arc<Poller>, due: DuePoll, now: Timestamp) -> Result<Refreshed> {
+pub(super) async fn poll(
+    inner: Weak<Inner>,
+    poller: Arc<Poller>,
+    due: DuePoll,
+    now: Timestamp,
+) -> Result<RefreshResult> {
     let refreshed = match caught(poll_source(&inner, &poller, &due.id, now)).await {
         Ok(refreshed) => refreshed,
         Err(panic) => reconcile_panic(&inner, &due.id, panic, now).await,
@@ -122,20 +127,25 @@ pub(super) async fn poll(inner: Weak<Inner>, poller: Arc<Poller>, due: DuePoll, 
 }
 
 /// Polls a source and writes the result. The registry is not held while the network is waited for.
-pub(super) async fn poll_source(inner: &Weak<Inner>, poller: &Poller, id: &str, now: Timestamp) -> Result<Refreshed> {
+pub(super) async fn poll_source(
+    inner: &Weak<Inner>,
+    poller: &Poller,
+    id: &str,
+    now: Timestamp,
+) -> Result<RefreshResult> {
     let registry = || inner.upgrade().map(Registry::of).ok_or(Error::ShuttingDown);
     let Some(loaded) = registry()?.load_tracked_source(id)? else {
         registry()?.reschedule(id).await;
-        return Ok(Refreshed::Stopped);
+        return Ok(RefreshResult::Stopped);
     };
     let polled = poller.poll(&loaded.source, &loaded.original.bytes, now).await;
     registry()?.reconcile(&loaded.source, polled, now).await
 }
 
 /// A document that made a conversion panic counts as one that is refused.
-async fn reconcile_panic(inner: &Weak<Inner>, id: &str, panic: Panic, now: Timestamp) -> Result<Refreshed> {
+async fn reconcile_panic(inner: &Weak<Inner>, id: &str, panic: Panic, now: Timestamp) -> Result<RefreshResult> {
     let registry = Registry::of(inner.upgrade().ok_or(Error::ShuttingDown)?);
-    let Some(loaded) = registry.load_tracked_source(id)? else { return Ok(Refreshed::Stopped) };
+    let Some(loaded) = registry.load_tracked_source(id)? else { return Ok(RefreshResult::Stopped) };
     let error = Error::Io { doing: "reading the document".into(), source: io::Error::other(panic) };
     registry.reconcile(&loaded.source, Polled::Failed(error), now).await
 }

@@ -18,9 +18,10 @@ mod track;
 mod tracker;
 mod trust;
 
-pub(super) use self::tracker::Tracker;
 pub use self::{
     options::{Converter, FetchedDocument, Tracking},
     request::TrackRequest,
-    source::{Refreshed, Revision, SourceStatus, TrackedSource},
 };
+pub(super) use self::{source::Tracked, tracker::Tracker};
+#[doc(inline)]
+pub use agentdex_api::{RefreshResult, Revision, SourceStatus, TrackedSource};

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     blocking::blocking,
     options::{FetchedDocument, Tracking},
-    source::TrackedSource,
+    source::Tracked,
     trust::{Assessment, Trust},
 };
 use crate::{
@@ -74,7 +74,7 @@ impl Poller {
     }
 
     /// Polls the source of a document whose bytes are stored as `original`.
-    pub async fn poll(&self, source: &TrackedSource, original: &[u8], now: Timestamp) -> Polled {
+    pub async fn poll(&self, source: &Tracked, original: &[u8], now: Timestamp) -> Polled {
         match self.try_poll(source, original, now).await {
             Ok(polled) => polled,
             Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => {
@@ -87,7 +87,7 @@ impl Poller {
 
     /// Fetches a document that left its well-known place from the others of the site: each version of a
     /// protocol may have one of its own.
-    async fn fetch_elsewhere(&self, source: &TrackedSource, now: Timestamp) -> Option<NewDocument> {
+    async fn fetch_elsewhere(&self, source: &Tracked, now: Timestamp) -> Option<NewDocument> {
         let places = well_known(source.format);
         let site = places.iter().find_map(|place| source.source.strip_suffix(place))?;
         for place in places.iter().map(|place| format!("{site}{place}")).filter(|place| *place != source.source) {
@@ -98,7 +98,7 @@ impl Poller {
         None
     }
 
-    async fn try_poll(&self, source: &TrackedSource, original: &[u8], now: Timestamp) -> Result<Polled> {
+    async fn try_poll(&self, source: &Tracked, original: &[u8], now: Timestamp) -> Result<Polled> {
         // Of a card that had secrets, or was imported by hand in the meantime, something else is stored than was
         // signed: to be checked, it has to be fetched again.
         let is_as_sent = !source.format.is_signed() || source.hash() == Some(&digest(original));
@@ -178,7 +178,7 @@ impl Poller {
     /// was valid before, and then its relative URLs were resolved.
     async fn check_again(
         &self,
-        source: &TrackedSource,
+        source: &Tracked,
         known: Fetched,
         is_new_response: bool,
         now: Timestamp,

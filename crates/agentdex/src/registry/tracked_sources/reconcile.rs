@@ -1,11 +1,12 @@
 //! What the result of a poll changes in the store, in one transaction.
 
+use agentdex_api::{RefreshResult, SourceStatus};
 use serde_json::{Map, Value};
 
 use super::{
     poll::{NewDocument, Polled, Same},
     schedule::{Outlook, next_try},
-    source::{Refreshed, SourceStatus, TrackedSource},
+    source::Tracked,
     tracker::Tracker,
 };
 use crate::{
@@ -27,7 +28,7 @@ const ATTEMPTS: u32 = 3;
 
 /// A tracked source with its Thing, as they are stored.
 pub(super) struct Loaded {
-    pub source: TrackedSource,
+    pub source: Tracked,
     record: Record,
     pub original: Original,
 }
@@ -38,13 +39,13 @@ impl Registry {
         let store = &self.0.store;
         let (metadata, record, original) = (store.metadata(id)?, store.find(id)?, store.original(id)?);
         let (Some(metadata), Some(record), Some(original)) = (metadata, record, original) else { return Ok(None) };
-        Ok(Some(Loaded { source: TrackedSource::from_metadata(&metadata)?, record, original }))
+        Ok(Some(Loaded { source: Tracked::from_metadata(&metadata)?, record, original }))
     }
 
     /// Writes the result of a poll, and when the next one is due. A failure is returned once it is written.
-    pub(super) async fn reconcile(&self, before: &TrackedSource, polled: Polled, now: Timestamp) -> Result<Refreshed> {
+    pub(super) async fn reconcile(&self, before: &Tracked, polled: Polled, now: Timestamp) -> Result<RefreshResult> {
         let id = &before.id;
-        let Some(tracker) = &self.0.network.tracker else { return Ok(Refreshed::Stopped) };
+        let Some(tracker) = &self.0.network.tracker else { return Ok(RefreshResult::Stopped) };
         // The source wasn't asked: that proves nothing about it.
         if let Polled::Failed(error @ (Error::FetchBusy { .. } | Error::ShuttingDown)) = polled {
             return Err(error);
@@ -53,11 +54,11 @@ impl Registry {
         for _ in 0..ATTEMPTS {
             let Some(mut loaded) = self.load_tracked_source(id)? else {
                 tracker.schedule.forget(id);
-                return Ok(Refreshed::Stopped);
+                return Ok(RefreshResult::Stopped);
             };
             if !loaded.source.is_at(before) {
                 self.schedule_as_stored(tracker, id);
-                return Ok(Refreshed::Unchanged);
+                return Ok(RefreshResult::Unchanged);
             }
             let (writes, failure) = self.writes_for(tracker, &mut loaded, &polled, now)?;
             // New parts of the document are whose it is.
@@ -72,8 +73,8 @@ impl Registry {
                         effects.iter().any(|(effect, _)| matches!(effect, Effect::Created | Effect::Updated));
                     return match (failure, polled) {
                         (Some(error), _) | (None, Polled::Failed(error)) => Err(error),
-                        _ if is_updated => Ok(Refreshed::Updated),
-                        _ => Ok(Refreshed::Unchanged),
+                        _ if is_updated => Ok(RefreshResult::Updated),
+                        _ => Ok(RefreshResult::Unchanged),
                     };
                 }
             }
@@ -199,7 +200,7 @@ impl Registry {
 }
 
 /// Records a poll that didn't fail.
-fn record(source: &mut TrackedSource, polled: &Polled, now: Timestamp) {
+fn record(source: &mut Tracked, polled: &Polled, now: Timestamp) {
     match polled {
         Polled::Same(same) => {
             if let Some((validators, url)) = &same.response {
@@ -208,7 +209,7 @@ fn record(source: &mut TrackedSource, polled: &Polled, now: Timestamp) {
         }
         Polled::New(document) => {
             if let Some(moved_to) = &document.moved_to {
-                source.source.clone_from(moved_to);
+                source.state.source.clone_from(moved_to);
             }
             source.set_response(&document.validators, &document.url);
             source.add_revision(&document.hash, now);

@@ -1,107 +1,50 @@
 //! The state of a tracked source: durable beside its Thing, and removed with it.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::ops::{Deref, DerefMut};
+
+use agentdex_api::{Revision, SourceStatus, TrackedSource};
 
 use crate::{
     Error, Result, Timestamp,
     convert::Format,
+    error::BoxError,
     fetch::{Validators, is_same_url},
 };
 
 /// The maximum number of revisions that are stored.
 const MAX_REVISIONS: usize = 100;
 
-/// A URL that an agent was imported from and that is polled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrackedSource {
-    /// The Thing that the document is about; the first where it became several.
-    pub id: String,
-    /// The URL of the document.
-    pub source: String,
-    /// The URL at the end of its redirects, if there are any; without a query, in which secrets may be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub location: Option<String>,
+/// A tracked source whose format is known.
+#[derive(Debug, Clone)]
+pub(in crate::registry) struct Tracked {
+    /// Its state, as it is stored and sent.
+    pub state: TrackedSource,
     /// The format of the document.
-    #[serde(serialize_with = "write_format", deserialize_with = "read_format")]
     pub format: Format,
-    /// Whether the source still serves the document.
-    pub status: SourceStatus,
-    /// Since when it is tracked.
-    pub tracked_since: Timestamp,
-    /// When it was last polled.
-    pub last_fetch: Timestamp,
-    /// When it last served the document, or confirmed that it is unchanged.
-    pub last_success: Timestamp,
-    /// When it will be polled again.
-    pub next_try: Timestamp,
-    /// How many polls failed in a row.
-    pub failures: u32,
-    /// Why the last poll failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
-    /// How many times in a row the signatures of a card couldn't be checked, because keys couldn't be fetched.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unchecked: u32,
-    /// The entity tag of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub etag: Option<String>,
-    /// When the document changed, as its server wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_modified: Option<String>,
-    /// The versions of the document, the newest last; at most 100.
-    pub revisions: Vec<Revision>,
 }
 
-/// Whether a tracked source still serves its document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SourceStatus {
-    /// It does, or has failed a few times only.
-    Current,
-    /// It failed repeatedly: the Thing is as the document last described it.
-    Stale,
-}
+impl Deref for Tracked {
+    type Target = TrackedSource;
 
-impl SourceStatus {
-    /// The name in descriptions and filters.
-    pub fn name(self) -> &'static str {
-        match self {
-            SourceStatus::Current => "current",
-            SourceStatus::Stale => "stale",
-        }
+    fn deref(&self) -> &TrackedSource {
+        &self.state
     }
 }
 
-/// A version of a tracked document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Revision {
-    /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
-    pub hash: String,
-    /// When it was first seen.
-    pub seen: Timestamp,
+impl DerefMut for Tracked {
+    fn deref_mut(&mut self) -> &mut TrackedSource {
+        &mut self.state
+    }
 }
 
-/// What a poll changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refreshed {
-    /// Nothing: the description is as before, or as another poll or import has written it in the meantime.
-    Unchanged,
-    /// The document changed and was imported.
-    Updated,
-    /// The source is no longer tracked: its Thing was removed, or changed by hand.
-    Stopped,
-}
-
-impl TrackedSource {
+impl Tracked {
     /// The state of a source that was just fetched for the first time.
-    pub(super) fn begin(id: &str, source: &str, format: Format, now: Timestamp) -> TrackedSource {
-        TrackedSource {
+    pub(super) fn begin(id: &str, source: &str, format: Format, now: Timestamp) -> Tracked {
+        let state = TrackedSource {
             id: id.to_owned(),
             source: source.to_owned(),
             location: None,
-            format,
+            format: format.name().to_owned(),
             status: SourceStatus::Current,
             tracked_since: now,
             last_fetch: now,
@@ -113,23 +56,25 @@ impl TrackedSource {
             etag: None,
             last_modified: None,
             revisions: Vec::new(),
-        }
+        };
+        Tracked { state, format }
     }
 
-    pub(in crate::registry) fn from_metadata(metadata: &[u8]) -> Result<TrackedSource> {
-        let corrupt =
-            |error: serde_json::Error| Error::Store { doing: "reading a tracked source", source: error.into() };
-        serde_json::from_slice(metadata).map_err(corrupt)
+    pub(in crate::registry) fn from_metadata(metadata: &[u8]) -> Result<Tracked> {
+        let corrupt = |error: BoxError| Error::Store { doing: "reading a tracked source", source: error };
+        let state: TrackedSource = serde_json::from_slice(metadata).map_err(|error| corrupt(error.into()))?;
+        let format = state.format.parse().map_err(|error: String| corrupt(error.into()))?;
+        Ok(Tracked { state, format })
     }
 
     pub(super) fn to_metadata(&self) -> Result<Vec<u8>> {
         let failed =
             |error: serde_json::Error| Error::Store { doing: "writing a tracked source", source: error.into() };
-        serde_json::to_vec(self).map_err(failed)
+        serde_json::to_vec(&self.state).map_err(failed)
     }
 
     /// The hash of the newest version.
-    pub fn hash(&self) -> Option<&str> {
+    pub(super) fn hash(&self) -> Option<&str> {
         self.revisions.last().map(|revision| revision.hash.as_str())
     }
 
@@ -152,20 +97,20 @@ impl TrackedSource {
     /// Adds a version, unless it is the newest already.
     pub(super) fn add_revision(&mut self, hash: &str, now: Timestamp) {
         if self.hash() != Some(hash) {
-            self.revisions.push(Revision { hash: hash.to_owned(), seen: now });
+            self.state.revisions.push(Revision { hash: hash.to_owned(), seen: now });
             let surplus = self.revisions.len().saturating_sub(MAX_REVISIONS);
             self.revisions.drain(..surplus);
         }
     }
 
     /// Continues from the state before of the same source.
-    pub(super) fn continue_from(&mut self, before: TrackedSource, hash: &str, now: Timestamp) {
-        (self.tracked_since, self.revisions) = (before.tracked_since, before.revisions);
+    pub(super) fn continue_from(&mut self, before: Tracked, hash: &str, now: Timestamp) {
+        (self.tracked_since, self.revisions) = (before.state.tracked_since, before.state.revisions);
         self.add_revision(hash, now);
     }
 
     /// Whether it still has the URL and the version that were polled.
-    pub(super) fn is_at(&self, polled: &TrackedSource) -> bool {
+    pub(super) fn is_at(&self, polled: &Tracked) -> bool {
         (&self.source, self.hash()) == (&polled.source, polled.hash())
     }
 
@@ -205,19 +150,7 @@ impl TrackedSource {
 }
 
 /// Reads the state of a source. One that can't be read is logged, so that it hides no other.
-pub(super) fn read_metadata(id: &str, metadata: &[u8]) -> Option<TrackedSource> {
-    let source = TrackedSource::from_metadata(metadata);
+pub(super) fn read_metadata(id: &str, metadata: &[u8]) -> Option<Tracked> {
+    let source = Tracked::from_metadata(metadata);
     source.inspect_err(|error| tracing::warn!(id, %error, "a tracked source can't be read")).ok()
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-fn write_format<S: Serializer>(format: &Format, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_str(format.name())
-}
-
-fn read_format<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Format, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }

@@ -1,5 +1,6 @@
 //! The calls of [`Registry`] about tracked sources.
 
+use agentdex_api::{RefreshResult, TrackedSource};
 use tokio::task::JoinSet;
 
 use super::{
@@ -7,7 +8,7 @@ use super::{
     poll::{self, NewDocument},
     request::TrackRequest,
     schedule::{Outlook, next_try, renewal},
-    source::{Refreshed, TrackedSource, read_metadata},
+    source::{Tracked, read_metadata},
     tracker::Tracker,
 };
 use crate::{
@@ -41,7 +42,7 @@ impl Registry {
         let metadata = |id: &str| {
             tracker.schedule.check_room(id)?;
             let before = self.0.store.metadata(id)?.and_then(|metadata| read_metadata(id, &metadata));
-            url_before = before.map(|before| before.source).filter(|before| !is_same_url(before, &url));
+            url_before = before.map(|before| before.state.source).filter(|before| !is_same_url(before, &url));
             if request.dry_run {
                 return Ok(None);
             }
@@ -63,7 +64,7 @@ impl Registry {
     /// # Errors
     /// [`Error::NotTracked`]; what is wrong with the source, which is then stored: as
     /// [`Registry::track`]; [`Error::Contended`].
-    pub async fn refresh_source(&self, id: &str) -> Result<Refreshed> {
+    pub async fn refresh_source(&self, id: &str) -> Result<RefreshResult> {
         let id = td::normalize_id(id)?;
         let record = self.find_record(&id)?;
         let metadata = if record.is_some() { self.0.store.metadata(&id)? } else { None };
@@ -71,7 +72,7 @@ impl Registry {
         if record.is_some_and(|record| !record.access.lets_change(&self.1)) {
             return Err(Error::NotOwner { id: id.into() });
         }
-        let url = || TrackedSource::from_metadata(&metadata).map(|source| source.source);
+        let url = || Tracked::from_metadata(&metadata).map(|source| source.state.source);
         let Some(tracker) = self.0.network.tracker.as_ref() else { return Err(no_fetcher(&url()?)) };
         due::poll_source(&std::sync::Arc::downgrade(&self.0), &tracker.poller, &id, Timestamp::now()).await
     }
@@ -125,7 +126,7 @@ impl Registry {
     pub fn tracked_sources(&self) -> Result<Vec<TrackedSource>> {
         let all = self.0.store.all_metadata()?;
         let seen = all.iter().filter(|(id, _)| self.sees(id));
-        Ok(seen.filter_map(|(id, metadata)| read_metadata(id, metadata)).collect())
+        Ok(seen.filter_map(|(id, metadata)| read_metadata(id, metadata)).map(|source| source.state).collect())
     }
 
     /// The tracked source of a Thing; none if it has none.
@@ -135,7 +136,7 @@ impl Registry {
     pub fn find_tracked_source(&self, id: &str) -> Result<Option<TrackedSource>> {
         let id = td::normalize_id(id)?;
         let metadata = if self.sees(&id) { self.0.store.metadata(&id)? } else { None };
-        metadata.map(|metadata| TrackedSource::from_metadata(&metadata)).transpose()
+        metadata.map(|metadata| Ok(Tracked::from_metadata(&metadata)?.state)).transpose()
     }
 
     /// Checks the signatures of a card, with the keys that are trusted and those of its domain. `url`
@@ -167,8 +168,8 @@ impl Registry {
         url: &str,
         document: &NewDocument,
         now: Timestamp,
-    ) -> Result<TrackedSource> {
-        let mut source = TrackedSource::begin(id, url, document.format, now);
+    ) -> Result<Tracked> {
+        let mut source = Tracked::begin(id, url, document.format, now);
         source.set_response(&document.validators, &document.url);
         source.add_revision(&document.hash, now);
         let interval = tracker.poller.tracking.interval;

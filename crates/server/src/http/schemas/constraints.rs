@@ -71,7 +71,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("profile", _) => one_of(&["spec", "sdk"]),
         ("if_exists", _) => one_of(&["replace", "refuse"]),
         ("version", _) => one_of(exported_versions(path)?),
-        ("status", _) => list(one_of(&[SourceStatus::Current, SourceStatus::Stale].map(SourceStatus::name))),
+        ("status", _) => list(one_of(&SourceStatus::ALL.map(SourceStatus::name))),
         ("signature", _) => list(one_of(&signature::Status::ALL.map(signature::Status::name))),
         ("facets", _) => {
             let names = FacetField::ALL.map(FacetField::name).join("|");

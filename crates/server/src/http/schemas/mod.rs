@@ -1,7 +1,6 @@
 //! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
-mod about;
 mod access;
 mod compatible;
 mod constraints;
@@ -18,7 +17,7 @@ use utoipa::ToSchema;
 
 pub(super) use self::guardian::*;
 pub(super) use self::{
-    about::*, access::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*,
+    access::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*,
     refusals::*,
 };
 use crate::td::{Flag, Violation};

@@ -1,0 +1,180 @@
+//! The answers of a registry about itself: its resources, its health, the callers that it takes.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Seq,
+    access::{Owner, Role},
+};
+
+/// The answer of `GET /`: the registry, and links to its resources.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct About {
+    /// The permissions of the caller.
+    pub access: CallerAccess,
+    /// A sentence about the program.
+    pub description: String,
+    /// The formats that descriptions are imported from and exported in.
+    pub formats: Vec<DocumentFormat>,
+    /// Resources by their purpose; `{…}` stands for what the client fills in.
+    pub links: BTreeMap<String, String>,
+    /// The name of the program: `agentdex`.
+    pub name: String,
+    /// `urn:agentdex:registry:` and the uuid that was drawn when the data directory was created.
+    pub registry: String,
+    /// Number of registered Things; absent for callers who may not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub things: Option<u64>,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// The permissions of the caller of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CallerAccess {
+    /// True if the server authenticates its clients.
+    pub authentication: bool,
+    /// The owner in whose name the caller acts, where it has proved that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub owner: Option<Owner>,
+    /// True if the server takes no changes from anybody.
+    pub read_only: bool,
+    /// `read`, `register` or `admin`; `null` for callers who may do nothing.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub role: Option<Role>,
+    /// The way that people sign in with the issuer of tokens; absent where they don't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_in: Option<SignIn>,
+}
+
+/// A client of an authorization server, for the code flow with PKCE: the way that the web page signs people in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct SignIn {
+    /// The URL that people are sent to.
+    pub authorization_endpoint: String,
+    /// The id of the client that the page is there.
+    pub client_id: String,
+    /// The authorization server.
+    pub issuer: String,
+    /// The scopes that the page asks for.
+    pub scope: String,
+    /// The URL that the page gets the token from.
+    pub token_endpoint: String,
+}
+
+impl SignIn {
+    /// Scheme, host and port of the URL that the page gets the token from.
+    pub fn token_origin(&self) -> &str {
+        let after_scheme = self.token_endpoint.find("://").map_or(0, |start| start + 3);
+        let host = self.token_endpoint.get(after_scheme..).unwrap_or_default();
+        let length = host.find(['/', '?', '#']).unwrap_or(host.len());
+        self.token_endpoint.get(..after_scheme + length).unwrap_or_default()
+    }
+}
+
+/// The metadata of a protected resource (RFC 9728, section 2): the issuer whose tokens are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ProtectedResource {
+    /// The issuer whose tokens are taken.
+    pub authorization_servers: Vec<String>,
+    /// Always `header`.
+    pub bearer_methods_supported: Vec<String>,
+    /// The URL of this API, which tokens are requested for.
+    pub resource: String,
+    /// The URL of the documentation of this API.
+    pub resource_documentation: String,
+    /// Always `agentdex`.
+    pub resource_name: String,
+    /// The scopes that give a role; absent where roles go by another claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes_supported: Option<Vec<String>>,
+}
+
+/// A format of descriptions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct DocumentFormat {
+    /// The path where a Thing is read in it.
+    pub export: Option<String>,
+    /// The path that documents are posted to.
+    pub import: String,
+    /// Its name in parameters and filters.
+    pub name: String,
+    /// One of its documents in words, such as `an A2A agent card`.
+    pub noun: String,
+    /// True if a URL may be posted instead of a document, which is then polled.
+    pub tracked: bool,
+    /// The values of `version` of an export, the default first; empty where there is one only.
+    pub versions: Vec<String>,
+}
+
+/// The answer of `GET /health/live`: the process is alive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = json!({"status": "live"})))]
+pub struct Live {
+    /// Always `live`.
+    pub status: Cow<'static, str>,
+}
+
+/// The answer of `GET /health/ready`: searches are answered and writes are taken. Callers who may not read get the
+/// `status` alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Ready {
+    /// The durable end of the change log: `<epoch>-<seq>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub cursor: Option<String>,
+    /// The followers of the change log, and their positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub followers: Option<Vec<Follower>>,
+    /// The last change that searches show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false))]
+    pub indexed: Option<Seq>,
+    /// Always `ready`.
+    pub status: Cow<'static, str>,
+    /// Number of registered Things.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub things: Option<u64>,
+}
+
+/// The state of a follower of the change log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Follower {
+    /// `rebuilding`: records taken in so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub done: Option<u64>,
+    /// `failing`: the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub error: Option<String>,
+    /// Number of failures since the start.
+    pub failures: u64,
+    /// Its name: `search`, …
+    pub name: Cow<'static, str>,
+    /// Number of rebuilds since the start.
+    pub rebuilds: u64,
+    /// The last change whose effect it shows.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub seq: Option<Seq>,
+    /// `following` when it is ready; else `rebuilding`, `failing` or `stopped`.
+    pub state: Cow<'static, str>,
+    /// `rebuilding`: records to take in, as counted at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub total: Option<u64>,
+}
