@@ -17,9 +17,10 @@ use serde::de::IgnoredAny;
 
 use agentdex::{
     Error,
-    convert::{self, Format, Input, JsonText, MAX_SOURCE_BYTES, Source, Syntax},
+    convert::{self, Format, Input, JsonText, MAX_SOURCE_BYTES, Syntax},
     td,
 };
+use agentdex_client as client;
 
 /// The endings of files that are taken from a folder.
 const ENDINGS: [&str; 6] = ["json", "jsonld", "td", "json5", "yaml", "yml"];
@@ -99,19 +100,19 @@ impl FileDocument {
         Input { bytes: &self.bytes, syntax: self.syntax, components }
     }
 
-    /// A component as it is sent to a registry; whose it is doesn't matter there.
-    pub(super) fn into_component(self) -> Source {
-        Source { format: Format::ThingDescription, media_type: self.syntax.media_type().to_owned(), bytes: self.bytes }
+    /// A component as it is sent to a registry.
+    pub(super) fn into_component(self) -> client::Document {
+        client::Document { media_type: self.syntax.media_type().to_owned(), bytes: self.bytes }
     }
 
     /// The document as it is sent to a registry: in YAML where the format is, else as JSON.
-    pub(super) fn into_source(self, format: Format) -> Result<Source, Error> {
+    pub(super) fn into_source(self, format: Format) -> Result<client::Document, Error> {
         let taken = format.import().map_or(&[][..], |import| import.media_types);
         let (syntax, bytes) = match taken.iter().any(|(_, syntax)| *syntax == self.syntax) {
             true => (self.syntax, self.bytes),
             false => (Syntax::Json, self.json()?.into_owned().into_bytes()),
         };
-        Ok(Source { format, media_type: syntax.media_type().to_owned(), bytes })
+        Ok(client::Document { media_type: syntax.media_type().to_owned(), bytes })
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         Err(message) => bail!("--version of the format {format}: {message}"),
         Ok(version) => version,
     };
-    let Some(document) = client.export(id, format, version).await? else {
+    let Some(document) = client.export(id, export.path, version).await? else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
     print_supply(&export.supply(&document.bytes, &document.media_type)?)?;

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::output::visible;
-use agentdex_client::RegistryClient;
+use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,7 +26,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         io::stdin().lock().read_to_string(&mut patch)?;
     }
     let written = client.patch(&arguments.id, patch).await?;
-    let verb = if written.unchanged { "unchanged" } else { "changed" };
+    let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
     let warnings = match written.warnings {
         0 => String::new(),
         1 => " (1 warning)".into(),

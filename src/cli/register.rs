@@ -28,10 +28,7 @@ use super::{
     output::{causes, complain, red_on_stderr, visible, warn},
     together,
 };
-use agentdex::{
-    convert::{Format, Source},
-    td,
-};
+use agentdex::{convert::Format, td};
 use agentdex_client::{self as client, Imported, RegistryClient};
 
 fn seconds(text: &str) -> Result<u64, String> {
@@ -95,7 +92,7 @@ impl fmt::Display for Place {
 /// What is registered, and what it was registered with.
 enum Registered {
     Thing { id: String, document: String },
-    Import { ids: Vec<String>, document: Source },
+    Import { ids: Vec<String>, format: Format, document: client::Document },
     Tracked { ids: Vec<String>, url: String },
 }
 
@@ -112,7 +109,7 @@ impl Registered {
 struct Registration<'a> {
     client: &'a RegistryClient,
     arguments: &'a Arguments,
-    components: Vec<Source>,
+    components: Vec<client::Document>,
     /// The format of what is fetched.
     fetched: Format,
     /// The time to live as a parameter has it.
@@ -243,8 +240,8 @@ impl Registration<'_> {
             return self.register_thing(&document.thing_description()?, id).await;
         }
         let document = document.into_source(format)?;
-        let imported = self.import(&document).await?;
-        Ok((Registered::Import { ids: imported.ids.clone(), document }, Answer::Imported(imported)))
+        let imported = self.import(format, &document).await?;
+        Ok((Registered::Import { ids: imported.ids.clone(), format, document }, Answer::Imported(imported)))
     }
 
     /// Registers a description; without an id it gets `id`, or one of the registry's.
@@ -280,16 +277,16 @@ impl Registration<'_> {
         Ok((Registered::Tracked { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
     }
 
-    async fn import(&self, document: &Source) -> client::Result<Imported> {
-        let takes_components = document.format.import().is_some_and(|import| import.takes_components);
+    async fn import(&self, format: Format, document: &client::Document) -> client::Result<Imported> {
+        let takes_components = format.import().is_some_and(|import| import.takes_components);
         let components = if takes_components { self.components.as_slice() } else { &[] };
-        let parameters = self.with_ttl(self.arguments.mapping.parameters(document.format, false));
-        self.client.import(document, components, &parameters).await
+        let parameters = self.with_ttl(self.arguments.mapping.parameters(format, false));
+        self.client.import(format.name(), document, components, &parameters).await
     }
 
     async fn import_url(&self, url: &str) -> client::Result<Imported> {
         let parameters = self.with_ttl(self.arguments.mapping.parameters(self.fetched, true));
-        self.client.import_url(self.fetched, url, &parameters).await
+        self.client.import_url(self.fetched.name(), url, &parameters).await
     }
 
     fn with_ttl<'s>(&'s self, mut parameters: Vec<(&'static str, &'s str)>) -> Vec<(&'static str, &'s str)> {

@@ -19,7 +19,7 @@ use super::{
 };
 use agentdex::{
     convert::{
-        Format, Syntax,
+        Syntax,
         agent_spec::{Configuration, FlowChain, NeededAgent, Options, Profile},
     },
     sacp::{Chain, Outcome, Response, Status},
@@ -111,7 +111,7 @@ async fn plan(what: &str, client: &RegistryClient) -> anyhow::Result<Plan> {
     if !what.contains(':') {
         bail!("{what}: there is no such file, and it is not the id of an agent, which is a URI");
     }
-    let found = client.export(what, Format::AgentSpec, None).await?;
+    let found = client.export(what, "agent-spec", None).await?;
     let Some(source) = found else {
         bail!("there is no agent {what:?} at {}\n  `agentdex list` shows what there is", client.url());
     };

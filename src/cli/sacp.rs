@@ -88,7 +88,7 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
     }
     let mut out = io::stdout().lock();
     if as_json {
-        writeln!(out, "{}", reading.report())?;
+        writeln!(out, "{}", serde_json::json!(reading.report()))?;
     } else {
         writeln!(out, "{}: {}", reading.response.status, reading.response.message)?;
         match reading.found {

@@ -6,7 +6,6 @@ use std::{
 };
 
 use clap::Args;
-use serde_json::Value;
 
 use super::output::{self, Style};
 use agentdex_client::RegistryClient;
@@ -22,20 +21,18 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let status = client.status().await?;
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{}", output::indented(&status.to_string()))?;
+        writeln!(out, "{}", output::indented(&serde_json::to_string(&status)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::stdout();
-    let number = |member: &str| status.get(member).map_or_else(|| "?".into(), Value::to_string);
+    let number = |number: Option<u64>| number.map_or_else(|| "?".into(), |number| number.to_string());
     writeln!(out, "{} at {}", style.green("ready"), client.url())?;
-    writeln!(out, "agents    {}", number("things"))?;
-    writeln!(out, "position  {}", status.get("cursor").and_then(Value::as_str).unwrap_or("?"))?;
-    for follower in status.get("followers").and_then(Value::as_array).into_iter().flatten() {
-        let text = |member: &str| follower.get(member).and_then(Value::as_str);
-        let position = follower.get("seq").map_or_else(|| "?".into(), Value::to_string);
-        let error = text("error").map(|error| format!(": {}", output::visible(error))).unwrap_or_default();
-        let (name, state) = (text("name").unwrap_or("?"), text("state").unwrap_or("?"));
-        writeln!(out, "{name:<9} {state} at {position}{error}")?;
+    writeln!(out, "agents    {}", number(status.things))?;
+    writeln!(out, "position  {}", status.cursor.as_deref().unwrap_or("?"))?;
+    for follower in status.followers.into_iter().flatten() {
+        let error = follower.error.map(|error| format!(": {}", output::visible(&error))).unwrap_or_default();
+        let position = number(follower.seq.map(|seq| seq.0));
+        writeln!(out, "{:<9} {} at {position}{error}", follower.name, follower.state)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use agentdex_client::{EventFilter, RegistryClient};
+use agentdex_client::{EventFilter, RegistryClient, api::Turn};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
@@ -18,6 +18,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /namespaces", "namespaces"),
     ("put /namespaces/{name}", "claim_namespace"),
     ("delete /namespaces/{name}", "give_up_namespace"),
+    ("get /", "about"),
     ("get /audit", "audit"),
     ("get /.well-known/wot", "description"),
     ("get /.well-known/oauth-protected-resource", "protected_resource"),
@@ -76,8 +77,8 @@ const METHODS: &[(&str, &str)] = &[
     ("post /things/{id}/refresh", "refresh"),
     ("post /validate", "validate"),
 ];
-/// The page for people, and what is answered for query languages that the registry doesn't have.
-const WITHOUT: &[&str] = &["get /", "get /search/{language}", "post /search/{language}"];
+/// What is answered for query languages that the registry doesn't have.
+const WITHOUT: &[&str] = &["get /search/{language}", "post /search/{language}"];
 
 #[test]
 fn every_route_has_a_method() {
@@ -111,13 +112,14 @@ fn methods_return_what_the_registry_answers() {
     let client = RegistryClient::new(&registry.url("")).unwrap();
     let description = agent("urn:example:a", "Weather");
     run(async {
-        assert_eq!(client.liveness().await.unwrap()["status"], "live");
+        assert_eq!(client.liveness().await.unwrap().status, "live");
         assert!(client.description().await.unwrap()["securityDefinitions"].is_object());
         assert!(client.openapi().await.unwrap()["paths"]["/things"].is_object());
         assert!(client.metrics().await.unwrap().contains("# HELP agentdex_"));
-        assert_eq!(client.validate(description.clone()).await.unwrap()["valid"], true);
+        assert!(client.validate(description.clone()).await.unwrap().valid);
         let converted = client.convert(description.clone(), "application/json").await.unwrap();
-        assert!(converted.to_string().contains("urn:example:a"), "{converted}");
+        assert_eq!(converted.format, "td");
+        assert!(converted.things[0].get().contains("urn:example:a"), "{converted:?}");
 
         let mut lines =
             client.write_batch(format!("{}\nnot a line\n", description.replace('\n', " ")), true).await.unwrap();
@@ -128,8 +130,12 @@ fn methods_return_what_the_registry_answers() {
             (lines[1].line, lines[1].status, lines[1].problem.as_ref().map(|problem| problem.status)),
             (2, 400, Some(400))
         );
-        assert!(client.neighbors("urn:example:a", &[("limit", "1")]).await.unwrap().is_object());
-        let not_offered = client.ask_agent("urn:example:a", "Hello", None).await.unwrap_err();
+        assert_eq!(client.neighbors("urn:example:a", &[("limit", "1")]).await.unwrap().id, "urn:example:a");
+        let about = client.about().await.unwrap();
+        assert_eq!((about.name.as_str(), about.things), ("agentdex", Some(1)));
+        assert!(about.access.role.is_some() && about.formats.iter().any(|format| format.name == "a2a"));
+        let not_offered =
+            client.ask_agent("urn:example:a", &Turn { message: "Hello".into(), ..Turn::default() }).await.unwrap_err();
         assert!(not_offered.to_string().contains("--conversations"), "{not_offered}");
 
         let mut answering: Value = serde_json::from_str(&description).unwrap();
@@ -141,7 +147,7 @@ fn methods_return_what_the_registry_answers() {
         client.put("urn:example:s", answering.to_string()).await.unwrap();
         assert!(client.sacp_instructions("urn:example:s", "ask").await.unwrap().contains("city"));
         let answer = r#"{"thought": "", "status": "success", "data": {}, "message": ""}"#;
-        assert_eq!(client.check_sacp("urn:example:s", "ask", answer).await.unwrap()["valid"], false);
+        assert!(!client.check_sacp("urn:example:s", "ask", answer).await.unwrap().valid);
 
         let query = serde_json::from_value(json!({"q": "weather"})).unwrap();
         client.save_query("w", &query).await.unwrap();

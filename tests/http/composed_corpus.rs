@@ -127,15 +127,15 @@ fn configurations_are_linked_by_their_data_and_their_chains_are_flows() {
         for chain in answer.chains {
             chains += 1;
             if chains % 10 == 1 {
-                let steps = chain.chain.steps.iter().map(|step| {
+                let steps = chain.steps.iter().map(|step| {
                     let links = step.input.iter().map(|link| format!("{:?}.{}>{}", link.step, link.from, link.to));
                     format!("{}({})", step.capability, links.collect::<Vec<_>>().join(" "))
                 });
                 println!(
                     "{} {:?} -> {:?}",
-                    chain.chain.fit,
+                    chain.fit,
                     steps.collect::<Vec<_>>(),
-                    chain.chain.output.iter().map(|link| &link.to).collect::<Vec<_>>()
+                    chain.output.iter().map(|link| &link.to).collect::<Vec<_>>()
                 );
             }
             flows.extend(chain.flow);

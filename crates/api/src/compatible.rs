@@ -1,11 +1,12 @@
 //! The answers of searches by data: capabilities that fit, and the steps of chains.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Link, Seq};
 
 /// The answer of `POST /search/compatible`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CompatibleResult {
     /// Number of capabilities that fit.
@@ -19,7 +20,7 @@ pub struct CompatibleResult {
 }
 
 /// A capability that fits.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CompatibleHit {
     /// The id of the Thing.
@@ -86,7 +87,7 @@ pub enum Side {
 }
 
 /// Capabilities that fit those of a Thing: the answer of `GET /things/{id}/compatible`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Neighbors {
     /// Its id.
@@ -99,7 +100,7 @@ pub struct Neighbors {
 }
 
 /// Capabilities that fit one.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CapabilityNeighbors {
     /// Its key.
@@ -110,8 +111,42 @@ pub struct CapabilityNeighbors {
     pub gives_input: Vec<CompatibleHit>,
 }
 
+/// The answer of `POST /search/compose`: chains of capabilities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ComposeResult {
+    /// The chains, the best fit first.
+    pub chains: Vec<Chain>,
+    /// True if all chains were compared; otherwise the time didn't suffice, and there may be better ones.
+    pub complete: bool,
+    /// Every change up to this one is taken into account.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub seq: Seq,
+}
+
+/// Capabilities that are called one after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Chain {
+    /// The quality of the fit, from 0 to 1.
+    pub fit: f32,
+    /// The average relevance of the Things for the query, from 0 to 1; 0 without one.
+    pub relevance: f32,
+    /// The capabilities in the order of their calls.
+    pub steps: Vec<ChainStep>,
+    /// The parts of what they give that go into `want`.
+    pub output: Vec<ChainLink>,
+    /// An Agent Spec Flow that calls the capabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub flow: Option<Value>,
+    /// The reason why there is no flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_problem: Option<String>,
+}
+
 /// A capability of a chain.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChainStep {
     /// The id of the Thing.

@@ -17,14 +17,18 @@ mod audit;
 mod change;
 mod changes;
 mod compatible;
+mod conversation;
+mod converted;
 mod data_search;
 mod filters;
 pub mod guardian;
+mod listing;
 mod match_kind;
 mod namespace;
 mod problem;
 mod query;
 mod record;
+mod sacp;
 #[cfg(feature = "schema")]
 mod schema;
 mod search;
@@ -40,16 +44,20 @@ pub use self::{
     change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
     changes::{Changes, History},
     compatible::{
-        CapabilityNeighbors, ChainLink, ChainStep, CompatibleHit, CompatibleResult, DataLink, MissingData, Neighbors,
-        Side,
+        CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,
+        MissingData, Neighbors, Side,
     },
+    conversation::{Answered, Turn},
+    converted::Converted,
     data_search::{CompatibleQuery, ComposeQuery},
     filters::{FilterField, Filters},
+    listing::{CapabilitySummary, Summary, ThingCollection},
     match_kind::MatchKind,
     namespace::{ClaimedNamespace, Membership},
     problem::{Problem, ValidationError},
     query::{NamedQuery, QueryParameters},
     record::{FullRecord, OriginalDocument},
+    sacp::{Found, SacpReading},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
     tracked_source::{RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource},
     validation::ValidationReport,

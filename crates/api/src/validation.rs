@@ -1,10 +1,10 @@
 //! The report of a validation.
 
 use agentdex_td::{Report, Version, Violation};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The result of validating a description: the answer of `POST /validate`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Report))]
 pub struct ValidationReport {
     /// True if nothing makes the document invalid.

@@ -25,6 +25,10 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// All effects.
+    pub const ALL: [Effect; 5] =
+        [Effect::Created, Effect::Updated, Effect::OriginalUpdated, Effect::Unchanged, Effect::Removed];
+
     /// The name of the effect.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,6 +38,11 @@ impl Effect {
             Effect::Unchanged => "unchanged",
             Effect::Removed => "removed",
         }
+    }
+
+    /// The effect of that name.
+    pub fn from_name(name: &str) -> Option<Effect> {
+        Self::ALL.into_iter().find(|effect| effect.as_str() == name)
     }
 }
 

@@ -1,27 +1,28 @@
 //! Documents that the registry reads: checked, converted, written many at once.
 
 use reqwest::Method;
-use serde_json::Value;
+
+use agentdex_api::{Answered, Converted, Neighbors, SacpReading, Turn, ValidationReport};
 
 use super::{BatchResult, Pieces, RegistryClient, Result, read, text, thing_path};
 
 impl RegistryClient {
-    /// What is wrong with a Thing Description: the report of `POST /validate`.
+    /// Validates a Thing Description: the report of `POST /validate`.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn validate(&self, document: impl Into<String>) -> Result<Value> {
+    pub async fn validate(&self, document: impl Into<String>) -> Result<ValidationReport> {
         let request = self.request(Method::POST, "validate", &[]).header("content-type", "application/td+json");
         read(&text(self.send(request.body(document.into())).await?).await?, "a report")
     }
 
-    /// Which format a document is in, and the Thing Descriptions that it would be imported as, without importing it.
+    /// Detects the format of a document, and converts it to the Thing Descriptions that it would be imported as.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn convert(&self, document: impl Into<Vec<u8>>, media_type: &str) -> Result<Value> {
+    pub async fn convert(&self, document: impl Into<Vec<u8>>, media_type: &str) -> Result<Converted> {
         let request = self.request(Method::POST, "convert", &[]).header("content-type", media_type);
         read(&text(self.send(request.body(document.into())).await?).await?, "converted descriptions")
     }
@@ -69,20 +70,19 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn neighbors(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Value> {
+    pub async fn neighbors(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Neighbors> {
         let request = self.request(Method::GET, &format!("{}/compatible", thing_path(id)), parameters);
         read(&text(self.send(request).await?).await?, "compatible Things")
     }
 
-    /// Says something to an agent through the registry, where that offers it (`--conversations`), and returns what it
-    /// answers: `text`, `message`, `state`, and the `conversation`, which goes along with the next message.
+    /// Sends a message to an agent through the registry, where that offers it (`--conversations`), and returns the answer,
+    /// whose `conversation` goes along with the next message.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn ask_agent(&self, id: &str, message: &str, conversation: Option<&Value>) -> Result<Value> {
-        let turn = serde_json::json!({"message": message, "conversation": conversation});
-        let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(&turn);
+    pub async fn ask_agent(&self, id: &str, turn: &Turn) -> Result<Answered> {
+        let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(turn);
         read(&text(self.send(request).await?).await?, "the answer of an agent")
     }
 
@@ -99,7 +99,7 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<Value> {
+    pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<SacpReading> {
         let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
         read(&text(self.send(request.body(answer.into())).await?).await?, "a reading of an answer")
     }

@@ -4,24 +4,31 @@ use reqwest::{Method, header};
 use uuid::Uuid;
 
 use super::{Imported, RegistryClient, Result, read, text, thing_path};
-use crate::{
-    Error,
-    convert::{Format, Source},
-};
+use crate::Error;
+
+/// A document in another format, as it is sent or was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its media type.
+    pub media_type: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
 
 impl RegistryClient {
-    /// Registers all Things of a document in another format, or none of them. `components` are further
+    /// Registers all Things of a document in another format, such as `a2a`, or none of them. `components` are further
     /// documents that it refers to; `parameters` are those of `POST /import/{format}`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn import(
         &self,
-        document: &Source,
-        components: &[Source],
+        format: &str,
+        document: &Document,
+        components: &[Document],
         parameters: &[(&str, &str)],
     ) -> Result<Imported> {
-        let request = self.request(Method::POST, &format!("import/{}", document.format), parameters);
+        let request = self.request(Method::POST, &format!("import/{format}"), parameters);
         let request = if components.is_empty() {
             request.header(header::CONTENT_TYPE, &document.media_type).body(document.bytes.clone())
         } else {
@@ -38,11 +45,8 @@ impl RegistryClient {
     ///
     /// ```no_run
     /// # async fn example() -> agentdex_client::Result<()> {
-    /// use agentdex_client::RegistryClient;
-    /// use agentdex_convert::Format;
-    ///
-    /// let registry = RegistryClient::new("http://127.0.0.1:8080")?;
-    /// let imported = registry.import_url(Format::A2a, "https://agents.example", &[("ttl", "86400")]).await?;
+    /// let registry = agentdex_client::RegistryClient::new("http://127.0.0.1:8080")?;
+    /// let imported = registry.import_url("a2a", "https://agents.example", &[("ttl", "86400")]).await?;
     /// for warning in imported.warnings {
     ///     println!("{warning}");
     /// }
@@ -53,20 +57,19 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`], also where the document can't be fetched; [`Error::Unreachable`],
     /// [`Error::UnexpectedAnswer`].
-    pub async fn import_url(&self, format: Format, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
+    pub async fn import_url(&self, format: &str, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
         let request = self.request(Method::POST, &format!("import/{format}"), parameters);
         let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
         read(&text, "what became of an import")
     }
 
     /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
-    /// description; none if there is no such Thing.
+    /// description; none if there is no such Thing. `name` is the last segment of the path of the format: `agent-card`,
+    /// `agent-spec`, ….
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
-    /// use agentdex_convert::Format;
-    ///
-    /// if let Some(card) = client.export("urn:example:tides", Format::A2a, Some("1.0")).await? {
+    /// if let Some(card) = client.export("urn:example:tides", "agent-card", Some("1.0")).await? {
     ///     std::fs::write("agent-card.json", &card.bytes)?;
     /// }
     /// # Ok(()) }
@@ -74,10 +77,9 @@ impl RegistryClient {
     ///
     /// # Errors
     /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
-    pub async fn export(&self, id: &str, format: Format, version: Option<&str>) -> Result<Option<Source>> {
+    pub async fn export(&self, id: &str, name: &str, version: Option<&str>) -> Result<Option<Document>> {
         let version = version.map(|version| ("version", version));
         let parameters = version.as_slice();
-        let name = format.export().map_or(format.name(), |export| export.path);
         let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
         let response = match self.send(request).await {
             Ok(response) => response,
@@ -88,12 +90,12 @@ impl RegistryClient {
         let media_type = kind.unwrap_or("application/octet-stream").to_owned();
         let url = response.url().to_string();
         let bytes = response.bytes().await.map_err(|source| Error::unreachable(url, source))?.to_vec();
-        Ok(Some(Source { format, media_type, bytes }))
+        Ok(Some(Document { media_type, bytes }))
     }
 }
 
 /// A body of several parts (RFC 7578). The boundary is random, so that no document has it.
-fn multipart(document: &Source, components: &[Source], boundary: &str) -> Vec<u8> {
+fn multipart(document: &Document, components: &[Document], boundary: &str) -> Vec<u8> {
     let mut body = Vec::new();
     let parts = [("document", document)].into_iter().chain(components.iter().map(|component| ("component", component)));
     for (name, part) in parts {

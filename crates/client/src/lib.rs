@@ -20,26 +20,28 @@ mod transport;
 
 use std::{borrow::Cow, pin::Pin, time::Duration};
 
-use agentdex_api::History;
+use agentdex_api::{History, Ready, ThingCollection};
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, RequestBuilder, Response, header};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde::Deserialize;
 
 use self::transport::Transport;
-use agentdex_api::{self as api, Change, Seq};
-use agentdex_convert as convert;
+use agentdex_api::{Change, Seq};
 use agentdex_td::{Json, Violation};
 
 pub use self::{
     error::Error,
     events::{Event, EventFilter, Events},
+    import::Document,
 };
 
+pub use agentdex_api as api;
 #[doc(inline)]
 pub use agentdex_api::{
-    Answer as SearchAnswer, BatchResult, CapabilityHit as MatchingCapability, Changes, Hit as SearchHit, Imported,
-    Problem, RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource, ValidationError,
+    Answer as SearchAnswer, Answered, BatchResult, CapabilityHit as MatchingCapability, CapabilitySummary, Changes,
+    Converted, Effect, Hit as SearchHit, Imported, Problem, RefreshResult, Refreshed, Revision, SourceStatus, Summary,
+    TrackedSource, ValidationError,
     guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
 
@@ -83,47 +85,15 @@ pub struct RegistryClient {
     attempts: u32,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The Thing.
+    /// The id of the Thing.
     pub id: String,
-    /// Whether it is new.
-    pub created: bool,
-    /// Whether it is what it was before.
-    pub unchanged: bool,
-    /// How much was fixed or is odd.
+    /// Its effect.
+    pub effect: Effect,
+    /// Number of fixes and oddities.
     pub warnings: usize,
-}
-
-/// A Thing in `GET /things?view=summary`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Summary {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// Its description.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// What it can do.
-    #[serde(default)]
-    pub capabilities: Vec<CapabilitySummary>,
-}
-
-/// A capability in a [`Summary`].
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct CapabilitySummary {
-    /// Its id.
-    #[serde(default)]
-    pub id: Option<String>,
-    /// Its name.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its description.
-    #[serde(default)]
-    pub description: Option<String>,
 }
 
 impl RegistryClient {
@@ -322,14 +292,10 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn count(&self, parameters: &[(&str, &str)]) -> Result<u64> {
-        #[derive(Deserialize)]
-        struct Collection {
-            total: u64,
-        }
         let filters = parameters.iter().filter(|(name, _)| !["limit", "offset"].contains(name)).copied();
         let one = [("format", "collection"), ("view", "summary"), ("limit", "1")].into_iter();
         let request = self.request(Method::GET, "things", &one.chain(filters).collect::<Vec<_>>());
-        Ok(read::<Collection>(&text(self.send(request).await?).await?, "a collection")?.total)
+        Ok(read::<ThingCollection>(&text(self.send(request).await?).await?, "a collection")?.total)
     }
 
     /// The request for the page that a response links to with `rel="next"`, at the registry itself.
@@ -410,11 +376,11 @@ impl RegistryClient {
         Ok(read::<History>(&text(self.send(request).await?).await?, "a history")?.changes)
     }
 
-    /// What the registry says about itself once it is ready: the answer of `GET /health/ready`.
+    /// The state of the registry once it is ready: the answer of `GET /health/ready`.
     ///
     /// # Errors
     /// [`Error::Refused`] while it isn't ready; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
-    pub async fn status(&self) -> Result<serde_json::Value> {
+    pub async fn status(&self) -> Result<Ready> {
         read(&text(self.send(self.request(Method::GET, "health/ready", &[])).await?).await?, "the status of a registry")
     }
 
@@ -484,8 +450,9 @@ fn written(response: Response, id: Option<&str>) -> Result<Written> {
     let id = assigned.or_else(|| id.map(str::to_owned));
     let expected = "a Location header with the id that was assigned";
     let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "there is none".into() })?;
-    let unchanged = header("agentdex-effect") == Some("unchanged");
-    Ok(Written { id, created: response.status() == reqwest::StatusCode::CREATED, unchanged, warnings })
+    let effect = header("agentdex-effect").and_then(Effect::from_name);
+    let by_status = if response.status() == StatusCode::CREATED { Effect::Created } else { Effect::Updated };
+    Ok(Written { id, effect: effect.unwrap_or(by_status), warnings })
 }
 
 async fn text(response: Response) -> Result<String> {

@@ -5,7 +5,7 @@ use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
-use crate::api::{CompatibleQuery, ComposeQuery, NamedQuery, QueryParameters};
+use crate::api::{CompatibleQuery, CompatibleResult, ComposeQuery, ComposeResult, NamedQuery, QueryParameters};
 
 impl RegistryClient {
     /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters, `facets`.
@@ -61,7 +61,7 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn search_compatible(&self, query: &CompatibleQuery) -> Result<serde_json::Value> {
+    pub async fn search_compatible(&self, query: &CompatibleQuery) -> Result<CompatibleResult> {
         let request = self.request(Method::POST, "search/compatible", &[]).json(query);
         read(&text(self.send(request).await?).await?, "compatible capabilities")
     }
@@ -71,7 +71,7 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn compose(&self, query: &ComposeQuery) -> Result<serde_json::Value> {
+    pub async fn compose(&self, query: &ComposeQuery) -> Result<ComposeResult> {
         let request = self.request(Method::POST, "search/compose", &[]).json(query);
         read(&text(self.send(request).await?).await?, "chains of capabilities")
     }

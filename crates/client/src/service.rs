@@ -1,11 +1,21 @@
 //! The registry itself: what it is, how it is, and its API.
 
+use agentdex_api::{About, Live, ProtectedResource};
 use reqwest::Method;
 use serde_json::Value;
 
 use super::{RegistryClient, Result, read, text};
 
 impl RegistryClient {
+    /// The registry, its formats, the permissions of the caller, and links: the answer of `GET /`.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::description`].
+    pub async fn about(&self) -> Result<About> {
+        let request = self.request(Method::GET, "", &[]).header("accept", "application/json");
+        read(&text(self.send(request).await?).await?, "a registry")
+    }
+
     /// The Thing Description of the registry (`/.well-known/wot`).
     ///
     /// # Errors
@@ -16,11 +26,11 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the description of a registry")
     }
 
-    /// Whose tokens it takes (RFC 9728); refused with 404 where it takes none.
+    /// The issuer whose tokens it takes (RFC 9728); refused with 404 where it takes none.
     ///
     /// # Errors
     /// As [`RegistryClient::description`].
-    pub async fn protected_resource(&self) -> Result<Value> {
+    pub async fn protected_resource(&self) -> Result<ProtectedResource> {
         let request = self.request(Method::GET, ".well-known/oauth-protected-resource", &[]);
         read(&text(self.send(request).await?).await?, "the metadata of a protected resource")
     }
@@ -42,11 +52,11 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, "metrics", &[])).await?).await
     }
 
-    /// Whether its process answers; whether it is ready is what [`RegistryClient::status`] says.
+    /// The sign of life of its process; [`RegistryClient::status`] tells if it is ready.
     ///
     /// # Errors
     /// As [`RegistryClient::description`].
-    pub async fn liveness(&self) -> Result<Value> {
+    pub async fn liveness(&self) -> Result<Live> {
         let request = self.request(Method::GET, "health/live", &[]);
         read(&text(self.send(request).await?).await?, "a sign of life")
     }

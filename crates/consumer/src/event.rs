@@ -1,6 +1,6 @@
 //! What happens during a call, and how it ends.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -101,6 +101,12 @@ pub enum State {
     Cancelled,
     /// Not accepted.
     Rejected,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 impl State {

@@ -4,8 +4,10 @@
 //! stands, then repaired (see `repair`). Every stage reads the text a bounded number of
 //! times, so the work is linear in its length.
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+#[doc(inline)]
+pub use agentdex_api::Found;
+use agentdex_api::SacpReading;
+use serde_json::{Map, Value};
 
 use super::{contract::DataContract, repair, response::Response};
 use crate::td::Violation;
@@ -16,20 +18,6 @@ pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 const MAX_CANDIDATES: usize = 64;
 /// How often a scan for objects starts again after an opening brace that nothing closes.
 const MAX_RESTARTS: usize = 16;
-
-/// Where in the text the response was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Found {
-    /// The text is the response.
-    Whole,
-    /// In a fenced code block.
-    Fenced,
-    /// Between other words.
-    Embedded,
-    /// Nowhere: the response is the fallback of section 7.2.
-    Nowhere,
-}
 
 /// What a text was read as.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,15 +45,15 @@ impl Reading {
         self.violations.is_empty() && self.found != Found::Nowhere
     }
 
-    /// The reading as JSON: `valid`, `response`, `found`, `repaired`, `violations`.
-    pub fn report(&self) -> Value {
-        json!({
-            "valid": self.is_valid(),
-            "response": self.response.to_value(),
-            "found": self.found,
-            "repaired": self.is_repaired,
-            "violations": self.violations,
-        })
+    /// The reading as it goes over the wire.
+    pub fn report(&self) -> SacpReading {
+        SacpReading {
+            found: self.found,
+            repaired: self.is_repaired,
+            response: self.response.to_value(),
+            valid: self.is_valid(),
+            violations: self.violations.clone(),
+        }
     }
 }
 

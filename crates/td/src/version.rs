@@ -1,6 +1,6 @@
 //! Which version of the TD specification a document follows, as its `@context` says.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The context of TD 1.0 (section 5.3.1.1 there).
@@ -11,7 +11,7 @@ pub const CONTEXT_1_1: &str = "https://www.w3.org/2022/wot/td/v1.1";
 pub const CONTEXT_DISCOVERY: &str = "https://www.w3.org/2022/wot/discovery";
 
 /// The version of the TD specification that a document's `@context` names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Version {
     /// `https://www.w3.org/2019/wot/td/v1`
     #[serde(rename = "1.0")]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use agentdex::td::Violation;
-use agentdex_client::{Imported, Written};
+use agentdex_client::{Effect, Imported, Written};
 
 pub(super) enum Answer {
     Written(Written),
@@ -14,8 +14,8 @@ impl Answer {
     /// How many agents were created, replaced, left as they were.
     pub(super) fn counts(&self) -> [usize; 3] {
         match self {
-            Answer::Written(Written { created: true, .. }) => [1, 0, 0],
-            Answer::Written(Written { unchanged: true, .. }) => [0, 0, 1],
+            Answer::Written(Written { effect: Effect::Created, .. }) => [1, 0, 0],
+            Answer::Written(Written { effect: Effect::Unchanged, .. }) => [0, 0, 1],
             Answer::Written(_) => [0, 1, 0],
             Answer::Imported(Imported { ids, created, updated, original_updated, .. }) => {
                 let replaced = updated.len() + original_updated.len();
@@ -34,7 +34,8 @@ impl Answer {
 
     pub(super) fn to_json(&self) -> Value {
         match self {
-            Answer::Written(Written { id, created, unchanged, warnings }) => {
+            Answer::Written(Written { id, effect, warnings }) => {
+                let [created, unchanged] = [Effect::Created, Effect::Unchanged].map(|known| *effect == known);
                 json!({"id": id, "created": created, "unchanged": unchanged, "warnings": warnings})
             }
             Answer::Imported(Imported { ids, created, updated, original_updated, removed, warnings, .. }) => json!({
@@ -47,10 +48,10 @@ impl Answer {
     /// A line an agent. `file` is what the description is in.
     pub(super) fn to_text(&self, file: &str) -> String {
         match self {
-            Answer::Written(Written { id, created, unchanged, warnings }) => {
-                let verb = match (created, unchanged) {
-                    (true, _) => "created",
-                    (_, true) => "unchanged",
+            Answer::Written(Written { id, effect, warnings }) => {
+                let verb = match effect {
+                    Effect::Created => "created",
+                    Effect::Unchanged => "unchanged",
                     _ => "replaced",
                 };
                 format!("{verb} {id}{}", hint(file, *warnings))

@@ -11,11 +11,11 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::cli::output::{self, INDENT, Style};
-use agentdex::{
-    registry::{CompatibleQuery, ComposeQuery},
-    search::compatible::MAX_STEPS,
+use agentdex::search::compatible::MAX_STEPS;
+use agentdex_client::{
+    RegistryClient,
+    api::{ChainLink, CompatibleQuery, CompatibleResult, ComposeQuery, ComposeResult},
 };
-use agentdex_client::RegistryClient;
 
 /// What is searched for by its data.
 #[derive(Debug, Args)]
@@ -55,25 +55,26 @@ impl ByData {
         let schema = |name: &str, given: &Option<String>| given.as_deref().map(|given| read(name, given)).transpose();
         let (have, want) = (schema("--have", &self.have)?, schema("--want", &self.want)?);
         let query = Some(words.to_owned()).filter(|query| !query.trim().is_empty());
-        let answer = match (self.compose, &have, &want) {
+        let mut out = io::stdout().lock();
+        match (self.compose, &have, &want) {
             (true, Some(have), Some(want)) => {
                 let max_steps = self.max_steps;
                 let query = ComposeQuery { have: have.clone(), want: want.clone(), query, max_steps, limit };
-                client.compose(&query).await?
+                let answer = client.compose(&query).await?;
+                match as_json {
+                    true => writeln!(out, "{}", serde_json::to_string(&answer)?)?,
+                    false => print_chains(&mut out, &answer, max_steps)?,
+                }
             }
             _ => {
                 let near_misses = self.near_misses;
                 let query = CompatibleQuery { have, want, query, near_misses, limit, offset };
-                client.search_compatible(&query).await?
+                let answer = client.search_compatible(&query).await?;
+                match as_json {
+                    true => writeln!(out, "{}", serde_json::to_string(&answer)?)?,
+                    false => print_hits(&mut out, &answer, offset, near_misses)?,
+                }
             }
-        };
-        let mut out = io::stdout().lock();
-        if as_json {
-            writeln!(out, "{answer}")?;
-        } else if self.compose {
-            print_chains(&mut out, &answer, self.max_steps)?;
-        } else {
-            print_hits(&mut out, &answer, offset, self.near_misses)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -90,65 +91,56 @@ fn read(name: &str, given: &str) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{name}: not the JSON of a data schema"))
 }
 
-fn print_hits(out: &mut impl Write, answer: &Value, offset: usize, near_misses: bool) -> anyhow::Result<()> {
-    let hits = list(answer, "hits");
-    if hits.is_empty() {
+fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, near_misses: bool) -> anyhow::Result<()> {
+    if answer.hits.is_empty() {
         let hint = if near_misses { "" } else { " `--near-misses` shows those of which one thing is missing." };
         writeln!(out, "No agent fits.{hint}")?;
         return Ok(());
     }
     let style = Style::stdout();
-    for hit in hits {
-        let fit = hit.get("fit").and_then(Value::as_f64).unwrap_or_default();
-        let (capability, title) = (style.bold(text(hit, "capability")), output::visible(text(hit, "title")));
-        writeln!(out, "{fit:>6.2}  {capability} of {title}")?;
-        writeln!(out, "{INDENT}{}", style.dim(text(hit, "id")))?;
-        writeln!(out, "{INDENT}{}", output::fit(text(hit, "why"), INDENT.len()))?;
+    for hit in &answer.hits {
+        writeln!(out, "{:>6.2}  {}", hit.fit, named(style, &hit.capability, hit.title.as_deref()))?;
+        writeln!(out, "{INDENT}{}", style.dim(&hit.id))?;
+        writeln!(out, "{INDENT}{}", output::fit(&hit.why, INDENT.len()))?;
     }
-    let last = offset + hits.len();
-    writeln!(out, "{} to {last} of {}", offset + 1, answer.get("total").unwrap_or(&Value::Null))?;
+    let last = offset + answer.hits.len();
+    writeln!(out, "{} to {last} of {}", offset + 1, answer.total)?;
     Ok(())
 }
 
-fn print_chains(out: &mut impl Write, answer: &Value, max_steps: usize) -> anyhow::Result<()> {
+fn print_chains(out: &mut impl Write, answer: &ComposeResult, max_steps: usize) -> anyhow::Result<()> {
     let style = Style::stdout();
-    let chains = list(answer, "chains");
-    if chains.is_empty() {
+    if answer.chains.is_empty() {
         let hint = if max_steps < MAX_STEPS { " `--max-steps 4` looks for longer ones." } else { "" };
         writeln!(out, "No chain of agents leads there.{hint}")?;
     }
-    for (number, chain) in chains.iter().enumerate() {
-        let fit = chain.get("fit").and_then(Value::as_f64).unwrap_or_default();
-        writeln!(out, "{}. fit {fit:.2}, gives {}", number + 1, links(chain, "output"))?;
-        for (step, part) in list(chain, "steps").iter().enumerate() {
-            let (capability, title) = (style.bold(text(part, "capability")), output::visible(text(part, "title")));
-            writeln!(out, "   {}) {capability} of {title}: takes {}", step + 1, links(part, "input"))?;
-            writeln!(out, "      {}", style.dim(text(part, "id")))?;
+    for (number, chain) in answer.chains.iter().enumerate() {
+        writeln!(out, "{}. fit {:.2}, gives {}", number + 1, chain.fit, shown(&chain.output))?;
+        for (number, step) in chain.steps.iter().enumerate() {
+            let name = named(style, &step.capability, step.title.as_deref());
+            writeln!(out, "   {}) {name}: takes {}", number + 1, shown(&step.input))?;
+            writeln!(out, "      {}", style.dim(&step.id))?;
         }
     }
-    if answer.get("complete") == Some(&Value::Bool(false)) {
+    if !answer.complete {
         writeln!(out, "There may be better chains: not all could be compared in time.")?;
     }
     Ok(())
 }
 
+/// A capability and the title of its Thing.
+fn named(style: Style, capability: &str, title: Option<&str>) -> String {
+    format!("{} of {}", style.bold(capability), output::visible(title.unwrap_or_default()))
+}
+
 /// What goes where, in words.
-fn links(owner: &Value, name: &str) -> String {
+fn shown(links: &[ChainLink]) -> String {
     let name_of = |name: &str| if name.is_empty() { "the data".to_owned() } else { output::visible(name).to_string() };
-    let link = |link: &Value| {
-        let (from, to) = (name_of(text(link, "from")), name_of(text(link, "to")));
-        let origin =
-            link.get("step").and_then(Value::as_u64).map_or_else(String::new, |step| format!(" of step {step}"));
+    let link = |link: &ChainLink| {
+        let (from, to) = (name_of(&link.from), name_of(&link.to));
+        let origin = link.step.map_or_else(String::new, |step| format!(" of step {step}"));
         if from == to { format!("{from}{origin}") } else { format!("{from}{origin} as {to}") }
     };
-    let listed: Vec<String> = list(owner, name).iter().map(link).collect();
+    let listed: Vec<String> = links.iter().map(link).collect();
     if listed.is_empty() { "nothing".to_owned() } else { listed.join(", ") }
-}
-
-fn list<'v>(owner: &'v Value, name: &str) -> &'v [Value] {
-    owner.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-fn text<'v>(owner: &'v Value, name: &str) -> &'v str {
-    owner.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,47 +5,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex_api::ComposeQuery;
-use serde::Serialize;
+use agentdex_api::{Chain, ComposeQuery, ComposeResult};
 use serde_json::Value;
 
 use super::{Registry, compatible::have_and_want};
 use crate::{
     Error, Result,
-    change::Seq,
     convert::agent_spec::{FlowLink, FlowStep, flow_of},
-    search::compatible::{Chain, ComposeRequest, MAX_STEPS, StepLink},
+    search::compatible::{self, ComposeRequest, MAX_STEPS, StepLink},
 };
 
 /// How long chains are looked for; what was found by then is the answer.
 const TIME_BUDGET: Duration = Duration::from_millis(500);
 /// The most chains of an answer.
 const MAX_CHAINS: usize = 100;
-
-/// Chains, and the log position that they show.
-#[derive(Debug, Serialize)]
-pub struct ComposeAnswer {
-    /// What fits best first.
-    pub chains: Vec<ComposedChain>,
-    /// Whether all chains were compared; otherwise the time didn't suffice, and there may be better ones.
-    pub complete: bool,
-    /// Every change up to this one is taken into account.
-    pub seq: Seq,
-}
-
-/// A chain, and the flow that it is.
-#[derive(Debug, Serialize)]
-pub struct ComposedChain {
-    /// The chain.
-    #[serde(flatten)]
-    pub chain: Chain,
-    /// An Agent Spec Flow that calls the capabilities one after the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flow: Option<Value>,
-    /// Why there is no flow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flow_problem: Option<String>,
-}
 
 impl Registry {
     /// Finds chains of capabilities that lead from the data that the caller has to the data that it wants: what each
@@ -65,7 +38,7 @@ impl Registry {
     ///
     /// let query = ComposeQuery { have: record("address"), want: record("forecast"), query: None, max_steps: 3, limit: 10 };
     /// let chains = registry.compose(&query)?.chains;
-    /// let steps: Vec<&str> = chains[0].chain.steps.iter().map(|step| step.id.as_str()).collect();
+    /// let steps: Vec<&str> = chains[0].steps.iter().map(|step| step.id.as_str()).collect();
     /// assert_eq!(steps, ["urn:example:maps", "urn:example:weather"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -73,7 +46,7 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidQuery`] where `have` or `want` isn't a schema; [`Error::LimitExceeded`],
     /// [`Error::IndexRebuilding`].
-    pub fn compose(&self, query: &ComposeQuery) -> Result<ComposeAnswer> {
+    pub fn compose(&self, query: &ComposeQuery) -> Result<ComposeResult> {
         if !(1..=MAX_STEPS).contains(&query.max_steps) {
             let message = format!("`max_steps` is {}, but must be from 1 to {MAX_STEPS}", query.max_steps);
             return Err(Error::InvalidQuery { message });
@@ -110,11 +83,11 @@ impl Registry {
                 chains.push(with_flow(query, chain, &things));
             }
         }
-        Ok(ComposeAnswer { chains, complete: composed.complete, seq })
+        Ok(ComposeResult { chains, complete: composed.complete, seq })
     }
 
     /// Reads the descriptions of a chain that aren't read yet; whether all are there.
-    fn read_things(&self, chain: &Chain, things: &mut HashMap<String, Value>) -> Result<bool> {
+    fn read_things(&self, chain: &compatible::Chain, things: &mut HashMap<String, Value>) -> Result<bool> {
         for step in &chain.steps {
             if things.contains_key(&step.id) {
                 continue;
@@ -128,7 +101,7 @@ impl Registry {
     }
 }
 
-fn with_flow(query: &ComposeQuery, chain: Chain, things: &HashMap<String, Value>) -> ComposedChain {
+fn with_flow(query: &ComposeQuery, chain: compatible::Chain, things: &HashMap<String, Value>) -> Chain {
     let steps = chain.steps.iter().filter_map(|step| {
         let thing = things.get(&step.id)?;
         Some(FlowStep { thing, capability: &step.capability, inputs: links(&step.input) })
@@ -138,7 +111,8 @@ fn with_flow(query: &ComposeQuery, chain: Chain, things: &HashMap<String, Value>
         Ok(flow) => (Some(flow), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    ComposedChain { chain, flow, flow_problem }
+    let compatible::Chain { fit, relevance, steps, output } = chain;
+    Chain { fit, relevance, steps, output, flow, flow_problem }
 }
 
 fn links(links: &[StepLink]) -> Vec<FlowLink<'_>> {

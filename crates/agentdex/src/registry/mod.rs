@@ -74,7 +74,6 @@ pub use self::issuer::IssuerOptions;
 pub use self::{
     builder::Builder,
     compatible::CompatibleAnswer,
-    compose::{ComposeAnswer, ComposedChain},
     export::Exported,
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
@@ -112,8 +111,8 @@ use crate::{
 };
 #[doc(inline)]
 pub use agentdex_api::{
-    AuditEntry, Audited, CapabilityNeighbors, ClaimedNamespace, CompatibleQuery, ComposeQuery, Effect, FullRecord,
-    MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryParameters,
+    AuditEntry, Audited, CapabilityNeighbors, Chain, ClaimedNamespace, CompatibleQuery, ComposeQuery, ComposeResult,
+    Effect, FullRecord, MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::{
     Builder, Registry,
-    issuer::{Issuer, IssuerOptions, SignIn},
+    issuer::{Issuer, IssuerOptions},
     measures::Metric,
     records::invalid,
-    tracked_sources::{TrackedSource, Tracker, Tracking},
+    tracked_sources::{Tracked, Tracker, Tracking},
 };
 use crate::{
     Result,
@@ -102,7 +102,7 @@ impl Registry {
 /// [`crate::Error::Invalid`] where it is not a source, or that of another Thing.
 pub(super) fn checked_source(id: &str, source: &RawValue) -> Result<Vec<u8>> {
     let bytes = source.get().as_bytes().to_vec();
-    match TrackedSource::from_metadata(&bytes) {
+    match Tracked::from_metadata(&bytes) {
         Ok(source) if source.id == id => Ok(bytes),
         Ok(source) => Err(invalid("/source/id", "other-source", format!("it is the source of {:?}", source.id))),
         Err(error) => Err(invalid("/source", "no-source", error.to_string())),

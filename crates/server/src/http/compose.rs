@@ -18,7 +18,7 @@ use crate::registry::ComposeQuery;
     description = "What each step needs is there from the beginning or given by a step before it. What fits best comes first, then what is more relevant for `query`, then what has fewer steps. Each chain is also an Agent Spec Flow, which `POST /import/agent-spec` accepts.",
     request_body(content((agentdex_api::ComposeQuery = "application/json"))),
     responses(
-        (status = 200, description = "The best first; `complete` is false where the time didn't suffice to compare all", body = super::schemas::ComposeResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        (status = 200, description = "The best first; `complete` is false where the time didn't suffice to compare all", body = agentdex_api::ComposeResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

@@ -7,14 +7,14 @@ use actix_web::{
     http::StatusCode,
     web::{self, Data},
 };
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use agentdex_api::{Answered, Turn};
+use serde_json::json;
 use utoipa::OpenApi;
 
 use super::{address::thing_id_before, blocking::blocking, compatible::json_body, context::Context, problem::Problem};
 use crate::{
     Error,
-    consumer::{self, Conversation, Settings},
+    consumer::{self, Settings},
 };
 
 /// What the path ends with.
@@ -24,17 +24,6 @@ pub(super) const END: &str = "/conversation";
 #[derive(OpenApi)]
 #[openapi(paths(ask))]
 pub(super) struct Document;
-
-/// A message to an agent.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Turn {
-    message: String,
-    #[serde(default)]
-    action: Option<String>,
-    #[serde(default)]
-    conversation: Option<Box<RawValue>>,
-}
 
 /// Answers all methods of `/things/{id}/conversation`.
 pub(super) async fn any(
@@ -59,9 +48,9 @@ pub(super) async fn any(
         answer has the whole conversation, which goes along with the next message. Offered where the server was started with \
         `--conversations`.",
     params(("id" = String, Path, description = "The id, percent-encoded")),
-    request_body(content((super::schemas::Turn = "application/json"))),
+    request_body(content((Turn = "application/json"))),
     responses(
-        (status = 200, description = "What the agent answers", body = super::schemas::Answered),
+        (status = 200, description = "What the agent answers", body = Answered),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         (status = 404, description = "There is no such agent", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -93,18 +82,15 @@ pub(super) async fn ask(
         Some(stored) => agent.restore_conversation(stored.get()).map_err(problem)?.process(message).await,
         None => agent.process(message).await,
     };
-    Ok(HttpResponse::Ok().json(answered(&turn.map_err(problem)?)?))
-}
-
-fn answered(turn: &Conversation) -> Result<Value, Problem> {
-    let stored = RawValue::from_string(turn.to_json()).map_err(|source| {
+    let turn = turn.map_err(problem)?;
+    let conversation = serde_json::from_str(&turn.to_json()).map_err(|source| {
         Problem::from(Error::Io { doing: "writing a conversation".to_owned(), source: source.into() })
     })?;
-    Ok(json!({
-        "text": turn.message().text(),
-        "message": turn.message(),
-        "state": turn.state(),
-        "conversation": stored,
+    Ok(HttpResponse::Ok().json(Answered {
+        conversation,
+        message: json!(turn.message()),
+        state: turn.state().to_string(),
+        text: turn.message().text(),
     }))
 }
 

@@ -5,7 +5,7 @@ use actix_web::{
     http::header::CONTENT_TYPE,
     web::{self, Data},
 };
-use serde::Serialize;
+use agentdex_api::Converted;
 use serde_json::value::RawValue;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Registry,
     convert::{Conversion, ImportOptions, Input, Syntax, detect},
-    td::{self, Report, Version, Violation},
+    td::{self, Report, Violation},
 };
 
 /// What a document of any format comes in.
@@ -28,21 +28,6 @@ const TYPES: [&str; 7] = [
     "text/yaml",
 ];
 
-/// The answer.
-#[derive(Serialize)]
-struct Converted {
-    format: &'static str,
-    noun: &'static str,
-    /// Where documents of the format are posted.
-    register: &'static str,
-    valid: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<Version>,
-    violations: Vec<Violation>,
-    warnings: Vec<Violation>,
-    things: Vec<Box<RawValue>>,
-}
-
 /// `POST /convert`
 #[utoipa::path(
     post,
@@ -53,7 +38,7 @@ struct Converted {
     params(("id" = Option<String>, Query, description = "The id of the Thing, where documents of the format may have none")),
     request_body(content((super::schemas::AnyDocument = "application/json"), (super::schemas::AnyDocument = "application/td+json"), (super::schemas::AnyDocument = "application/yaml"))),
     responses(
-        (status = 200, description = "What was found; also if it is invalid", body = super::schemas::Converted),
+        (status = 200, description = "What was found; also if it is invalid", body = Converted),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
@@ -97,9 +82,9 @@ fn convert(registry: &Registry, bytes: &[u8], syntax: Syntax, id: Option<&str>) 
         }
     };
     Ok(Converted {
-        format: format.name(),
-        noun: format.descriptor().noun,
-        register: path_of_import(format),
+        format: format.name().to_owned(),
+        noun: format.descriptor().noun.to_owned(),
+        register: path_of_import(format).to_owned(),
         valid: report.is_valid(),
         version: report.version,
         violations: report.violations,

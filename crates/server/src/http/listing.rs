@@ -10,6 +10,7 @@ use actix_web::{
     body::{BodySize, MessageBody},
     web::Bytes,
 };
+use agentdex_api::{CapabilitySummary, Summary};
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
 
@@ -95,7 +96,7 @@ impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
             let is_first = std::mem::take(&mut self.is_first);
             let shown = match self.view {
                 View::Full => thing?.enriched(),
-                View::Summary => summary(&thing?).to_string(),
+                View::Summary => json!(summary(&thing?)).to_string(),
             };
             match self.form {
                 // A line break in JSON is never part of a string.
@@ -107,16 +108,17 @@ impl<I: Iterator<Item = Result<Thing>> + Send + 'static> Listing<I> {
     }
 }
 
-/// What a person needs to choose.
-fn summary(thing: &Thing) -> Value {
+/// The members of a Thing that a person needs to choose.
+fn summary(thing: &Thing) -> Summary {
     let document: Value = serde_json::from_str(thing.text()).unwrap_or_default();
     let translation = || document.get("titles")?.as_object()?.values().next();
-    let mut summary = json!({"id": thing.id(), "title": document.get("title").or_else(translation)});
-    if let Some(description) = document.get("description") {
-        summary["description"] = description.clone();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Summary {
+        capabilities: td::capabilities(&document).into_iter().map(CapabilitySummary::from).collect(),
+        description: document.get("description").and_then(text),
+        id: thing.id().to_owned(),
+        title: document.get("title").or_else(translation).and_then(text),
     }
-    summary["capabilities"] = json!(td::capabilities(&document));
-    summary
 }
 
 /// The body of the answer to a HEAD request whose GET would be answered with a stream.

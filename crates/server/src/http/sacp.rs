@@ -4,6 +4,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     web::{self, Data},
 };
+use serde_json::json;
 use utoipa::OpenApi;
 
 use super::{
@@ -77,7 +78,7 @@ async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<Ht
     ),
     request_body(content((String = "text/plain"), (serde_json::Value = "application/json")), description = "What the agent wrote, with whatever stands around it"),
     responses(
-        (status = 200, description = "What was read; also if it is wrong", body = super::schemas::SacpReading),
+        (status = 200, description = "What was read; also if it is wrong", body = agentdex_api::SacpReading),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         super::schemas::ThingRefusals,
@@ -91,7 +92,7 @@ async fn check(context: Data<Context>, request: HttpRequest, payload: web::Paylo
     let registry = context.registry(&request);
     let read = move || registry.check_response(&id, &action, &String::from_utf8_lossy(&text));
     let reading = blocking(read).await?;
-    Ok(HttpResponse::Ok().json(reading.report()))
+    Ok(HttpResponse::Ok().json(json!(reading.report())))
 }
 
 /// The id of the Thing and the name of the action in the path.

@@ -2,8 +2,6 @@
 
 use std::{cmp::Ordering, collections::HashSet, time::Instant};
 
-use serde::Serialize;
-
 use super::{
     Relevance, Step, StepLink,
     fit::{Matcher, rounded},
@@ -38,7 +36,7 @@ pub struct ComposeRequest<'r> {
 }
 
 /// The chains that were found.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub struct Composed {
     /// What fits best first.
     pub chains: Vec<Chain>,
@@ -47,7 +45,7 @@ pub struct Composed {
 }
 
 /// Capabilities one after the other.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Chain {
     /// How well the data fits, from 0 to 1.
     pub fit: f32,

@@ -2,8 +2,6 @@
 
 use utoipa::ToSchema;
 
-use crate::td::Violation;
-
 /// Where a document is. It is fetched, registered, and polled for changes.
 #[derive(ToSchema)]
 #[schema(example = json!({"url": "https://weather.example"}))]
@@ -16,28 +14,6 @@ pub(in crate::http) struct DocumentUrl {
 #[derive(ToSchema)]
 #[schema(example = json!({"name": "Weather", "url": "https://weather.example/a2a", "skills": []}))]
 pub(in crate::http) struct AnyDocument {}
-
-/// What a document is, and would be registered as.
-#[derive(ToSchema)]
-pub(in crate::http) struct Converted {
-    /// The name of its format, such as `a2a`.
-    format: String,
-    /// What it is in words, such as `an A2A agent card`.
-    noun: String,
-    /// The path that documents of its format are posted to.
-    register: String,
-    /// Whether it would be registered.
-    valid: bool,
-    /// Of a Thing Description that is invalid or has no id, `1.0` or `1.1`, by its `@context`.
-    #[schema(nullable = false)]
-    version: Option<String>,
-    /// What is wrong; pointers are into the document.
-    violations: Vec<Violation>,
-    /// What is odd, would be fixed, or is left out.
-    warnings: Vec<Violation>,
-    /// The descriptions; none of an invalid document.
-    things: Vec<super::ThingDescription>,
-}
 
 /// The parts of a multi-part import, each JSON or YAML by its type or the name of its file.
 #[derive(ToSchema)]

@@ -1,8 +1,6 @@
 //! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
-mod access;
-mod compatible;
 mod constraints;
 mod formats;
 mod guardian;
@@ -11,16 +9,13 @@ mod parameters;
 mod queries;
 mod refusals;
 
-use agentdex_api::DryRun;
 pub(super) use agentdex_api::Problem;
+use agentdex_api::{DryRun, ThingCollection};
 use utoipa::ToSchema;
 
 pub(super) use self::guardian::*;
-pub(super) use self::{
-    access::*, compatible::*, constraints::Constraints, formats::*, links::Links, parameters::*, queries::*,
-    refusals::*,
-};
-use crate::td::{Flag, Violation};
+pub(super) use self::{constraints::Constraints, formats::*, links::Links, parameters::*, queries::*, refusals::*};
+use crate::td::Flag;
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
 #[derive(ToSchema)]
@@ -87,42 +82,6 @@ pub(super) enum ThingList {
     Collection(ThingCollection),
 }
 
-/// A page with `format=collection`.
-#[derive(ToSchema)]
-pub(super) struct ThingCollection {
-    /// How many Things there are on all pages.
-    total: u64,
-    members: Vec<ThingDescription>,
-    /// The URL of this page.
-    #[schema(rename = "@id")]
-    id: String,
-    /// The URL of the next page.
-    next: Option<String>,
-}
-
 /// A merge patch (RFC 7396). `{}` changes nothing and renews the expiry.
 #[derive(ToSchema)]
 pub(super) struct MergePatch {}
-
-/// What an answer in SACP was read as.
-#[derive(ToSchema)]
-pub(super) struct SacpReading {
-    /// Whether there is a response and nothing is wrong with it.
-    valid: bool,
-    /// The response, or what stands for it: `schemas/sacp-response.json`.
-    response: serde_json::Value,
-    found: Found,
-    /// Whether comments or trailing commas had to be taken out.
-    repaired: bool,
-    violations: Vec<Violation>,
-}
-
-/// Where in the text the response was.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub(super) enum Found {
-    Whole,
-    Fenced,
-    Embedded,
-    Nowhere,
-}

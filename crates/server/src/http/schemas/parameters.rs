@@ -1,5 +1,6 @@
 //! Query parameters that several operations share.
 
+use agentdex_api::access::Visibility;
 use utoipa::IntoParams;
 
 /// The filters of searches, lists and event streams: one of the values must hold, and each filter. The one for
@@ -51,4 +52,16 @@ pub(in crate::http) struct StreamParameters {
     diff: Option<bool>,
     /// As `Last-Event-ID`, for clients that cannot set headers
     last_event_id: Option<String>,
+}
+
+/// The access to Things that requests put; without it a new Thing is public, and one that is there stays as it is.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct AccessParameters {
+    /// Who sees it
+    #[param(inline)]
+    visibility: Option<Visibility>,
+    /// The namespace that it is in, one that the caller is a member of; empty: in none
+    #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
+    namespace: Option<String>,
 }

@@ -1,0 +1,30 @@
+//! Documents of any format, converted without being registered.
+
+use agentdex_td::{Version, Violation};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The answer of `POST /convert`: the format of a document, and the descriptions that it would be registered as.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Converted {
+    /// The name of its format, such as `a2a`.
+    pub format: String,
+    /// The document in words, such as `an A2A agent card`.
+    pub noun: String,
+    /// The path that documents of its format are posted to.
+    pub register: String,
+    /// True if it would be registered.
+    pub valid: bool,
+    /// `1.0` or `1.1`, by the `@context` of a Thing Description that is invalid or has no id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub version: Option<Version>,
+    /// Faults that make it invalid; pointers are into the document.
+    pub violations: Vec<Violation>,
+    /// Oddities, what would be fixed, and what is left out.
+    pub warnings: Vec<Violation>,
+    /// The descriptions; none of an invalid document.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions, required))]
+    pub things: Vec<Box<RawValue>>,
+}

@@ -1,0 +1,60 @@
+//! Lists of Things.
+
+use agentdex_td::Capability;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A page of Things: the answer of `GET /things?format=collection`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ThingCollection {
+    /// Number of Things on all pages.
+    pub total: u64,
+    /// The URL of this page.
+    #[serde(rename = "@id")]
+    pub id: String,
+    /// The URL of the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The descriptions, or with `view=summary` summaries.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions, required))]
+    pub members: Vec<Box<RawValue>>,
+}
+
+/// A Thing in a list with `view=summary`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Its capabilities.
+    #[serde(default)]
+    pub capabilities: Vec<CapabilitySummary>,
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    #[serde(default)]
+    pub title: Option<String>,
+}
+
+/// A capability in a [`Summary`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapabilitySummary {
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl From<Capability<'_>> for CapabilitySummary {
+    fn from(capability: Capability<'_>) -> CapabilitySummary {
+        let Capability { id, name, description } = capability;
+        let [description, id, name] = [description, id, name].map(|text| text.map(str::to_owned));
+        CapabilitySummary { description, id, name }
+    }
+}
