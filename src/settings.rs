@@ -30,10 +30,10 @@ pub struct Settings {
     /// Data directory of the registry
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     pub data: PathBuf,
-    /// Where to serve the REST API; port 0 takes a free one
+    /// Address of the REST API; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub listen: String,
-    /// Where to serve MQTT; port 0 takes a free one [default: 127.0.0.1:1883, unless it is taken]
+    /// Address of the MQTT endpoint; port 0 takes a free one [default: 127.0.0.1:1883, unless it is taken]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub mqtt_listen: Option<String>,
     /// Serve no MQTT
@@ -48,13 +48,13 @@ pub struct Settings {
     /// First level of all MQTT topics
     #[arg(long, value_name = "PREFIX", default_value = "agentdex")]
     pub mqtt_prefix: String,
-    /// How long an MQTT session waits for a client that requests no interval, as clients of 3.1.1 do
+    /// Time that an MQTT session waits for a client that requests no interval, as clients of 3.1.1 do
     #[arg(long, value_name = "SECONDS", default_value_t = 86400, value_parser = number::<u64>(1..=u32::MAX.into()))]
     pub mqtt_session_expiry: u64,
     /// Register a few example agents
     #[arg(long)]
     pub examples: bool,
-    /// What to do with descriptions that need a fix: lenient fixes them, strict refuses them
+    /// Treatment of descriptions that need a fix: lenient fixes them, strict refuses them
     #[arg(long, value_name = "lenient|strict", default_value = "lenient", hide_possible_values = true)]
     pub validation: Validation,
     /// Time to live of agents that request none [default: for ever]
@@ -70,7 +70,7 @@ pub struct Settings {
     /// compare meaning by; built-in for the table that is part of the program, none to search by words alone
     #[arg(long, value_name = "DIR|built-in|none", default_value = "built-in")]
     pub embedding_model: EmbeddingModel,
-    /// What a cosine of 1 counts beside the score of the words (BM25), from 0 to 1000 [default: 40, with a directory 60]
+    /// Weight of a cosine of 1 beside the score of the words (BM25), from 0 to 1000 [default: 40, with a directory 60]
     #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
     pub semantic_scale: Option<u32>,
     /// Let only clients with an API key in; `agentdex keys create` makes keys
@@ -105,10 +105,10 @@ pub struct Settings {
     /// With --auth, also let in clients with access tokens of this authorization server (OpenID Connect, OAuth 2.0)
     #[arg(long, value_name = "URL")]
     pub oidc_issuer: Option<String>,
-    /// What tokens for this server have as audience
+    /// Audience of tokens for this server
     #[arg(long, value_name = "NAME")]
     pub oidc_audience: Option<String>,
-    /// Where the keys of the issuer are (JWKS) [default: where its metadata says]
+    /// URL of the keys of the issuer (JWKS) [default: the one in its metadata]
     #[arg(long, value_name = "URL")]
     pub oidc_jwks: Option<String>,
     /// Claim that is the owner, by name or JSON Pointer [default: sub]
@@ -145,19 +145,19 @@ pub struct Settings {
     /// Maximum number of requests a second of one client: the holder of a key, or else an address [default: no limit]
     #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(1..=1_000_000))]
     pub rate_limit: Option<u32>,
-    /// How long a client may take to send the head of a request
+    /// Maximum time for a client to send the head of a request
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = number::<u64>(1..=HOUR))]
     pub head_timeout: u64,
-    /// How long a client may send nothing of a body
+    /// Maximum time that a client may send nothing of a body
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = number::<u64>(1..=HOUR))]
     pub body_timeout: u64,
-    /// How long a client may read nothing of a response
+    /// Maximum time that a client may read nothing of a response
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(1..=HOUR))]
     pub write_timeout: u64,
-    /// How log lines look on standard error
+    /// Format of log lines on standard error
     #[arg(long, value_name = "text|json", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
-    /// How much is logged: error, warn, info, debug (each request) or trace [default: what RUST_LOG says, else info]
+    /// Verbosity of the log: error, warn, info, debug (each request) or trace [default: what RUST_LOG says, else info]
     #[arg(long, value_name = "LEVEL", hide_possible_values = true)]
     pub log_level: Option<LogLevel>,
     /// URL that clients reach the REST API by, if it isn't the address above
@@ -173,7 +173,7 @@ pub struct Settings {
     /// PEM file with certificates to trust in fetching, beside those of the system
     #[arg(long, value_name = "FILE")]
     pub fetch_ca: Option<PathBuf>,
-    /// How long fetching a document may take
+    /// Maximum time to fetch a document
     #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = number::<u64>(1..=600))]
     pub fetch_timeout: u64,
     /// File, or folder with *.json and *.jwks files, with public keys (JSON Web Key Sets) that signatures of agent cards
@@ -186,7 +186,7 @@ pub struct Settings {
     /// Seconds between two polls of a tracked source
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = number::<u64>(1..=YEAR))]
     pub refresh_interval: u64,
-    /// How many failed polls in a row make an agent stale
+    /// Number of failed polls in a row that make an agent stale
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub stale_after: u32,
     /// Answer SPARQL queries at /search/sparql: the statements of all descriptions are held in memory, 10 to 20 KB each
@@ -204,7 +204,7 @@ pub struct Settings {
     /// Maximum size of the guardian's trail [default: 268435456]
     #[arg(long, value_name = "BYTES", value_parser = number::<u64>(1024 * 1024..=u64::MAX))]
     pub max_trail_bytes: Option<u64>,
-    /// How long the guardian's trail is kept [default: 2592000]
+    /// Time that the guardian's trail is kept [default: 2592000]
     #[arg(long, value_name = "SECONDS", value_parser = number::<u64>(1..=YEAR))]
     pub trail_retention: Option<u64>,
     /// File that each decision of the guardian is appended to as an event of OCSF
@@ -289,7 +289,7 @@ impl Settings {
     }
 }
 
-/// Whether documents are fixed or refused.
+/// The treatment of documents that need a fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Validation {
     /// Fixable problems are fixed, with a warning.

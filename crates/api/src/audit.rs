@@ -14,11 +14,11 @@ pub struct AuditEntry {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub number: u64,
-    /// When it was done or denied.
+    /// The moment when it was done or denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(required, value_type = String, format = DateTime))]
     pub at: Option<Timestamp>,
-    /// In whose name; absent where nobody had proved who it is.
+    /// The owner in whose name it was done; absent where nobody had proved who it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
@@ -30,9 +30,9 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub address: Option<String>,
-    /// What was done: the kind of the change, or `denied`, or the method of a request that changed something else.
+    /// The action: the kind of the change, or `denied`, or the method of a request that changed something else.
     pub action: String,
-    /// What it was done to: the id of a Thing, or the path of a request.
+    /// The target of the action: the id of a Thing, or the path of a request.
     pub target: String,
     /// The position of the change in the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub status: Option<u16>,
-    /// How many more like it were denied since the entry before, which aren't listed one by one.
+    /// Number of others like it that were denied since the entry before, which aren't listed one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub unlisted: Option<u64>,

@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Epoch {
     }
 }
 
-/// How far a follower has come: `<epoch>-<seq>`, which is also the id of an event.
+/// The position of a follower: `<epoch>-<seq>`, which is also the id of an event.
 ///
 /// ```
 /// use agentdex_api::{Position, Seq};
@@ -118,7 +118,7 @@ impl FromStr for Position {
 #[error("{0:?} is not a position: expected <16 hexadecimal digits>-<sequence number>")]
 pub struct ParsePositionError(pub String);
 
-/// What happened to a Thing. The names are those of the WoT Discovery events API.
+/// The kind of a change of a Thing. The names are those of the WoT Discovery events API.
 ///
 /// ```
 /// use agentdex_api::ChangeKind;
@@ -164,7 +164,7 @@ impl fmt::Display for ChangeKind {
     }
 }
 
-/// Why a Thing is gone.
+/// The reason why a Thing is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeletionReason {
@@ -228,10 +228,10 @@ pub struct Change {
     pub reason: Option<DeletionReason>,
     /// The Thing it happened to.
     pub id: String,
-    /// When it was committed.
+    /// The moment when it was committed.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// Who did it; absent without authentication.
+    /// The owner who did it; absent without authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// `thing_created`: the description as stored, without `registration`.
@@ -248,10 +248,10 @@ pub struct Change {
     /// The capability keys that the Thing has since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_after: Vec<String>,
-    /// Whose the Thing was before, and who saw it.
+    /// Owner and visibility of the Thing before.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_before: Access,
-    /// Whose the Thing is since, and who sees it.
+    /// Owner and visibility of the Thing since.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_after: Access,
 }
@@ -293,7 +293,7 @@ impl Change {
     }
 }
 
-/// What must hold of a record for a write to be applied; checked by the committer in log order.
+/// The condition that a record must meet for a write to be applied; checked by the committer in log order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// Nothing.

@@ -80,9 +80,9 @@ pub struct MissingData {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// What it needs.
+    /// The data that it needs.
     Input,
-    /// What it gives.
+    /// The data that it gives.
     Output,
 }
 

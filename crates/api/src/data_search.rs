@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{DEFAULT_LIMIT, whole_number};
 
-/// What a compatible search looks for; as JSON, the body of `POST /search/compatible`.
+/// A compatible search; as JSON, the body of `POST /search/compatible`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -29,15 +29,15 @@ pub struct CompatibleQuery {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,
-    /// Whether capabilities are found of which one thing is missing.
+    /// True if capabilities are found of which one thing is missing.
     #[cfg_attr(feature = "schema", schema(value_type = Option<bool>, nullable = false))]
     #[serde(default)]
     pub near_misses: bool,
-    /// How many hits, at most 1,000.
+    /// Maximum number of hits, at most 1,000.
     #[serde(default = "default_limit", deserialize_with = "whole_number::count")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, maximum = 9007199254740991_u64))]
     pub limit: usize,
-    /// How many hits are passed over first.
+    /// Number of hits to skip.
     #[serde(default, deserialize_with = "whole_number::count")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, maximum = 10000))]
     pub offset: usize,
@@ -54,7 +54,7 @@ impl Default for CompatibleQuery {
     }
 }
 
-/// What a composed search looks for; as JSON, the body of `POST /search/compose`.
+/// A composed search; as JSON, the body of `POST /search/compose`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -83,7 +83,7 @@ pub struct ComposeQuery {
     #[serde(default = "default_steps", deserialize_with = "whole_number::count")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, minimum = 1, maximum = 4))]
     pub max_steps: usize,
-    /// How many chains, at most 100.
+    /// Maximum number of chains, at most 100.
     #[serde(default = "default_limit", deserialize_with = "whole_number::count")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, maximum = 9007199254740991_u64))]
     pub limit: usize,

@@ -1,4 +1,4 @@
-//! What Things must have, beside the words of a query.
+//! The filters of a search, beside the words of its query.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct Filters {
     /// `stale` where the URL that a Thing was imported from is broken, else `current`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<String>,
-    /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`.
+    /// The states of signatures of agent cards: `valid`, `invalid`, `untrusted`, `unsigned`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signature: Vec<String>,
 }
@@ -155,7 +155,7 @@ impl Filters {
         }
     }
 
-    /// Whether everything passes.
+    /// True if everything passes.
     pub fn is_empty(&self) -> bool {
         *self == Filters::default()
     }

@@ -5,7 +5,11 @@
 //!
 //! - [`Change`], [`Position`], [`Seq`]: the change feed; [`Precondition`]: the condition of a write;
 //! - [`Filters`], [`Mode`], [`FacetField`], [`QueryParameters`]: searches and saved queries;
-//! - [`CompatibleQuery`], [`ComposeQuery`]: searches by data schemas;
+//! - [`CompatibleQuery`], [`ComposeQuery`]: searches by data schemas, with [`CompatibleResult`], [`ComposeResult`];
+//! - [`Answer`], [`ThingCollection`], [`Summary`]: hits and lists; [`Created`], [`DryRun`], [`BatchResult`]: writes;
+//! - [`Imported`], [`Converted`], [`TrackedSource`], [`FullRecord`]: documents of other formats, records;
+//! - [`Turn`], [`Answered`], [`SacpReading`]: conversations;
+//! - [`About`], [`Ready`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
 //! - [`access`]: roles, API keys, owners and visibility;
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
 //! - [`AuditEntry`]: the audit trail.

@@ -1,8 +1,8 @@
-//! What a change means for a saved query.
+//! The effect of a change on a saved query.
 
 use std::fmt;
 
-/// What a change means for a query.
+/// The effect of a change on a saved query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatchKind {
     /// A new Thing matches.

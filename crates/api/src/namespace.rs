@@ -14,22 +14,22 @@ pub struct ClaimedNamespace {
     /// Its name.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub name: Namespace,
-    /// Who has claimed it, and says who its members are.
+    /// The owner that has claimed it, and names its members.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
     /// Its other members.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub members: BTreeSet<Owner>,
-    /// Since when.
+    /// The moment of the claim.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub created: Timestamp,
-    /// Where its domain said then that it is its owner's, if that was asked for.
+    /// The place where its domain confirmed then that it is its owner's, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
 }
 
 impl ClaimedNamespace {
-    /// Whether somebody sees what is in it.
+    /// True if an owner sees what is in it.
     pub fn has(&self, owner: &Owner) -> bool {
         self.owner == *owner || self.members.contains(owner)
     }

@@ -25,11 +25,11 @@ pub struct QueryParameters {
     /// The query text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
-    /// Whether the words of the query count ([`Mode::Lexical`], also where none is given) or its meaning
+    /// Selects the words of the query ([`Mode::Lexical`], also where none is given) or its meaning
     /// ([`Mode::Semantic`]); never both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Where the meaning counts, the least cosine of a Thing that matches, from 0 to 1; none: the one below which
+    /// The least cosine of a Thing that matches, where the meaning counts, from 0 to 1; none: the one below which
     /// searches aren't sure of what they found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f32>,
@@ -122,7 +122,7 @@ mod schema {
 pub struct NamedQuery {
     /// Its name.
     pub name: String,
-    /// What it asks for.
+    /// Its words and filters.
     pub query: QueryParameters,
     /// When it was saved as it is.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]

@@ -11,7 +11,7 @@ pub const MAX_DEPTH: usize = 10_000;
 /// Maximum length of a query text, in bytes.
 pub const MAX_QUERY_BYTES: usize = 4096;
 
-/// What counts in a search for words.
+/// The mode of a search for words.
 ///
 /// ```
 /// use agentdex_api::Mode;
@@ -69,9 +69,9 @@ pub enum FacetField {
     Security,
     /// Source formats.
     Format,
-    /// Whether sources are stale.
+    /// The states of sources.
     Status,
-    /// What the signatures of agent cards are.
+    /// The states of signatures of agent cards.
     Signature,
 }
 

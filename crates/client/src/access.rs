@@ -1,4 +1,4 @@
-//! Whose Things are, who sees them, and namespaces, for clients of a registry that authenticates.
+//! Owners and visibility of Things, and namespaces, for clients of a registry that authenticates.
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
@@ -12,7 +12,7 @@ use crate::api::{
 };
 
 impl RegistryClient {
-    /// Whose a Thing is, and who sees it.
+    /// Owner, namespace and visibility of a Thing.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),

@@ -1,4 +1,4 @@
-//! Whom requests are from, and which servers are trusted.
+//! Credentials of requests, and trusted certificates.
 
 use reqwest::{Certificate, Identity, header::HeaderValue};
 

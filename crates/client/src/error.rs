@@ -1,10 +1,10 @@
-//! What can go wrong between a client and its registry.
+//! The errors of a client.
 
 use agentdex_api::Problem;
 
 use agentdex_td::BoxError;
 
-/// Why a request failed.
+/// The error of a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +13,7 @@ pub enum Error {
     InvalidUrl {
         /// The URL as given.
         url: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The API key isn't written as one.
@@ -22,7 +22,7 @@ pub enum Error {
     /// A certificate can't be read, or there is none.
     #[error("the certificate can't be used: {reason}; write it in PEM, as -----BEGIN CERTIFICATE-----")]
     InvalidCertificate {
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// No connection, or it broke.
@@ -41,9 +41,9 @@ pub enum Error {
     /// The response is not one of a registry.
     #[error("the response is not {expected}: {reason}; check that the URL is that of an agentdex registry")]
     UnexpectedAnswer {
-        /// What was expected.
+        /// The expected response.
         expected: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
 }
@@ -65,12 +65,12 @@ impl Error {
         }
     }
 
-    /// Whether there is no such Thing.
+    /// True if there is no such Thing.
     pub fn is_not_found(&self) -> bool {
         self.problem().is_some_and(|problem| problem.code == "not-found")
     }
 
-    /// Whether the registry can't be reached or is busy, so that another attempt may succeed.
+    /// True if the registry can't be reached or is busy, so that another attempt may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Unreachable { .. } => true,

@@ -16,7 +16,7 @@ use crate::api::{MatchKind, Timestamp};
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Which events are sent.
+/// The filter of an event stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     /// Only this kind; none: all.
@@ -28,7 +28,7 @@ pub struct EventFilter {
     pub query: Option<String>,
     /// The name of a saved query, in place of all of the above; none: by them.
     pub saved_query: Option<String>,
-    /// Whether the data carry what was created (the TD) and what was updated (the merge patch).
+    /// True if the data carry what was created (the TD) and what was updated (the merge patch).
     pub diff: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct Event {
     pub data: String,
     /// When the change was committed.
     pub at: Option<Timestamp>,
-    /// Why a Thing is gone: `removed`, `expired` or `source-gone`.
+    /// The reason why a Thing is gone: `removed`, `expired` or `source-gone`.
     pub reason: Option<String>,
 }
 

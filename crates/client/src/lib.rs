@@ -51,14 +51,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A body piece by piece.
 pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
 
-/// How often a request is sent in all unless the caller says otherwise.
+/// Number of attempts of a request in all, unless the caller sets another.
 const ATTEMPTS: u32 = 4;
 /// The pause before the second attempt; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause, also where the registry asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// What stays as it is in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
+/// The characters that stay as they are in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
 const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
 /// Talks to one registry. Cloning is cheap and shares connections.
@@ -131,7 +131,7 @@ impl RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }
     }
 
-    /// Where the registry is.
+    /// The URL of the registry.
     pub fn url(&self) -> &str {
         self.base.as_str()
     }
@@ -287,7 +287,7 @@ impl RegistryClient {
         })
     }
 
-    /// How many Things there are; with search filters among the `parameters` of `GET /things`, how many match.
+    /// Number of Things; with search filters among the `parameters` of `GET /things`, of those that match.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -430,7 +430,7 @@ impl RegistryClient {
     }
 }
 
-/// How long the registry wants to be left alone.
+/// The pause that the registry asks for.
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))

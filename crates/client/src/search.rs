@@ -1,4 +1,4 @@
-//! What is found: searches of each kind, and saved queries.
+//! Searches of each kind, and saved queries.
 
 use agentdex_api::Answer;
 use percent_encoding::utf8_percent_encode;
@@ -38,7 +38,7 @@ impl RegistryClient {
         text(self.send(request.body(query.to_owned())).await?).await
     }
 
-    /// What a JSONPath finds in the list of all descriptions.
+    /// The values that a JSONPath finds in the list of all descriptions.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

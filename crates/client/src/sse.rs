@@ -11,9 +11,9 @@ pub struct Block {
     pub kind: String,
     /// Its data.
     pub data: String,
-    /// When it happened, which a registry says in a field of its own.
+    /// The moment when it happened, which a registry sends in a field of its own.
     pub time: Option<String>,
-    /// Why it happened, likewise.
+    /// The reason why it happened, likewise.
     pub reason: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! How requests are sent: whom they are from, and which servers are trusted.
+//! The transport of requests: credentials and trusted certificates.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,12 +7,12 @@ use reqwest::{
     header::{self, HeaderMap, HeaderValue},
 };
 
-/// How long a registry may take to take a connection.
+/// Maximum time to connect to a registry.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may say nothing: more than the longest long poll, and six signs of life of an event stream.
+/// Maximum time that it may send nothing: more than the longest long poll, and six signs of life of an event stream.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// What a connection is made with.
+/// The settings of a connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transport {
     pub credentials: Option<HeaderValue>,

@@ -1,4 +1,4 @@
-//! Who asks.
+//! The caller of a request.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::Timestamp;
 pub struct Principal {
     /// In whose name it acts.
     pub owner: Owner,
-    /// What it may do.
+    /// Its role.
     pub role: Role,
-    /// What it proved itself with: the id of an API key, `certificate:` with the SHA-256 of a certificate, or `token:`
-    /// with the issuer and subject of a token.
+    /// The credential that it proved itself with: the id of an API key, `certificate:` with the SHA-256 of a certificate, or
+    /// `token:` with the issuer and subject of a token.
     pub key: String,
-    /// When that stops to be valid; none: when it is revoked.
+    /// The moment when that stops to be valid; none: when it is revoked.
     pub expires: Option<Timestamp>,
 }
 
-/// Who asks for something.
+/// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// Somebody who may do everything: clients of a server without authentication.
@@ -30,17 +30,17 @@ pub enum Caller {
     Principal(Arc<Principal>),
 }
 
-/// Why a credential stands for nobody.
+/// The reason why a credential stands for nobody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unauthenticated {
     /// It isn't valid; why, as a sentence about it.
     Invalid(String),
-    /// What it has to be checked with isn't there at present; why.
+    /// The keys that it has to be checked with aren't there at present; the reason.
     Unavailable(String),
 }
 
 impl Caller {
-    /// Whether what it proved itself with, if it did, hasn't expired.
+    /// True if the credential that it proved itself with, if it did, hasn't expired.
     pub fn is_valid_at(&self, moment: Timestamp) -> bool {
         match self {
             Caller::Principal(principal) => principal.expires.is_none_or(|expires| moment < expires),
@@ -48,7 +48,7 @@ impl Caller {
         }
     }
 
-    /// Who it is, where it has proved that.
+    /// The owner that it is, where it has proved that.
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         match self {
             Caller::Principal(principal) => Some(principal),

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::{Owner, Role};
 use crate::{Timestamp, whole_number};
 
-/// What all keys begin with, so that scanners for leaked secrets find them.
+/// The prefix of all keys, so that scanners for leaked secrets find them.
 const PREFIX: &str = "adx_";
 /// The length of an id in hexadecimal digits.
 const ID_DIGITS: usize = 12;
 /// The length of a secret in hexadecimal digits.
 const SECRET_DIGITS: usize = 64;
 
-/// What a key is to be.
+/// A key to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -25,7 +25,7 @@ const SECRET_DIGITS: usize = 64;
     schema(example = json!({"role": "register", "owner": "weather-team", "ttl": 7776000}))
 )]
 pub struct NewKey {
-    /// What its holder may do.
+    /// The role of its holder.
     pub role: Role,
     /// In whose name its holder acts: characters of ASCII without spaces.
     #[cfg_attr(
@@ -44,9 +44,9 @@ pub struct NewKey {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiKey {
-    /// What it is revoked by.
+    /// The id by which it is revoked.
     pub id: String,
-    /// What its holder may do.
+    /// The role of its holder.
     pub role: Role,
     /// In whose name its holder acts.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
@@ -83,7 +83,7 @@ impl fmt::Debug for CreatedKey {
 }
 
 impl ApiKey {
-    /// Whether it is valid at a moment.
+    /// True if it is valid at a moment.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.expires.is_none_or(|expires| now < expires)
     }
@@ -95,7 +95,7 @@ impl ApiKey {
 pub struct Secret(String);
 
 impl Secret {
-    /// Whether it is that of the token. Takes as long wherever the two differ.
+    /// True if it is that of the token. Takes as long wherever the two differ.
     pub fn matches(&self, token: &Token<'_>) -> bool {
         let given = token.secret();
         let differing =
@@ -143,7 +143,7 @@ impl<'a> Token<'a> {
         format!("{PREFIX}{id}_{secret}")
     }
 
-    /// What is stored of it.
+    /// The part of it that is stored.
     pub fn secret(&self) -> Secret {
         Secret(HEXLOWER.encode(digest(&SHA256, self.secret.as_bytes()).as_ref()))
     }

@@ -1,4 +1,4 @@
-//! Which role somebody gets whom another authority has authenticated: by a client certificate, or by a token.
+//! The roles of callers whom another authority has authenticated: by a client certificate, or by a token.
 
 use std::str::FromStr;
 
@@ -37,7 +37,7 @@ impl RoleMapping {
     /// Reads entries.
     ///
     /// # Errors
-    /// What is wrong with the first that isn't one.
+    /// The fault of the first that isn't one.
     pub fn parse<T: AsRef<str>>(entries: impl IntoIterator<Item = T>) -> Result<RoleMapping, String> {
         let mut mapping = RoleMapping { everybody: None, named: Vec::new() };
         for entry in entries {

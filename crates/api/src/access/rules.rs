@@ -2,7 +2,7 @@
 
 use super::{Caller, Role};
 
-/// What is needed to do something.
+/// The role that an action needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.
@@ -11,18 +11,18 @@ pub enum Need {
     Role(Role),
 }
 
-/// What holds for all callers of a server. The default is a server that everybody may use who reaches it.
+/// The rules for all callers of a server. The default is a server that everybody may use who reaches it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Whether callers have to prove who they are.
+    /// True if callers have to prove who they are.
     pub authentication: bool,
-    /// Whether callers without credentials have the role `read`.
+    /// True if callers without credentials have the role `read`.
     pub public_read: bool,
-    /// Whether nobody may register, change or remove anything.
+    /// True if nobody may register, change or remove anything.
     pub read_only: bool,
 }
 
-/// Why a caller may not do something.
+/// The reason why a caller may not do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It has to prove who it is.
@@ -34,7 +34,7 @@ pub enum Refusal {
 }
 
 impl Rules {
-    /// Whether a caller may do what needs this.
+    /// Decides if a caller may do what needs this.
     ///
     /// ```
     /// use agentdex_api::access::{Caller, Need, Refusal, Role, Rules};
@@ -59,7 +59,7 @@ impl Rules {
         if self.read_only && needed == Role::Register { Err(Refusal::ReadOnly) } else { Ok(()) }
     }
 
-    /// Who somebody without credentials is.
+    /// The caller that somebody without credentials is.
     pub fn without_credentials(&self) -> Caller {
         if self.authentication { Caller::Anonymous } else { Caller::Trusted }
     }

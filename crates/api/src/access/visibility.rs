@@ -1,4 +1,4 @@
-//! Whose a Thing is, and who may see it.
+//! Owner, namespace and visibility of a Thing.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
@@ -9,7 +9,7 @@ use super::{Caller, Owner, Role};
 /// The longest name of a namespace in bytes.
 const MAX_BYTES: usize = 128;
 
-/// Who may see a Thing, beside its owner and admins.
+/// The callers who may see a Thing, beside its owner and admins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -63,7 +63,7 @@ impl Namespace {
         &self.0
     }
 
-    /// Whether it is the name of a domain, such as `example.org`, which only who has that may claim.
+    /// True if it is the name of a domain, such as `example.org`, which only who has that may claim.
     pub fn is_domain(&self) -> bool {
         self.0.contains('.')
     }
@@ -106,15 +106,15 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// Whose a Thing is, and who may see it. The default is a Thing of nobody that everybody sees.
+/// Owner, namespace and visibility of a Thing. The default is a Thing of nobody that everybody sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Access {
-    /// Who registered it; none: somebody whom the server didn't authenticate.
+    /// The owner that registered it; none: somebody whom the server didn't authenticate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
-    /// Who may see it.
+    /// Its visibility.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub visibility: Visibility,
@@ -125,17 +125,17 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether it says nothing that isn't so without it.
+    /// True if it is that of a Thing of nobody that everybody sees.
     pub fn is_default(&self) -> bool {
         *self == Access::default()
     }
 
-    /// Whether everybody who may read sees the Thing.
+    /// True if everybody who may read sees the Thing.
     pub fn is_public(&self) -> bool {
         self.visibility == Visibility::Public
     }
 
-    /// Whether a caller may change and remove the Thing. One of nobody is the admins'.
+    /// True if a caller may change and remove the Thing. One of nobody is the admins'.
     pub fn lets_change(&self, caller: &Caller) -> bool {
         match caller {
             Caller::Trusted => true,
@@ -147,7 +147,7 @@ impl Access {
     }
 }
 
-/// What is asked for of the access to a Thing; what is none stays as it is, or the default of a new Thing.
+/// A change of the access to a Thing; what is none stays as it is, or the default of a new Thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -156,14 +156,14 @@ impl Access {
     schema(example = json!({"visibility": "namespace", "namespace": "weather"}))
 )]
 pub struct AccessRequest {
-    /// Whose it is to be; for admins.
+    /// The new owner; for admins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
     )]
     pub owner: Option<Owner>,
-    /// Who may see it.
+    /// Its visibility.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
     /// The namespace that it is to be in, one that the caller is a member of; an inner none, in JSON `null`: in none.
@@ -191,17 +191,17 @@ impl AccessRequest {
     }
 }
 
-/// What a caller sees beside what is public. None of these types stands for callers who see everything.
+/// The Things that a caller sees beside public ones. None of these types stands for callers who see everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Grants {
-    /// Whose Things it sees.
+    /// The owner whose Things it sees.
     pub owner: Option<Owner>,
     /// The namespaces that it is a member of.
     pub namespaces: BTreeSet<Namespace>,
 }
 
 impl Grants {
-    /// Whether Things with this access are seen.
+    /// True if Things with this access are seen.
     pub fn see(&self, access: &Access) -> bool {
         let is_own = || self.owner.is_some() && self.owner == access.owner;
         match access.visibility {
