@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agentdex_api::SignIn;
 use serde_json::value::RawValue;
 
 use super::{
