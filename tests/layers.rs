@@ -76,6 +76,7 @@ const CRATES: [(&str, &[&str]); 41] = [
             "agentdex-api",
             "agentdex-client",
             "agentdex-consumer",
+            "agentdex-guardian",
             "agentdex::registry",
             "agentdex::store",
             "agentdex-server::tls",
