@@ -35,20 +35,22 @@ const NOTED: [(&str, &str); 9] = [
     ("GET", "/records"),
 ];
 
-/// `GET /audit`
+/// Read who changed what, and what was denied
+///
+/// Needs the role `admin`. Changes of Things are written with the change, all else within a moment; where clients
+/// aren't authenticated there is nothing. Retained as the change log is. As `application/x-ndjson` one entry a line,
+/// for export.
 #[utoipa::path(
     get,
     path = "/audit",
     operation_id = "audit",
     tag = "about",
-    summary = "Read who changed what, and what was denied",
-    description = "Needs the role `admin`. Changes of Things are written with the change, all else within a moment; where clients aren't authenticated there is nothing. Retained as the change log is. As `application/x-ndjson` one entry a line, for export.",
     params(
         ("since" = Option<u64>, Query, description = "The number of an entry: only those after it"),
         ("limit" = Option<u64>, Query, description = "Maximum number of entries: 100 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link"))),
         super::schemas::Refusals,
     )
 )]

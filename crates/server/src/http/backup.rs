@@ -21,16 +21,16 @@ use crate::{
 /// How much is read before it is sent.
 const CHUNK: usize = 64 * 1024;
 
-/// `GET /backup`
+/// Take a backup
+///
+/// All that is stored at this moment, as one file that `agentdex restore` makes a data directory of: descriptions, what
+/// they were converted from, expiries, the change log, tracked sources, saved queries. Writes go on meanwhile. A file
+/// that isn't complete is refused by `agentdex restore`.
 #[utoipa::path(
     get,
     path = "/backup",
     operation_id = "take_backup",
     tag = "about",
-    summary = "Take a backup",
-    description = "All that is stored at this moment, as one file that `agentdex restore` makes a data directory of: \
-        descriptions, what they were converted from, expiries, the change log, tracked sources, saved queries. Writes go on \
-        meanwhile. A file that isn't complete is refused by `agentdex restore`.",
     responses(
         (status = 200, description = "The file; it has a checksum at its end", body = String, content_type = "application/vnd.agentdex.backup"),
         super::schemas::Refusals,

@@ -58,13 +58,12 @@ pub(super) async fn any(
     }
 }
 
-/// `POST /things/batch`
+/// Register many descriptions, one a line
 #[utoipa::path(
     post,
     path = "/things/batch",
     operation_id = "write_batch",
     tag = "things",
-    summary = "Register many descriptions, one a line",
     params(
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
         super::schemas::AccessParameters,

@@ -41,20 +41,19 @@ struct Page {
     truncated: bool,
 }
 
-/// `GET /changes`
+/// Read the change log
 #[utoipa::path(
     get,
     path = "/changes",
     operation_id = "list_changes",
     tag = "changes",
-    summary = "Read the change log",
     params(
         ("since" = Option<String>, Query, description = "A position, or `<epoch>-<position>`: only changes after it"),
         ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000"),
         ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
     ),
     responses(
-        (status = 200, description = "In order, without gaps", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link" = String, description = "`next`"))),
+        (status = 200, description = "In order, without gaps", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link"))),
         super::schemas::Refusals,
     )
 )]

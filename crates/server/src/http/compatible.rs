@@ -26,17 +26,19 @@ use crate::{
 /// What comes behind the id of the Thing.
 pub(super) const END: &str = "/compatible";
 
-/// `POST /search/compatible`
+/// Find capabilities that can use the data that there is and give the data that is wanted
+///
+/// Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type
+/// compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits
+/// best comes first, then what is more relevant for `query`.
 #[utoipa::path(
     post,
     path = "/search/compatible",
     operation_id = "search_compatible",
     tag = "search",
-    summary = "Find capabilities that can use the data that there is and give the data that is wanted",
-    description = "Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits best comes first, then what is more relevant for `query`.",
     request_body(content((agentdex_api::CompatibleQuery = "application/json"))),
     responses(
-        (status = 200, description = "The best first", body = CompatibleResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        (status = 200, description = "The best first", body = CompatibleResult, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         (status = 503, description = "It takes too long, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -55,20 +57,19 @@ pub(super) async fn capabilities(
     Ok(HttpResponse::Ok().insert_header((SEQ, seq.0)).json(json!(CompatibleResult { total, hits, seq })))
 }
 
-/// `GET /things/{id}/compatible`
+/// Find capabilities that can take what those of a Thing give, or give what they need
 #[utoipa::path(
     get,
     path = "/things/{id}/compatible",
     operation_id = "thing_neighbors",
     tag = "search",
-    summary = "Find capabilities that can take what those of a Thing give, or give what they need",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("near_misses" = Option<bool>, Query, description = "Include capabilities of which one thing is missing"),
         ("limit" = Option<u64>, Query, description = "Maximum number of capabilities in each list: 10 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "For each capability of the Thing that says what goes in or comes out", body = agentdex_api::Neighbors, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        (status = 200, description = "For each capability of the Thing that says what goes in or comes out", body = agentdex_api::Neighbors, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

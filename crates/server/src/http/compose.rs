@@ -8,17 +8,19 @@ use actix_web::{
 use super::{blocking::blocking, compatible::json_body, context::Context, problem::Problem, things::SEQ};
 use crate::registry::ComposeQuery;
 
-/// `POST /search/compose`
+/// Find chains of capabilities that lead from the data that there is to the data that is wanted
+///
+/// What each step needs is there from the beginning or given by a step before it. What fits best comes first, then what
+/// is more relevant for `query`, then what has fewer steps. Each chain is also an Agent Spec Flow, which
+/// `POST /import/agent-spec` accepts.
 #[utoipa::path(
     post,
     path = "/search/compose",
     operation_id = "compose",
     tag = "search",
-    summary = "Find chains of capabilities that lead from the data that there is to the data that is wanted",
-    description = "What each step needs is there from the beginning or given by a step before it. What fits best comes first, then what is more relevant for `query`, then what has fewer steps. Each chain is also an Agent Spec Flow, which `POST /import/agent-spec` accepts.",
     request_body(content((agentdex_api::ComposeQuery = "application/json"))),
     responses(
-        (status = 200, description = "The best first; `complete` is false where the time didn't suffice to compare all", body = agentdex_api::ComposeResult, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"))),
+        (status = 200, description = "The best first; `complete` is false where the time didn't suffice to compare all", body = agentdex_api::ComposeResult, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

@@ -37,17 +37,17 @@ pub(super) async fn any(
     }
 }
 
-/// `POST /things/{id}/conversation`
+/// Say something to an agent, through the registry
+///
+/// The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the answer
+/// has the whole conversation, which goes along with the next message. Offered where the server was started with
+/// `--conversations`.
 #[utoipa::path(
     post,
     path = "/things/{id}/conversation",
     operation_id = "ask_agent",
     tag = "things",
-    summary = "Say something to an agent, through the registry",
-    description = "The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the \
-        answer has the whole conversation, which goes along with the next message. Offered where the server was started with \
-        `--conversations`.",
-    params(("id" = String, Path, description = "The id, percent-encoded")),
+    params(super::schemas::ThingId),
     request_body(content((Turn = "application/json"))),
     responses(
         (status = 200, description = "What the agent answers", body = Answered),

@@ -28,13 +28,12 @@ const TYPES: [&str; 7] = [
     "text/yaml",
 ];
 
-/// `POST /convert`
+/// Detect the format of a document, and show the descriptions that it becomes, without registering them
 #[utoipa::path(
     post,
     path = "/convert",
     operation_id = "convert",
     tag = "import",
-    summary = "Detect the format of a document, and show the descriptions that it becomes, without registering them",
     params(("id" = Option<String>, Query, description = "The id of the Thing, where documents of the format may have none")),
     request_body(content((super::schemas::AnyDocument = "application/json"), (super::schemas::AnyDocument = "application/td+json"), (super::schemas::AnyDocument = "application/yaml"))),
     responses(

@@ -49,13 +49,12 @@ const KNOWN: [&str; 4] = ["diff", "q", "format", "last_event_id"];
 /// Parameters of the event streams of saved queries.
 pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
 
-/// `GET /events`
+/// Subscribe to changes
 #[utoipa::path(
     get,
     path = "/events",
     operation_id = "subscribe",
     tag = "changes",
-    summary = "Subscribe to changes",
     params(
         super::schemas::StreamParameters,
         super::schemas::QueryOfEvents,
@@ -63,7 +62,7 @@ pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID" = String, description = "The position that the stream starts after; absent where the stream starts with `resync`"))),
+        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
     )
 )]
@@ -71,13 +70,12 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     respond(&context, &request, &KNOWN, None).await
 }
 
-/// `GET /events/{type}`
+/// Subscribe to changes of one kind
 #[utoipa::path(
     get,
     path = "/events/{type}",
     operation_id = "subscribe_to_kind",
     tag = "changes",
-    summary = "Subscribe to changes of one kind",
     params(
         ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`; with a query also `thing_matched`, `thing_unmatched`"),
         super::schemas::StreamParameters,
@@ -87,7 +85,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID" = String, description = "The position that the stream starts after; absent where the stream starts with `resync`"))),
+        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
         (status = 404, description = "No such kind", body = super::schemas::Problem, content_type = "application/problem+json"),
     )

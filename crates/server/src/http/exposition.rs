@@ -15,13 +15,12 @@ use super::{
 };
 use crate::registry::FollowerStatus;
 
-/// `GET /metrics`
+/// Give numbers to Prometheus
 #[utoipa::path(
     get,
     path = "/metrics",
     operation_id = "read_metrics",
     tag = "about",
-    summary = "Give numbers to Prometheus",
     responses(
         (status = 200, description = "Text exposition format", body = String, content_type = "text/plain"), super::schemas::Refusals,
     )

@@ -9,13 +9,12 @@ use agentdex_api::{Follower, Live, Ready};
 
 use super::{access, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
-/// `GET /health/live`
+/// Say whether the process is alive
 #[utoipa::path(
     get,
     path = "/health/live",
     operation_id = "check_liveness",
     tag = "about",
-    summary = "Say whether the process is alive",
     responses(
         (status = 200, description = "It is", body = Live),
         super::schemas::Refusals,
@@ -26,13 +25,12 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
     Ok(HttpResponse::Ok().json(Live { status: "live".into() }))
 }
 
-/// `GET /health/ready`
+/// Say whether search answers and writes are taken
 #[utoipa::path(
     get,
     path = "/health/ready",
     operation_id = "check_readiness",
     tag = "about",
-    summary = "Say whether search answers and writes are taken",
     responses(
         (status = 200, description = "Both", body = Ready), super::schemas::Refusals,
     )

@@ -23,20 +23,19 @@ const AT_ONCE: usize = 16;
 /// What comes behind the id of the Thing.
 pub(super) const END: &str = "/history";
 
-/// `GET /things/{id}/history`
+/// List the changes of a Thing that the log still holds
 #[utoipa::path(
     get,
     path = "/things/{id}/history",
     operation_id = "thing_history",
     tag = "changes",
-    summary = "List the changes of a Thing that the log still holds",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("since" = Option<u64>, Query, description = "Only changes after this position"),
         ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000, and fewer where they are large"),
     ),
     responses(
-        (status = 200, description = "Oldest first", body = History, headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "Oldest first", body = History, headers(("Link"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

@@ -30,13 +30,12 @@ const LINKS: [(&str, &str); 16] = [
     ("decisions", "/aos/decisions"),
 ];
 
-/// `GET /`
+/// Say what this is, with links; for browsers, the web page
 #[utoipa::path(
     get,
     path = "/",
     operation_id = "home_page",
     tag = "about",
-    summary = "Say what this is, with links; for browsers, the web page",
     responses(
         (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))), super::schemas::Refusals,
     )

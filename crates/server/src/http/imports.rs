@@ -17,20 +17,19 @@ use crate::{Error, search::MAX_LIMIT, td};
 /// What follows the id of a Thing whose source is to be polled now.
 pub(super) const REFRESH: &str = "/refresh";
 
-/// `GET /imports`
+/// List the tracked sources
 #[utoipa::path(
     get,
     path = "/imports",
     tag = "import",
     operation_id = "list_imports",
-    summary = "List the tracked sources",
     params(
         ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; repeated: one of them"),
         ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it everything is sent"),
         ("offset" = Option<u64>, Query, description = "Number of results to skip"),
     ),
     responses(
-        (status = 200, description = "In ascending order of the Thing's id", body = Vec<TrackedSource>, headers(("Link" = String, description = "`next`"))),
+        (status = 200, description = "In ascending order of the Thing's id", body = Vec<TrackedSource>, headers(("Link"))),
         super::schemas::Refusals,
     )
 )]
@@ -70,13 +69,12 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
     }
 }
 
-/// `GET /imports/{id}`
+/// Describe the tracked source of a Thing
 #[utoipa::path(
     get,
     path = "/imports/{id}",
     tag = "import",
     operation_id = "retrieve_import",
-    summary = "Describe the tracked source of a Thing",
     params(
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
@@ -95,13 +93,12 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     }
 }
 
-/// `DELETE /imports/{id}`
+/// Stop tracking the source of a Thing; the Thing stays
 #[utoipa::path(
     delete,
     path = "/imports/{id}",
     tag = "import",
     operation_id = "stop_import",
-    summary = "Stop tracking the source of a Thing; the Thing stays",
     params(
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
@@ -119,15 +116,14 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `POST /things/{id}/refresh`
+/// Poll the source of a Thing now, and import its document if it changed
 #[utoipa::path(
     post,
     path = "/things/{id}/refresh",
     tag = "import",
     operation_id = "refresh_source",
-    summary = "Poll the source of a Thing now, and import its document if it changed",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is turned into one"),
+        super::schemas::ThingId,
     ),
     responses(
         (status = 200, description = "Whether the description changed", body = Refreshed),

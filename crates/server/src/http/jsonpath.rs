@@ -8,14 +8,15 @@ use percent_encoding::percent_decode_str;
 use super::{blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 use crate::search::jsonpath::Query;
 
-/// `GET /search/jsonpath`
+/// Search by JSONPath
+///
+/// RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Not offered:
+/// descriptions by their position, and `$` in a filter.
 #[utoipa::path(
     get,
     path = "/search/jsonpath",
     operation_id = "search_by_jsonpath",
     tag = "search",
-    summary = "Search by JSONPath",
-    description = "RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Not offered: descriptions by their position, and `$` in a filter.",
     params(
         ("query" = String, Query, description = "The JSONPath, of at most 1 KiB; percent-encoded or not"),
     ),

@@ -19,14 +19,14 @@ use super::{
 };
 use crate::access::{CreatedKey, NewKey};
 
-/// `GET /keys`
+/// List the API keys, without their secrets
+///
+/// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.
 #[utoipa::path(
     get,
     path = "/keys",
     tag = "about",
     operation_id = "list_keys",
-    summary = "List the API keys, without their secrets",
-    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.",
     responses(
         (status = 200, description = "The oldest first, those that have expired included", body = Vec<agentdex_api::access::ApiKey>),
         super::schemas::Refusals,
@@ -38,14 +38,15 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     Ok(HttpResponse::Ok().json(context.trusted.keys().list()))
 }
 
-/// `POST /keys`
+/// Create an API key
+///
+/// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned
+/// here and never again.
 #[utoipa::path(
     post,
     path = "/keys",
     tag = "about",
     operation_id = "create_key",
-    summary = "Create an API key",
-    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned here and never again.",
     request_body(content((agentdex_api::access::NewKey = "application/json"))),
     responses(
         (status = 201, description = "The key", body = agentdex_api::access::CreatedKey, headers(("Location" = String, description = "What it is revoked at"))),
@@ -70,14 +71,15 @@ pub(super) async fn create(
         .json(CreatedKey { listed, key }))
 }
 
-/// `DELETE /keys/{id}`
+/// Revoke an API key
+///
+/// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are
+/// refused from now on; streams and MQTT connections that were opened with it end at once.
 #[utoipa::path(
     delete,
     path = "/keys/{id}",
     tag = "about",
     operation_id = "revoke_key",
-    summary = "Revoke an API key",
-    description = "Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are refused from now on; streams and MQTT connections that were opened with it end at once.",
     params(("id" = String, Path, description = "The id of the key: its digits between the underscores")),
     responses(
         (status = 204, description = "It is revoked"),

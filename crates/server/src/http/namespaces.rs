@@ -16,13 +16,12 @@ use super::{
 };
 use crate::access::Namespace;
 
-/// `GET /namespaces`
+/// List the namespaces that the caller is a member of; for admins, all of them
 #[utoipa::path(
     get,
     path = "/namespaces",
     tag = "about",
     operation_id = "list_namespaces",
-    summary = "List the namespaces that the caller is a member of; for admins, all of them",
     responses(
         (status = 200, description = "By name", body = Vec<agentdex_api::ClaimedNamespace>),
         super::schemas::Refusals,
@@ -33,14 +32,16 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     Ok(HttpResponse::Ok().json(context.registry(&request).claimed_namespaces()))
 }
 
-/// `PUT /namespaces/{name}`
+/// Claim a namespace, or say who its members are
+///
+/// Whoever claims it first owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
+/// domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{"owners": [{"owner": "weather-team",
+/// "registry": "https://registry.example"}]}`, where `registry` is the public URL of this registry.
 #[utoipa::path(
     put,
     path = "/namespaces/{name}",
     tag = "about",
     operation_id = "claim_namespace",
-    summary = "Claim a namespace, or say who its members are",
-    description = "Whoever claims it first owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{\"owners\": [{\"owner\": \"weather-team\", \"registry\": \"https://registry.example\"}]}`, where `registry` is the public URL of this registry.",
     params(("name" = String, Path, description = "Lower-case letters, digits, and single `-` and `.` in between", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     request_body(content((agentdex_api::Membership = "application/json"))),
     responses(
@@ -65,14 +66,14 @@ pub(super) async fn claim(
     Ok(response.json(namespace))
 }
 
-/// `DELETE /namespaces/{name}`
+/// Give a namespace up
+///
+/// For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.
 #[utoipa::path(
     delete,
     path = "/namespaces/{name}",
     tag = "about",
     operation_id = "give_up_namespace",
-    summary = "Give a namespace up",
-    description = "For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.",
     params(("name" = String, Path, description = "Its name", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     responses(
         (status = 204, description = "It is given up"),

@@ -64,13 +64,12 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     document
 }
 
-/// `GET /openapi.json`
+/// Describe the API
 #[utoipa::path(
     get,
     path = "/openapi.json",
     operation_id = "describe_api",
     tag = "about",
-    summary = "Describe the API",
     responses((status = 200, description = "An OpenAPI document", content_type = "application/json"), super::schemas::Refusals)
 )]
 pub(super) async fn document(request: HttpRequest) -> Result<HttpResponse, Problem> {

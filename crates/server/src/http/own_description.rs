@@ -21,13 +21,12 @@ use super::{
 };
 use crate::ChangeKind;
 
-/// `GET /.well-known/wot`
+/// Describe the directory itself as a Thing
 #[utoipa::path(
     get,
     path = "/.well-known/wot",
     operation_id = "describe_registry",
     tag = "about",
-    summary = "Describe the directory itself as a Thing",
     responses(
         (status = 200, description = "A `ThingDirectory`", body = super::schemas::ThingDescription, content_type = "application/td+json"),
         (status = 304, description = "Not modified"),

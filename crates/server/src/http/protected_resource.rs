@@ -13,13 +13,12 @@ use super::{
 /// Where the metadata is.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// `GET /.well-known/oauth-protected-resource`
+/// Say whose tokens are taken (RFC 9728)
 #[utoipa::path(
     get,
     path = "/.well-known/oauth-protected-resource",
     operation_id = "describe_protected_resource",
     tag = "about",
-    summary = "Say whose tokens are taken (RFC 9728)",
     responses(
         (status = 200, description = "The authorization server, and the scopes that give a role", body = ProtectedResource),
         (status = 404, description = "No tokens are taken", body = super::schemas::Problem, content_type = "application/problem+json"),

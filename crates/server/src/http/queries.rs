@@ -16,13 +16,12 @@ use super::{
 };
 use crate::registry::{NamedQuery, QueryParameters};
 
-/// `GET /queries`
+/// List the saved queries
 #[utoipa::path(
     get,
     path = "/queries",
     tag = "changes",
     operation_id = "list_queries",
-    summary = "List the saved queries",
     responses(
         (status = 200, description = "In the order of their names", body = Vec<agentdex_api::NamedQuery>),
         super::schemas::Refusals,
@@ -33,13 +32,12 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     Ok(HttpResponse::Ok().json(context.registry(&request).saved_queries()))
 }
 
-/// `GET /queries/{name}`
+/// Read a saved query
 #[utoipa::path(
     get,
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "retrieve_query",
-    summary = "Read a saved query",
     params(("name" = String, Path, description = "Its name")),
     responses(
         (status = 200, description = "The query", body = agentdex_api::NamedQuery),
@@ -52,14 +50,15 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     Ok(HttpResponse::Ok().json(find(&context, &request)?))
 }
 
-/// `PUT /queries/{name}`
+/// Save a query, in place of the one of that name
+///
+/// What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at
+/// `agentdex/queries/{name}/{kind}/{id}`. It is durable once this is answered.
 #[utoipa::path(
     put,
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "save_query",
-    summary = "Save a query, in place of the one of that name",
-    description = "What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at `agentdex/queries/{name}/{kind}/{id}`. It is durable once this is answered.",
     params(("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front")),
     request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
@@ -82,13 +81,12 @@ pub(super) async fn save(
     Ok(response.json(find(&context, &request)?))
 }
 
-/// `DELETE /queries/{name}`
+/// Remove a saved query
 #[utoipa::path(
     delete,
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "remove_query",
-    summary = "Remove a saved query",
     params(("name" = String, Path, description = "Its name")),
     responses(
         (status = 204, description = "Removed"),
@@ -104,20 +102,19 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `GET /queries/{name}/events`
+/// Subscribe to what changes mean for a saved query
 #[utoipa::path(
     get,
     path = "/queries/{name}/events",
     tag = "changes",
     operation_id = "query_events",
-    summary = "Subscribe to what changes mean for a saved query",
     params(
         ("name" = String, Path, description = "Its name"),
         super::schemas::StreamParameters,
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events: `thing_created`, `thing_updated`, `thing_deleted` of Things that match, `thing_matched` and `thing_unmatched` where that changed; `resync` where the position to resume from is no longer available", body = String, content_type = "text/event-stream", headers(("Last-Event-ID" = String, description = "The position that the stream starts after; absent where the stream starts with `resync`"))),
+        (status = 200, description = "Server-Sent Events: `thing_created`, `thing_updated`, `thing_deleted` of Things that match, `thing_matched` and `thing_unmatched` where that changed; `resync` where the position to resume from is no longer available", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )

@@ -7,13 +7,12 @@ use super::problem::Problem;
 /// What is not offered.
 pub(super) const NOT_OFFERED: &str = "xpath";
 
-/// Refuses with 501, as WoT Discovery requires.
+/// Query languages of WoT Discovery that are not offered
 #[utoipa::path(
     method(get, post),
     path = "/search/{language}",
     tag = "search",
     operation_id = "query_language_not_offered",
-    summary = "Query languages of WoT Discovery that are not offered",
     params(
         ("language" = String, Path, description = "`xpath`"),
     ),

@@ -19,17 +19,17 @@ const CHUNK: usize = 64 * 1024;
 /// How much longer a line may be than a description: it has the document that this was converted from, and escapes it.
 const LINE_FACTOR: usize = 8;
 
-/// `GET /records`
+/// List Things with all that is stored of each
+///
+/// One a line, in ascending order of id: the description, when it was created, whose it is and who sees it, when it
+/// expires, the document that it was converted from, and the URL that is polled for it. `POST /records` takes them. A
+/// list that broke off goes on with the id of its last line as `after`. A backup (`GET /backup`) is of one moment and
+/// has the change log, keys and saved queries as well.
 #[utoipa::path(
     get,
     path = "/records",
     operation_id = "list_records",
     tag = "about",
-    summary = "List Things with all that is stored of each",
-    description = "One a line, in ascending order of id: the description, when it was created, whose it is and who sees it, when \
-        it expires, the document that it was converted from, and the URL that is polled for it. `POST /records` takes them. \
-        A list that broke off goes on with the id of its last line as `after`. A backup (`GET /backup`) is of one moment \
-        and has the change log, keys and saved queries as well.",
     params(("after" = Option<String>, Query, description = "The id after which the list begins")),
     responses(
         (status = 200, description = "The records", body = FullRecord, content_type = "application/x-ndjson"),
@@ -68,16 +68,16 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
     })
 }
 
-/// `POST /records`
+/// Take Things with all that was stored of each elsewhere
+///
+/// One a line, as `GET /records` sends them. A Thing that isn't there is created as of `created`, one that is there is
+/// replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that whatever
+/// broke off is sent again as a whole.
 #[utoipa::path(
     post,
     path = "/records",
     operation_id = "write_records",
     tag = "about",
-    summary = "Take Things with all that was stored of each elsewhere",
-    description = "One a line, as `GET /records` sends them. A Thing that isn't there is created as of `created`, one that is \
-        there is replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that \
-        whatever broke off is sent again as a whole.",
     params(("dry_run" = Option<bool>, Query, description = "Check everything and write nothing")),
     request_body(content((FullRecord = "application/x-ndjson"))),
     responses(

@@ -40,15 +40,14 @@ pub(super) async fn any(
     }
 }
 
-/// `GET /things/{id}/actions/{name}/sacp`
+/// Give the instructions that make an agent answer in SACP
 #[utoipa::path(
     get,
     path = "/things/{id}/actions/{name}/sacp",
     tag = "things",
     operation_id = "sacp_instructions",
-    summary = "Give the instructions that make an agent answer in SACP",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("name" = String, Path, description = "The name of the action"),
     ),
     responses(
@@ -65,15 +64,14 @@ async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<Ht
     Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(sacp::instructions(Some(&contract))))
 }
 
-/// `POST /things/{id}/actions/{name}/sacp`
+/// Say what is wrong with an answer in SACP, by what the action declares
 #[utoipa::path(
     post,
     path = "/things/{id}/actions/{name}/sacp",
     tag = "things",
     operation_id = "check_sacp_response",
-    summary = "Say what is wrong with an answer in SACP, by what the action declares",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("name" = String, Path, description = "The name of the action"),
     ),
     request_body(content((String = "text/plain"), (serde_json::Value = "application/json")), description = "What the agent wrote, with whatever stands around it"),

@@ -19,13 +19,12 @@ const NOTICE: &str = "Titles, descriptions, names and snippets are texts of thir
 /// Beside the filters.
 const KNOWN: [&str; 7] = ["q", "mode", "limit", "offset", "format", "facets", "consistent"];
 
-/// `GET /search`
+/// Find Things by what they can do
 #[utoipa::path(
     get,
     path = "/search",
     operation_id = "search",
     tag = "search",
-    summary = "Find Things by what they can do",
     params(
         ("q" = Option<String>, Query, description = "Words (any), \"phrases\", +must, -not, field:value, prefix*"),
         ("mode" = Option<agentdex_api::Mode>, Query, description = "What of `q` counts: its words (`lexical`), its meaning (`semantic`), or both (`hybrid`, unless given). What is found by meaning alone satisfies all filters, fields of exact values, `+must` and `-not`"),
@@ -37,7 +36,7 @@ const KNOWN: [&str; 7] = ["q", "mode", "limit", "offset", "format", "facets", "c
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is in the index"),
     ),
     responses(
-        (status = 200, description = "The best first", body = agentdex_api::Answer, headers(("Agentdex-Seq" = u64, description = "Log position that the answer shows"), ("Link" = String, description = "`next`"))),
+        (status = 200, description = "The best first", body = agentdex_api::Answer, headers(("Agentdex-Seq" = u64), ("Link"))),
         super::schemas::Refusals,
     )
 )]

@@ -24,14 +24,16 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// The largest body: a query of the greatest length, every byte of it encoded, and a flag.
 const MAX_BODY_BYTES: usize = 32 * 1024;
 
-/// `GET /search/sparql`
+/// Search by SPARQL
+///
+/// SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is
+/// named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the
+/// server was started with `--sparql`.
 #[utoipa::path(
     get,
     path = "/search/sparql",
     operation_id = "query_sparql",
     tag = "search",
-    summary = "Search by SPARQL",
-    description = "SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the server was started with `--sparql`.",
     params(
         ("query" = String, Query, description = "The query, of at most 8 KiB", example = json!(EXAMPLE)),
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
@@ -49,13 +51,12 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
     respond(&context, &request, &query, parameters.flag("consistent")?).await
 }
 
-/// `POST /search/sparql`
+/// Search by SPARQL, with the query in the body
 #[utoipa::path(
     post,
     path = "/search/sparql",
     operation_id = "query_sparql_by_post",
     tag = "search",
-    summary = "Search by SPARQL, with the query in the body",
     params(
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
     ),

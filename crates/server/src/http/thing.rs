@@ -52,20 +52,18 @@ pub(super) async fn any(
     }
 }
 
-/// `GET /things/{id}`
+/// Read a description
 #[utoipa::path(
     get,
     path = "/things/{id}",
     operation_id = "retrieve_thing",
     tag = "things",
-    summary = "Read a description",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
-        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
-        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        super::schemas::ThingId,
+        super::schemas::ConditionParameters,
     ),
     responses(
-        (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag" = String, description = "The entity tag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that are ignored, since they are unknown or invalid"))),
+        (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that are ignored, since they are unknown or invalid"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
@@ -88,26 +86,24 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     }
 }
 
-/// `PUT /things/{id}`
+/// Register a description under its id, or replace it
 #[utoipa::path(
     put,
     path = "/things/{id}",
     operation_id = "put_thing",
     tag = "things",
-    summary = "Register a description under its id, or replace it",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
         super::schemas::AccessParameters,
-        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
-        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        super::schemas::ConditionParameters,
         ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
     ),
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 204, description = "Replaced", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
+        (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location"), ("Agentdex-Effect"), ("Agentdex-Warnings" = u64), ("ETag"))),
+        (status = 204, description = "Replaced", headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64), ("ETag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -135,24 +131,22 @@ pub(super) async fn put(
     answer(&context, &request, &written, dry_run)
 }
 
-/// `PATCH /things/{id}`
+/// Change a description, or renew its expiry
 #[utoipa::path(
     patch,
     path = "/things/{id}",
     operation_id = "patch_thing",
     tag = "things",
-    summary = "Change a description, or renew its expiry",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
-        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
-        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        super::schemas::ConditionParameters,
         ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
     ),
     request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
     responses(
-        (status = 204, description = "Changed", headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect" = String, description = "`created`, `updated`, `original-updated` or `unchanged`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"))),
+        (status = 204, description = "Changed", headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64), ("ETag"))),
+        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,
@@ -177,18 +171,16 @@ pub(super) async fn patch(
     answer(&context, &request, &written, dry_run)
 }
 
-/// `DELETE /things/{id}`
+/// Remove a description
 #[utoipa::path(
     delete,
     path = "/things/{id}",
     operation_id = "remove_thing",
     tag = "things",
-    summary = "Remove a description",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded: an absolute URI, or a name that is made one"),
+        super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
-        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
-        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        super::schemas::ConditionParameters,
     ),
     responses(
         (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),

@@ -27,16 +27,15 @@ pub(super) async fn any(
     }
 }
 
-/// `GET /things/{id}/access`
+/// Say whose a Thing is, and who sees it
 #[utoipa::path(
     get,
     path = "/things/{id}/access",
     operation_id = "get_access",
     tag = "things",
-    summary = "Say whose a Thing is, and who sees it",
-    params(("id" = String, Path, description = "The id, percent-encoded")),
+    params(super::schemas::ThingId),
     responses(
-        (status = 200, description = "Its owner, visibility and namespace", body = agentdex_api::access::Access, headers(("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 200, description = "Its owner, visibility and namespace", body = agentdex_api::access::Access, headers(("ETag"))),
         super::schemas::Refusals,
         (status = 404, description = "There is no such Thing, or it has expired", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -52,23 +51,23 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     Ok(response.json(thing.access()))
 }
 
-/// `PUT /things/{id}/access`
+/// Change who sees a Thing, its namespace, or its owner
+///
+/// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
+/// who no longer do, it is deleted.
 #[utoipa::path(
     put,
     path = "/things/{id}/access",
     operation_id = "set_access",
     tag = "things",
-    summary = "Change who sees a Thing, its namespace, or its owner",
-    description = "For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those who no longer do, it is deleted.",
     params(
-        ("id" = String, Path, description = "The id, percent-encoded"),
+        super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
-        ("If-Match" = Option<String>, Header, description = "Only if the current entity tag is one of these"),
-        ("If-None-Match" = Option<String>, Header, description = "Only if the current entity tag is none of these; `*`: only if there is nothing"),
+        super::schemas::ConditionParameters,
     ),
     request_body(content((agentdex_api::access::AccessRequest = "application/json"))),
     responses(
-        (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag" = String, description = "The entity tag of the Thing"))),
+        (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag"))),
         (status = 200, description = "What a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,

@@ -34,20 +34,19 @@ const KNOWN: [&str; 10] =
     ["limit", "offset", "after", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
-/// `POST /things`
+/// Register a description that has no id
 #[utoipa::path(
     post,
     path = "/things",
     operation_id = "create_thing",
     tag = "things",
-    summary = "Register a description that has no id",
     params(
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
         super::schemas::AccessParameters,
     ),
     request_body(content((super::schemas::AnonymousThingDescription = "application/td+json"), (super::schemas::AnonymousThingDescription = "application/ld+json"), (super::schemas::AnonymousThingDescription = "application/json"))),
     responses(
-        (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location" = String, description = "Its path"), ("Agentdex-Effect" = String, description = "`created`"), ("Agentdex-Warnings" = u64, description = "Number of fixes and oddities"), ("ETag" = String, description = "The entity tag"))),
+        (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location"), ("Agentdex-Effect" = String, description = "`created`"), ("Agentdex-Warnings" = u64), ("ETag"))),
         (status = 200, description = "What a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
@@ -74,13 +73,12 @@ pub(super) async fn create(
     thing::answer(&context, &request, &written, dry_run)
 }
 
-/// `GET /things`
+/// List descriptions
 #[utoipa::path(
     get,
     path = "/things",
     operation_id = "list_things",
     tag = "things",
-    summary = "List descriptions",
     params(
         ("limit" = Option<u64>, Query, description = "Maximum number of Things; over 1,000 is served as 1,000; without it everything is sent"),
         ("after" = Option<String>, Query, description = "Page token of a `next` link; it stays valid when Things are added or removed"),

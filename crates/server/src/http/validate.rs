@@ -12,13 +12,12 @@ use super::{
 };
 use crate::{convert::Format, td::Violation};
 
-/// `POST /validate`
+/// Say what is wrong with a description, without registering it
 #[utoipa::path(
     post,
     path = "/validate",
     operation_id = "validate",
     tag = "things",
-    summary = "Say what is wrong with a description, without registering it",
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
         (status = 200, description = "What was found; also if it is invalid", body = ValidationReport),

@@ -33,6 +33,7 @@ impl Modify for Constraints {
             let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
             for operation in methods.into_iter().flatten() {
                 constrain(path, operation);
+                describe_headers(operation);
                 add_method_not_allowed(operation);
             }
         }
@@ -45,6 +46,29 @@ fn constrain(path: &str, operation: &mut Operation) {
             && let Some(schema) = schema(path, parameter)
         {
             parameter.schema = Some(schema);
+        }
+    }
+}
+
+/// Headers of responses with what they are, unless an operation says otherwise.
+const HEADERS: [(&str, &str); 7] = [
+    ("Link", "`next`"),
+    ("ETag", "The entity tag"),
+    ("Location", "Its path"),
+    ("Agentdex-Effect", "`created`, `updated`, `original-updated` or `unchanged`"),
+    ("Agentdex-Warnings", "Number of fixes and oddities"),
+    ("Agentdex-Seq", "Log position that the answer shows"),
+    ("Last-Event-ID", "The position that the stream starts after; absent where the stream starts with `resync`"),
+];
+
+fn describe_headers(operation: &mut Operation) {
+    for response in operation.responses.responses.values_mut() {
+        let RefOr::T(response) = response else { continue };
+        for (name, header) in &mut response.headers {
+            let known = HEADERS.iter().find(|(known, _)| known == name);
+            if let (RefOr::T(header), Some((_, description))) = (header, known) {
+                header.description.get_or_insert_with(|| (*description).to_owned());
+            }
         }
     }
 }

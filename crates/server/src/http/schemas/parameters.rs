@@ -65,3 +65,23 @@ pub(in crate::http) struct AccessParameters {
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
 }
+
+/// The Thing that a path names.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(in crate::http) struct ThingId {
+    /// The id, percent-encoded: an absolute URI, or a name that is made one
+    id: String,
+}
+
+/// Conditions of requests for one Thing.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(in crate::http) struct ConditionParameters {
+    /// Only if the current entity tag is one of these
+    #[param(rename = "If-Match")]
+    if_match: Option<String>,
+    /// Only if the current entity tag is none of these; `*`: only if there is nothing
+    #[param(rename = "If-None-Match")]
+    if_none_match: Option<String>,
+}
