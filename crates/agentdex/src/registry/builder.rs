@@ -96,6 +96,7 @@ impl Builder {
         let search = Search::new(store.clone());
         let index = SearchFollower::new(self.directory.join("search"), store.clone(), search.clone());
         let indexing = followers.start(index, &store)?;
+        let measures = Measures::default();
         let rdf = Rdf::open(self.options.sparql, &mut followers, &store)?;
         let meaning = match self.options.model.clone() {
             Some(model) => {
@@ -112,12 +113,12 @@ impl Builder {
         let known_meaning = meaning.as_ref().map(|(meaning, _)| meaning.clone());
         let queries = Queries::new(store.clone(), known_meaning);
         followers.start(QueriesFollower::new(&store, queries.clone()), &store)?;
-        let guarding = Guarding::open(&self.directory, &self.options.guardian, &mut followers, &store)?;
+        let guarding = Guarding::open(&self.directory, &self.options.guardian, &mut followers, &store, &measures)?;
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
         let notes = store.all_metadata()?;
         let registry = Registry::of(Arc::new(Inner {
-            network: Network::open(self.network, &store, &notes)?,
+            network: Network::open(self.network, &store, &notes, &measures)?,
             has_tracked_sources: AtomicBool::new(!notes.is_empty()),
             rdf,
             guarding,
@@ -135,11 +136,11 @@ impl Builder {
             denials: Default::default(),
             store,
             options: self.options,
-            measures: Measures::default(),
+            measures,
         }));
-        Guarding::start(&registry);
         registry.load_queries()?;
-        Network::start(&registry)?;
+        #[cfg(feature = "fetch")]
+        registry.start_polling()?;
         Ok(registry)
     }
 }

@@ -166,7 +166,7 @@ impl Registry {
     pub async fn import(&self, import: Import) -> Result<Imported> {
         let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
         for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
-            self.reschedule(&thing.id).await;
+            self.0.network.reschedule(&self.0.store, &thing.id).await;
         }
         Ok(imported)
     }

@@ -8,6 +8,8 @@ mod audit;
 mod authentication;
 pub mod backup;
 mod builder;
+#[cfg(feature = "guardian")]
+mod catch_up;
 mod check;
 mod clock;
 mod commit;
@@ -34,6 +36,8 @@ mod names;
 mod namespaces;
 #[cfg_attr(not(feature = "fetch"), path = "no_network.rs")]
 mod network;
+#[cfg(feature = "fetch")]
+mod networking;
 mod options;
 mod own_members;
 mod parts;

@@ -3,67 +3,50 @@
 
 use std::sync::Arc;
 
-use agentdex_api::SignIn;
 use serde_json::value::RawValue;
 
 use super::{
-    Builder, Registry,
     issuer::{Issuer, IssuerOptions},
-    measures::Metric,
-    records::invalid,
+    measures::{Measures, Metric},
     tracked_sources::{Tracked, Tracker, Tracking},
 };
 use crate::{
     Result,
     access::{Principal, Unauthenticated},
     store::Store,
+    td::Violation,
 };
 
 /// Options of what needs the network.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NetworkOptions {
-    tracking: Option<Tracking>,
-    issuer: Option<IssuerOptions>,
-}
-
-impl Builder {
-    /// Lets the registry import documents by URL, and poll those URLs for changes.
-    pub fn tracking(mut self, tracking: Tracking) -> Builder {
-        self.network.tracking = Some(tracking);
-        self
-    }
-
-    /// Lets clients of servers that authenticate prove who they are with tokens of an issuer, beside API keys.
-    pub fn issuer(mut self, issuer: IssuerOptions) -> Builder {
-        self.network.issuer = Some(issuer);
-        self
-    }
+    pub tracking: Option<Tracking>,
+    pub issuer: Option<IssuerOptions>,
 }
 
 /// The tracker and the issuer of a registry.
 pub(super) struct Network {
     pub tracker: Option<Tracker>,
-    issuer: Option<Arc<Issuer>>,
+    pub issuer: Option<Arc<Issuer>>,
 }
 
 impl Network {
     /// Schedules the stored sources and fetches the keys of the issuer. Nothing is polled yet.
-    pub fn open(options: NetworkOptions, store: &Store, sources: &[(String, Vec<u8>)]) -> Result<Network> {
-        Ok(Network {
-            tracker: options.tracking.map(|tracking| Tracker::open(tracking, store, sources)).transpose()?,
-            issuer: options.issuer.map(Issuer::start).transpose()?,
-        })
-    }
-
-    /// Starts what needs the registry: its numbers, and polling.
-    pub fn start(registry: &Registry) -> Result<()> {
-        if let Some(issuer) = &registry.0.network.issuer {
-            registry.add_metrics(issuer);
+    pub fn open(
+        options: NetworkOptions,
+        store: &Store,
+        sources: &[(String, Vec<u8>)],
+        measures: &Measures,
+    ) -> Result<Network> {
+        let tracker = options.tracking.map(|tracking| Tracker::open(tracking, store, sources)).transpose()?;
+        let issuer = options.issuer.map(Issuer::start).transpose()?;
+        if let Some(issuer) = &issuer {
+            measures.add(issuer);
         }
-        registry.start_polling()
+        Ok(Network { tracker, issuer })
     }
 
-    /// The number of sources that are tracked; none where none can be.
+    /// The number of tracked sources, where sources can be tracked.
     pub fn metric(&self) -> Option<Metric> {
         let value = self.tracker.as_ref()?.sources() as u64;
         Some(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value })
@@ -72,6 +55,13 @@ impl Network {
     /// The holder of a token; none without an issuer.
     pub async fn authenticate(&self, token: &str) -> Option<std::result::Result<Arc<Principal>, Unauthenticated>> {
         Some(self.issuer.as_ref()?.authenticate(token).await)
+    }
+
+    /// Schedules the source of a Thing by what is stored, after somebody may have changed that.
+    pub async fn reschedule(&self, store: &Store, id: &str) {
+        if let Some(tracker) = &self.tracker {
+            tracker.reschedule(store, id).await;
+        }
     }
 
     /// Ends polls and fetches.
@@ -85,27 +75,15 @@ impl Network {
     }
 }
 
-impl Registry {
-    /// The issuer whose tokens are accepted.
-    pub fn issuer(&self) -> Option<&IssuerOptions> {
-        self.0.network.issuer.as_deref().map(Issuer::options)
-    }
-
-    /// The sign-in of people on the web page, where the issuer is set up for that and has been reached.
-    pub fn sign_in(&self) -> Option<Arc<SignIn>> {
-        self.0.network.issuer.as_ref().and_then(|issuer| issuer.sign_in())
-    }
-}
-
 /// Returns what is stored of the source of a Thing.
 ///
 /// # Errors
-/// [`crate::Error::Invalid`] where it is not a source, or that of another Thing.
-pub(super) fn checked_source(id: &str, source: &RawValue) -> Result<Vec<u8>> {
+/// It is not a source, or that of another Thing.
+pub(super) fn checked_source(id: &str, source: &RawValue) -> std::result::Result<Vec<u8>, Violation> {
     let bytes = source.get().as_bytes().to_vec();
     match Tracked::from_metadata(&bytes) {
         Ok(source) if source.id == id => Ok(bytes),
-        Ok(source) => Err(invalid("/source/id", "other-source", format!("it is the source of {:?}", source.id))),
-        Err(error) => Err(invalid("/source", "no-source", error.to_string())),
+        Ok(source) => Err(Violation::new("/source/id", "other-source", format!("it is the source of {:?}", source.id))),
+        Err(error) => Err(Violation::new("/source", "no-source", error.to_string())),
     }
 }

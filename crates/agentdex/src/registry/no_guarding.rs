@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Registry, followers::Followers, guardian::Options};
+use super::{followers::Followers, guardian::Options, measures::Measures};
 use crate::{Result, store::Store};
 
 /// No guardian.
@@ -10,12 +10,9 @@ pub(super) struct Guarding;
 
 impl Guarding {
     /// Opens nothing.
-    pub fn open(_: &Path, _: &Options, _: &mut Followers, _: &Store) -> Result<Guarding> {
+    pub fn open(_: &Path, _: &Options, _: &mut Followers, _: &Store, _: &Measures) -> Result<Guarding> {
         Ok(Guarding)
     }
-
-    /// Starts nothing.
-    pub fn start(_: &Registry) {}
 
     /// Ends nothing.
     pub fn stop(&self) {}

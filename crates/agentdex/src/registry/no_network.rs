@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::{Registry, measures::Metric, records::invalid};
+use super::measures::{Measures, Metric};
 use crate::{
     Result,
     access::{Principal, Unauthenticated},
     store::Store,
+    td::Violation,
 };
 
 /// Options of what needs the network.
@@ -20,16 +21,11 @@ pub(super) struct Network;
 
 impl Network {
     /// Leaves stored sources as they are.
-    pub fn open(_: NetworkOptions, _: &Store, _: &[(String, Vec<u8>)]) -> Result<Network> {
+    pub fn open(_: NetworkOptions, _: &Store, _: &[(String, Vec<u8>)], _: &Measures) -> Result<Network> {
         Ok(Network)
     }
 
-    /// Starts nothing.
-    pub fn start(_: &Registry) -> Result<()> {
-        Ok(())
-    }
-
-    /// The number of sources that are tracked: none can be.
+    /// The number of tracked sources: none can be.
     pub fn metric(&self) -> Option<Metric> {
         None
     }
@@ -39,19 +35,18 @@ impl Network {
         None
     }
 
+    /// Leaves the schedule, which there is not, as it is.
+    pub async fn reschedule(&self, _: &Store, _: &str) {}
+
     /// Ends nothing.
     pub fn stop(&self) {}
-}
-
-impl Registry {
-    /// Leaves the schedule of sources, which there is not, as it is.
-    pub(super) async fn reschedule(&self, _: &str) {}
 }
 
 /// Refuses the source of a Thing.
 ///
 /// # Errors
-/// [`crate::Error::Invalid`]
-pub(super) fn checked_source(_: &str, _: &RawValue) -> Result<Vec<u8>> {
-    Err(invalid("/source", "no-fetching", "this program was built without the feature `fetch`".to_owned()))
+/// Always.
+pub(super) fn checked_source(_: &str, _: &RawValue) -> std::result::Result<Vec<u8>, Violation> {
+    let message = "this program was built without the feature `fetch`".to_owned();
+    Err(Violation::new("/source", "no-fetching", message))
 }

@@ -1,21 +1,14 @@
-//! Things as RDF. `no_rdf.rs` stands for it in a library without the feature `sparql`.
+//! The part of a registry that reads descriptions as RDF. `no_rdf.rs` stands for it in a library without the feature `sparql`.
 
-use super::{
-    Registry, Thing,
-    followers::{
-        Followers,
-        quads::{QuadFollower, Quads, Sparql},
-    },
+use super::followers::{
+    Followers,
+    quads::{QuadFollower, Quads, Sparql},
 };
-use crate::{
-    Result,
-    store::Store,
-    td::json_ld::{Expander, Statements},
-};
+use crate::{Result, store::Store, td::json_ld::Expander};
 
 /// What a registry reads descriptions as RDF with, and searches them by SPARQL.
 pub(super) struct Rdf {
-    expander: Expander,
+    pub expander: Expander,
     pub sparql: Option<Sparql>,
 }
 
@@ -28,15 +21,5 @@ impl Rdf {
             Ok(Sparql { quads, following, running: Default::default() })
         };
         Ok(Rdf { expander: Expander::new(), sparql: answers_sparql.then(start).transpose()? })
-    }
-}
-
-impl Registry {
-    /// What a Thing says as RDF: the enriched description, read as JSON-LD. Blocks.
-    ///
-    /// # Errors
-    /// As [`Expander::read`](crate::td::json_ld::Expander::read).
-    pub fn statements(&self, thing: &Thing) -> Result<Statements> {
-        Ok(self.0.rdf.expander.read(&thing.enriched())?)
     }
 }

@@ -57,7 +57,7 @@ impl Registry {
         let access = Access { owner: record.owner, visibility: record.visibility, namespace: record.namespace };
         let expiry = Expiry { ttl: record.ttl, expires: record.expires };
         if expiry.is_due(Timestamp::now()) {
-            return Err(invalid("/expires", "expired", "it has expired".to_owned()));
+            return Err(invalid(Violation::new("/expires", "expired", "it has expired".to_owned())));
         }
         let document = Document::parse(record.td.get().as_bytes())?;
         let admission = td::admit(document, Identity::Own, self.options().strictness)?;
@@ -69,7 +69,7 @@ impl Registry {
         let id = write.id.clone();
         let mut writes = vec![write];
         if let Some(source) = record.source {
-            let operation = Operation::Metadata(Some(network::checked_source(&id, &source)?));
+            let operation = Operation::Metadata(Some(network::checked_source(&id, &source).map_err(invalid)?));
             writes.push(store::Write { id: id.clone(), precondition: Precondition::Present, operation, actor: None });
         }
         let asked = AccessRequest {
@@ -88,7 +88,7 @@ impl Registry {
         let effects = self.commit_all(writes, author, dry_run).await?;
         if is_tracked && !dry_run {
             self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
-            self.reschedule(&id).await;
+            self.0.network.reschedule(&self.0.store, &id).await;
         }
         let (effect, seq) = effects.first().copied().ok_or_else(|| Error::NotFound { id: id.clone() })?;
         Ok(Written { id, effect, seq, warnings })
@@ -142,12 +142,8 @@ fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
     })
 }
 
-pub(super) fn invalid(pointer: &str, code: &'static str, message: String) -> Error {
-    Error::Invalid(Report {
-        version: None,
-        violations: vec![Violation::new(pointer, code, message)],
-        warnings: Vec::new(),
-    })
+fn invalid(violation: Violation) -> Error {
+    Error::Invalid(Report { version: None, violations: vec![violation], warnings: Vec::new() })
 }
 
 impl From<OriginalDocument> for Original {

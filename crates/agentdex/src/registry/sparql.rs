@@ -1,4 +1,4 @@
-//! SPARQL over all Things.
+//! Things as RDF, and SPARQL over all of them.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -6,12 +6,13 @@ use std::{
 };
 
 use super::{
-    Registry,
+    Registry, Thing,
     followers::{FollowerState, Waited, quads::Sparql},
 };
 use crate::{
     Error, Result,
     search::sparql::{Format, Query},
+    td::json_ld::Statements,
 };
 
 /// How long a query with `consistent` waits for the statements.
@@ -43,6 +44,14 @@ impl Drop for Turn<'_> {
 }
 
 impl Registry {
+    /// What a Thing says as RDF: the enriched description, read as JSON-LD. Blocks.
+    ///
+    /// # Errors
+    /// As [`Expander::read`](crate::td::json_ld::Expander::read).
+    pub fn statements(&self, thing: &Thing) -> Result<Statements> {
+        Ok(self.0.rdf.expander.read(&thing.enriched())?)
+    }
+
     /// Whether SPARQL queries are answered: see [`super::Options::sparql`].
     pub fn answers_sparql(&self) -> bool {
         self.0.rdf.sparql.is_some()

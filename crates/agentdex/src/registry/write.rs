@@ -224,7 +224,7 @@ impl Registry {
             (error, _) => error,
         })?;
         if was_tracked {
-            self.reschedule(&id).await;
+            self.0.network.reschedule(&self.0.store, &id).await;
         }
         warnings.extend(tracking_stopped(was_tracked, effect));
         Ok(Written { id, effect, seq, warnings })
@@ -390,7 +390,7 @@ impl Registry {
             match self.commit(vec![write], commit).await {
                 Ok((effect, seq)) => {
                     if was_tracked {
-                        self.reschedule(&id).await;
+                        self.0.network.reschedule(&self.0.store, &id).await;
                     }
                     warnings.extend(tracking_stopped(was_tracked, effect));
                     return Ok(Written { id: id.into(), effect, seq, warnings });
@@ -434,7 +434,7 @@ impl Registry {
             match self.commit(writes, commit).await {
                 Ok((effect, seq)) => {
                     if was_tracked {
-                        self.reschedule(&id).await;
+                        self.0.network.reschedule(&self.0.store, &id).await;
                     }
                     if let (Some(parts), false) = (warnings.first(), commit.dry_run) {
                         tracing::info!(id, "{}", parts.message);

@@ -61,7 +61,7 @@ impl Registry {
                 }
             }
             for id in ids {
-                self.reschedule(id).await;
+                tracker.reschedule(&self.0.store, id).await;
             }
         }
         Ok(())
@@ -135,7 +135,8 @@ pub(super) async fn poll_source(
 ) -> Result<RefreshResult> {
     let registry = || inner.upgrade().map(Registry::of).ok_or(Error::ShuttingDown);
     let Some(loaded) = registry()?.load_tracked_source(id)? else {
-        registry()?.reschedule(id).await;
+        let registry = registry()?;
+        registry.0.network.reschedule(&registry.0.store, id).await;
         return Ok(RefreshResult::Stopped);
     };
     let polled = poller.poll(&loaded.source, &loaded.original.bytes, now).await;

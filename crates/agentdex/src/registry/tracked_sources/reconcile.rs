@@ -57,7 +57,7 @@ impl Registry {
                 return Ok(RefreshResult::Stopped);
             };
             if !loaded.source.is_at(before) {
-                self.schedule_as_stored(tracker, id);
+                tracker.schedule_as_stored(&self.0.store, id);
                 return Ok(RefreshResult::Unchanged);
             }
             let (writes, failure) = self.writes_for(tracker, &mut loaded, &polled, now)?;
@@ -68,7 +68,7 @@ impl Registry {
                 Err(Error::PreconditionFailed { .. }) => continue,
                 Err(error) => return Err(error),
                 Ok(effects) => {
-                    self.schedule_as_stored(tracker, id);
+                    tracker.schedule_as_stored(&self.0.store, id);
                     let is_updated =
                         effects.iter().any(|(effect, _)| matches!(effect, Effect::Created | Effect::Updated));
                     return match (failure, polled) {

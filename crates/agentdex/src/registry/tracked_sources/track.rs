@@ -54,7 +54,7 @@ impl Registry {
         };
         let imported = self.import_with_metadata(request.to_import(&document, ttl), metadata).await;
         if let Some(Ok(id)) = document.conversion.things.first().map(|first| td::normalize_id(&first.id)) {
-            self.schedule_as_stored(tracker, &id);
+            tracker.schedule_as_stored(&self.0.store, &id);
         }
         imported.map(|imported| request.with_warnings(imported, ttl, url_before.as_deref()))
     }
@@ -181,27 +181,6 @@ impl Registry {
             source.continue_from(before, &document.hash, now);
         }
         Ok(source)
-    }
-
-    /// Schedules a source by what is stored, after somebody may have changed that.
-    pub(in crate::registry) async fn reschedule(&self, id: &str) {
-        let Some(tracker) = &self.0.network.tracker else { return };
-        let _reconciling = tracker.reconciling.lock().await;
-        self.schedule_as_stored(tracker, id);
-    }
-
-    pub(super) fn schedule_as_stored(&self, tracker: &Tracker, id: &str) {
-        match (self.find_tracked_source(id), self.0.store.find(id)) {
-            (Ok(Some(source)), Ok(Some(record))) => {
-                // A time to live that was set by hand may be too short to be renewed in time.
-                let soon = Timestamp::now().plus_seconds(1);
-                let renewal = renewal(record.expiry).map(|renewal| renewal.max(soon));
-                tracker.schedule.plan(id, source.next_try, renewal);
-            }
-            (Err(error), _) | (_, Err(error)) => tracing::warn!(id, %error, "a tracked source can't be scheduled"),
-            _ => tracker.schedule.forget(id),
-        }
-        tracker.worker.wake();
     }
 }
 

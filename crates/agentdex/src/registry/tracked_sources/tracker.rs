@@ -8,9 +8,9 @@ use super::{
     options::Tracking,
     poll::Poller,
     schedule::{Schedule, renewal},
-    source::read_metadata,
+    source::{Tracked, read_metadata},
 };
-use crate::{Result, fetch::Fetcher, registry::worker::Worker, store::Store};
+use crate::{Result, Timestamp, fetch::Fetcher, registry::worker::Worker, store::Store};
 
 pub(in crate::registry) struct Tracker {
     /// Polls sources for callers.
@@ -39,7 +39,29 @@ impl Tracker {
         Ok(Tracker { poller, due_poller, schedule, reconciling, worker: Worker::default() })
     }
 
-    /// How many sources are tracked.
+    /// Schedules a source by what is stored, after somebody may have changed that.
+    pub(in crate::registry) async fn reschedule(&self, store: &Store, id: &str) {
+        let _reconciling = self.reconciling.lock().await;
+        self.schedule_as_stored(store, id);
+    }
+
+    pub(super) fn schedule_as_stored(&self, store: &Store, id: &str) {
+        let metadata = store.metadata(id);
+        let source = metadata.and_then(|metadata| metadata.map(|bytes| Tracked::from_metadata(&bytes)).transpose());
+        match (source, store.find(id)) {
+            (Ok(Some(source)), Ok(Some(record))) => {
+                // A time to live that was set by hand may be too short to be renewed in time.
+                let soon = Timestamp::now().plus_seconds(1);
+                let renewal = renewal(record.expiry).map(|renewal| renewal.max(soon));
+                self.schedule.plan(id, source.next_try, renewal);
+            }
+            (Err(error), _) | (_, Err(error)) => tracing::warn!(id, %error, "a tracked source can't be scheduled"),
+            _ => self.schedule.forget(id),
+        }
+        self.worker.wake();
+    }
+
+    /// The number of tracked sources.
     pub(in crate::registry) fn sources(&self) -> usize {
         self.schedule.len()
     }
