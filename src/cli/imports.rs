@@ -48,7 +48,7 @@ fn print(out: &mut impl Write, imports: &[TrackedSource], is_filtered: bool) -> 
     for import in imports {
         let status = match import.status {
             SourceStatus::Stale => style.yellow("stale"),
-            SourceStatus::Current => "current".to_owned(),
+            status => status.name().to_owned(),
         };
         writeln!(out, "{}", style.bold(&import.id))?;
         writeln!(out, "{INDENT}{}", visible(&import.source))?;

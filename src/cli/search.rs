@@ -163,19 +163,23 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     if !arguments.no_wait {
         parameters.push(("consistent", "true"));
     }
-    let mut answer = client.search(&parameters).await;
+    let mut json = client.search_json(&parameters).await;
     let is_behind =
         |error: &client::Error| error.problem().is_some_and(|problem| problem.code == "consistency-timeout");
-    if answer.as_ref().is_err_and(is_behind) {
+    if json.as_ref().is_err_and(is_behind) {
         writeln!(io::stderr(), "note: the index is far behind; what was just registered may be missing")?;
         parameters.pop();
-        answer = client.search(&parameters).await;
+        json = client.search_json(&parameters).await;
     }
-    let answer = answer?;
+    let json = json?;
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{}", serde_json::to_string(&answer)?)?;
-    } else if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
+        writeln!(out, "{json}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer: SearchAnswer = serde_json::from_str(&json)
+        .map_err(|error| client::Error::UnexpectedAnswer { expected: "a search answer", reason: error.to_string() })?;
+    if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
         print(&mut out, &answer, arguments.offset, !query.is_empty())?;
         let near = alike(client, &arguments.filters.capability).await;
         if !near.is_empty() {

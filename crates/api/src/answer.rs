@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use agentdex_td::Flag;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{FacetField, Seq};
 
@@ -16,7 +16,7 @@ pub struct Answer {
     /// The page.
     pub hits: Vec<Hit>,
     /// For each field asked for, its values, the most frequent first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "known_facets")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
     /// Words of the index that are spelled like those of the query; only where nothing matched exactly.
@@ -43,13 +43,32 @@ pub struct Answer {
     pub seq: Seq,
 }
 
+/// Reads facets; those of fields that only a newer registry knows are left out.
+fn known_facets<'de, D: Deserializer<'de>>(member: D) -> Result<BTreeMap<FacetField, Vec<FacetCount>>, D::Error> {
+    let facets = BTreeMap::<String, Vec<FacetCount>>::deserialize(member)?;
+    Ok(facets.into_iter().filter_map(|(name, counts)| Some((FacetField::from_name(&name)?, counts))).collect())
+}
+
 /// Confidence that hits are what was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchConfidence))]
+#[non_exhaustive]
 pub enum Confidence {
     /// No hit is much like the request, and the best has few of its words.
     Low,
+    /// A word of a newer registry.
+    #[serde(other, skip_serializing)]
+    Other,
+}
+
+impl Serialize for Confidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Confidence::Low => "low",
+            Confidence::Other => "other",
+        })
+    }
 }
 
 /// A Thing that matches.
@@ -130,5 +149,27 @@ impl Link {
     /// The link to a Thing Description.
     pub fn to_description(href: String) -> Link {
         Link { rel: "describedby".into(), href, type_: "application/td+json".into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_members_of_a_newer_registry_are_passed_over() {
+        let answer = r#"{
+            "total": 1, "confidence": "medium", "facets": {"language": [{"value": "de", "count": 1}], "tag": []}, "more": 1,
+            "hits": [{
+                "id": "urn:a", "title": null, "description": null, "score": 1.5, "links": [], "more": 1,
+                "flags": [{"kind": "homoglyph-url", "pointer": "/title", "found": "a"}]
+            }]
+        }"#;
+        let answer: Answer = serde_json::from_str(answer).expect("an answer");
+        assert_eq!(answer.confidence, Some(Confidence::Other));
+        assert_eq!(answer.facets.keys().copied().collect::<Vec<_>>(), [FacetField::Tag]);
+        assert_eq!(answer.hits[0].flags[0].kind, agentdex_td::FlagKind::Other);
+        assert_eq!(serde_json::from_str::<crate::Effect>("\"moved\"").ok(), Some(crate::Effect::Other));
+        assert!(serde_json::to_string(&answer).is_ok());
     }
 }

@@ -67,15 +67,19 @@ pub struct TrackedSource {
 /// The state of a tracked source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SourceStatus {
     /// It serves its document, or has failed a few times only.
     Current,
     /// It failed repeatedly: the Thing is as the document last described it.
     Stale,
+    /// A state that only a newer registry knows.
+    #[serde(other)]
+    Other,
 }
 
 impl SourceStatus {
-    /// Both of them.
+    /// Those that a registry of this version has.
     pub const ALL: [SourceStatus; 2] = [SourceStatus::Current, SourceStatus::Stale];
 
     /// The name in descriptions and filters.
@@ -83,6 +87,7 @@ impl SourceStatus {
         match self {
             SourceStatus::Current => "current",
             SourceStatus::Stale => "stale",
+            SourceStatus::Other => "other",
         }
     }
 }

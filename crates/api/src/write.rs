@@ -1,15 +1,16 @@
 //! The answers to writes: of one Thing, of lines of a batch, of imports.
 
 use agentdex_td::Violation;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::Problem;
 
 /// The effect of a write, or in a dry run the one that it would have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub enum Effect {
     /// The Thing is new.
     Created,
@@ -22,10 +23,13 @@ pub enum Effect {
     Unchanged,
     /// It is gone.
     Removed,
+    /// An effect that only a newer registry knows.
+    #[serde(other, skip_serializing)]
+    Other,
 }
 
 impl Effect {
-    /// All effects.
+    /// All effects that a registry of this version has.
     pub const ALL: [Effect; 5] =
         [Effect::Created, Effect::Updated, Effect::OriginalUpdated, Effect::Unchanged, Effect::Removed];
 
@@ -37,12 +41,19 @@ impl Effect {
             Effect::OriginalUpdated => "original-updated",
             Effect::Unchanged => "unchanged",
             Effect::Removed => "removed",
+            Effect::Other => "other",
         }
     }
 
     /// The effect of that name.
     pub fn from_name(name: &str) -> Option<Effect> {
         Self::ALL.into_iter().find(|effect| effect.as_str() == name)
+    }
+}
+
+impl Serialize for Effect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -18,7 +18,7 @@ pub mod sse;
 mod tracked_sources;
 mod transport;
 
-use std::{borrow::Cow, pin::Pin, time::Duration};
+use std::{borrow::Cow, fmt, pin::Pin, time::Duration};
 
 use agentdex_api::{History, Ready, ThingCollection};
 use futures_util::{Stream, TryStreamExt, stream};
@@ -77,11 +77,14 @@ const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remo
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+// Debug without the password that the URL may have.
+#[derive(Clone)]
 pub struct RegistryClient {
     http: reqwest::Client,
     transport: Transport,
     base: reqwest::Url,
+    /// `base` without user and password.
+    shown: String,
     attempts: u32,
 }
 
@@ -94,6 +97,12 @@ pub struct Written {
     pub effect: Effect,
     /// Number of fixes and oddities.
     pub warnings: usize,
+}
+
+impl fmt::Debug for RegistryClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryClient").field("url", &self.shown).finish_non_exhaustive()
+    }
 }
 
 impl RegistryClient {
@@ -120,7 +129,10 @@ impl RegistryClient {
         }
         let transport = Transport::default();
         let http = transport.client().map_err(|error| invalid(error.to_string()))?;
-        Ok(RegistryClient { http, transport, base, attempts: ATTEMPTS })
+        let mut shown = base.clone();
+        // Fails for URLs without a host, which those of http have.
+        let _ = shown.set_username("").and_then(|()| shown.set_password(None));
+        Ok(RegistryClient { http, transport, base, shown: shown.into(), attempts: ATTEMPTS })
     }
 
     /// With another number of attempts in all; 1 repeats nothing. A request is repeated, after a pause that doubles or
@@ -131,9 +143,16 @@ impl RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }
     }
 
-    /// The URL of the registry.
+    /// The URL of the registry, without the user and password that it may have been given with.
+    ///
+    /// ```
+    /// let client = agentdex_client::RegistryClient::new("https://me:s3cret@registry.example/agents")?;
+    /// assert_eq!(client.url(), "https://registry.example/agents/");
+    /// assert!(!format!("{client:?}").contains("s3cret"));
+    /// # Ok::<(), agentdex_client::Error>(())
+    /// ```
     pub fn url(&self) -> &str {
-        self.base.as_str()
+        &self.shown
     }
 
     /// Creates or replaces the Thing `id` by a document that has that id.
@@ -395,7 +414,7 @@ impl RegistryClient {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
-        let unreachable = |source| Error::unreachable(self.base.to_string(), source);
+        let unreachable = |source| Error::unreachable(self.shown.clone(), source);
         let mut request = request.build().map_err(unreachable)?;
         // Repeating it leaves the registry as one request would.
         let is_idempotent = !matches!(*request.method(), Method::POST | Method::PATCH);

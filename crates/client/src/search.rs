@@ -23,7 +23,16 @@ impl RegistryClient {
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn search(&self, parameters: &[(&str, &str)]) -> Result<Answer> {
-        read(&text(self.send(self.request(Method::GET, "search", parameters)).await?).await?, "a search answer")
+        read(&self.search_json(parameters).await?, "a search answer")
+    }
+
+    /// Searches as [`RegistryClient::search`] does, and returns the answer as it came: members and words that only a
+    /// newer registry knows are in it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn search_json(&self, parameters: &[(&str, &str)]) -> Result<String> {
+        text(self.send(self.request(Method::GET, "search", parameters)).await?).await
     }
 
     /// The results of a SPARQL query, in a format that the registry has for it: `application/sparql-results+json`,

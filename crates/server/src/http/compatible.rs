@@ -6,7 +6,6 @@ use actix_web::{
 };
 use agentdex_api::{CompatibleResult, Link};
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use super::{
     address::{base_path, path_below, thing_id_before, thing_path},
@@ -54,7 +53,7 @@ pub(super) async fn capabilities(
     let answer = blocking(move || registry.search_compatible(&query)).await?;
     let base = base_path(&request, &context.options, "/search/compatible");
     let (total, hits, seq) = (answer.found.total, linked(base, answer.found.hits), answer.seq);
-    Ok(HttpResponse::Ok().insert_header((SEQ, seq.0)).json(json!(CompatibleResult { total, hits, seq })))
+    Ok(HttpResponse::Ok().insert_header((SEQ, seq.0)).json(CompatibleResult { total, hits, seq }))
 }
 
 /// Find capabilities that can take what those of a Thing give, or give what they need
@@ -92,7 +91,7 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
         of_one.takes_output = linked(base, std::mem::take(&mut of_one.takes_output));
         of_one.gives_input = linked(base, std::mem::take(&mut of_one.gives_input));
     }
-    Ok(HttpResponse::Ok().insert_header((SEQ, neighbors.seq.0)).json(json!(neighbors)))
+    Ok(HttpResponse::Ok().insert_header((SEQ, neighbors.seq.0)).json(neighbors))
 }
 
 fn linked(base: &str, mut hits: Vec<CompatibleHit>) -> Vec<CompatibleHit> {
@@ -112,5 +111,9 @@ pub(super) async fn json_body<T: DeserializeOwned>(
     Parameters::parse(request, parameters)?;
     body::check_type(request, &["application/json"])?;
     let json = body::read(request, payload, context.options.body_limit).await?;
+    // A struct would be read from a list as well, member by member.
+    if json.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Error::InvalidQuery { message: "the body is not a JSON object".to_owned() }.into());
+    }
     serde_json::from_slice(&json).map_err(|error| Error::InvalidQuery { message: error.to_string() }.into())
 }

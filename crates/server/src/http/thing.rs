@@ -265,7 +265,7 @@ fn respond_to_write(
             Ok(HttpResponse::Ok().insert_header(PREFERENCE_APPLIED).json(effect(written, false)))
         }
         Effect::Removed => Ok(HttpResponse::NoContent().finish()),
-        Effect::Updated | Effect::OriginalUpdated | Effect::Unchanged => {
+        _ => {
             if prefers_representation()
                 && let Some(thing) = context.registry(request).find(&written.id)?
             {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,9 +13,10 @@ pub(super) enum TextKind {
 }
 
 /// Why a text is flagged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub enum FlagKind {
     /// It has characters that change the direction in which others are shown (UAX 9, section 2).
     BidiControl,
@@ -27,10 +28,13 @@ pub enum FlagKind {
     Instructions,
     /// It is easily taken for the name of another agent.
     ConfusableName,
+    /// A reason that only a newer registry knows.
+    #[serde(other, skip_serializing)]
+    Other,
 }
 
 impl FlagKind {
-    /// All kinds.
+    /// All kinds that this version finds.
     pub const ALL: [FlagKind; 5] = [
         FlagKind::BidiControl,
         FlagKind::ControlCharacter,
@@ -47,6 +51,7 @@ impl FlagKind {
             FlagKind::InvisibleCharacter => "invisible-character",
             FlagKind::Instructions => "instructions",
             FlagKind::ConfusableName => "confusable-name",
+            FlagKind::Other => "other",
         }
     }
 }
@@ -54,5 +59,11 @@ impl FlagKind {
 impl fmt::Display for FlagKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl Serialize for FlagKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }

@@ -227,7 +227,7 @@ impl Loaded {
         let stated = text.get(STATUS);
         let expected = match status {
             SourceStatus::Stale => Some(Value::from(status.name())),
-            SourceStatus::Current => None,
+            _ => None,
         };
         if stated == expected.as_ref() {
             return Map::new();
