@@ -32,7 +32,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
 /// The modules of packages that have layers inside, the lowest first. None uses another of its layer.
 const LAYERS: [(&str, &[&[&str]]); 2] = [
     ("agentdex", &[&["error"], &["search", "store"], &["registry"]]),
-    ("agentdex-server", &[&["tls"], &["mqtt", "otlp"], &["http"]]),
+    ("agentdex-server", &[&["tls"], &["mcp", "mqtt", "otlp"], &["http"]]),
 ];
 
 /// Names that lib.rs of the library re-exports at its root, and the modules they come from.
@@ -61,7 +61,7 @@ const CRATES: [(&str, &[&str]); 41] = [
     ("icu_normalizer", &["agentdex::search"]),
     ("mqtt_protocol_core", &["agentdex-server::mqtt", "agentdex-consumer"]),
     ("rumqttc", &["agentdex-server::mqtt", "agentdex-consumer"]),
-    ("rmcp", &["agentdex-consumer"]),
+    ("rmcp", &["agentdex-server::mcp", "agentdex-consumer"]),
     ("tokio_tungstenite", &["agentdex-consumer"]),
     (
         "reqwest",

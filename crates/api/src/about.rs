@@ -15,6 +15,9 @@ use crate::{
 pub struct About {
     /// The permissions of the caller.
     pub access: CallerAccess,
+    /// True for a demo, which keeps nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub demo: bool,
     /// A sentence about the program.
     pub description: String,
     /// The formats that descriptions are imported from and exported in.

@@ -11,6 +11,7 @@ use agentdex::{
 };
 
 pub mod http;
+mod mcp;
 pub mod mqtt;
 pub mod otlp;
 pub mod tls;

@@ -54,6 +54,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     let things = access::may_read(&context, &request).then(|| context.registry(&request).len());
     let about = About {
         access: access::shown(&context, &request),
+        demo: context.options.demo.is_some(),
         description: DESCRIPTION.to_owned(),
         formats: formats::list(base),
         links,

@@ -23,6 +23,7 @@ mod context;
 mod conversation;
 mod convert;
 mod cors;
+mod demo;
 mod documents;
 mod events;
 mod export;
@@ -79,7 +80,13 @@ use actix_web::web::{Data, ServiceConfig};
 
 use self::{context::Context, mount::Mount};
 pub use self::{
-    host::name_in_listen_address, limits::Limits, openapi::openapi, options::Options, server::Server, stop::Stop,
+    demo::{Activity, Demo},
+    host::name_in_listen_address,
+    limits::Limits,
+    openapi::openapi,
+    options::Options,
+    server::Server,
+    stop::Stop,
 };
 use crate::Registry;
 

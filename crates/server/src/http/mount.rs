@@ -16,7 +16,7 @@ use super::{
     audit, backup, batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
-    convert, cors, events, exposition,
+    convert, cors, demo, events, exposition,
     formats::{EXPORTS, IMPORTS},
     health, history, home, imports, jsonpath, keys, namespaces,
     observe::Observe,
@@ -82,6 +82,7 @@ impl Mount<'_> {
         self.events(config);
         self.guardian(config);
         self.about(config);
+        self.demo(config);
     }
 
     fn things(&self, config: &mut ServiceConfig) {
@@ -174,6 +175,24 @@ impl Mount<'_> {
         self.resource(config, "/", "", vec![read(page::with_slash)]);
     }
 
+    fn demo(&self, config: &mut ServiceConfig) {
+        let Some(demo) = &self.context.options.demo else { return };
+        config.app_data(Data::new(demo.clone()));
+        self.at(config, "/demo/agents/clock/time", vec![on(POST, demo::time)]);
+        self.at(config, "/demo/agents/clock/cities", vec![read(demo::cities)]);
+        self.at(config, "/demo/agents/clock/hour", vec![read(demo::hour)]);
+        self.at(config, "/demo/agents/units", vec![on(POST, demo::message)]);
+        self.at(config, "/demo/agents/units/.well-known/agent-card.json", vec![read(demo::card)]);
+        // The protocol's own answers to other methods.
+        let dice = Resource::new("/demo/agents/dice").default_service(web::to(demo::call));
+        self.observed(config, "/demo/agents/dice", dice);
+    }
+
+    /// One resource at a path without parameters.
+    fn at(&self, config: &mut ServiceConfig, path: &'static str, verbs: Vec<Verb>) {
+        self.resource(config, path, path, verbs);
+    }
+
     /// One resource under a pattern; `path` is its name in the metrics.
     fn resource(&self, config: &mut ServiceConfig, path: &'static str, pattern: &str, verbs: Vec<Verb>) {
         self.observed(config, path, with_verbs(Resource::new(pattern), verbs));
@@ -220,7 +239,15 @@ impl Mount<'_> {
         let is_live = path.starts_with("/events")
             || matches!(
                 path,
-                "/backup" | "/records" | "/things/batch" | "/mqtt" | "/queries/{name}/events" | "/aos/events"
+                "/backup"
+                    | "/records"
+                    | "/things/batch"
+                    | "/mqtt"
+                    | "/queries/{name}/events"
+                    | "/aos/events"
+                    | "/demo/agents/clock/hour"
+                    | "/demo/agents/units"
+                    | "/demo/agents/dice"
             );
         let cors = (!origins.is_empty()).then(|| cors::middleware(origins));
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))

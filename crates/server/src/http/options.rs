@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::Uri;
 
-use super::{limits::Limits, stop::Stop};
+use super::{demo::Demo, limits::Limits, stop::Stop};
 use crate::{Error, Result, access::Rules, td};
 
 /// How the API behaves. The default suits a server on one machine.
@@ -39,6 +39,8 @@ pub struct Options {
     /// What calls agents for clients with the role `register`, in conversations; none: they can't have any here. It calls
     /// with the settings and credentials that it has, whoever asks.
     pub conversations: Option<crate::consumer::Consumer>,
+    /// The agents of a demo, served below `/demo/agents/`; none: there are none, and nothing says that this is a demo.
+    pub demo: Option<Demo>,
 }
 
 impl Default for Options {
@@ -56,6 +58,7 @@ impl Default for Options {
             stop: Stop::new(),
             mqtt: None,
             conversations: None,
+            demo: None,
         }
     }
 }

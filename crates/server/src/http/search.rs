@@ -7,6 +7,7 @@ use super::{
     address::{base_path, thing_path},
     blocking::blocking,
     context::Context,
+    demo::Activity,
     parameters::Parameters,
     problem::{Problem, excerpt},
     things::{SEQ, page_url},
@@ -51,6 +52,10 @@ pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Resu
     let base = base_path(&request, &context.options, "/search");
     for hit in &mut found.hits {
         hit.links = vec![Link::to_description(thing_path(base, &hit.id))];
+    }
+    if let (Some(demo), Some(query)) = (&context.options.demo, parameters.text("q")) {
+        let found = found.hits.first().map(|hit| hit.title.clone().unwrap_or_else(|| hit.id.clone()));
+        demo.report(Activity::Searched { query: query.to_owned(), found });
     }
     found.notice = Some(NOTICE.into());
     let mut answer = HttpResponse::Ok();

@@ -18,7 +18,8 @@ export function start(whenChanged) {
 }
 
 async function draw() {
-	const { access } = await self().catch(() => ({}));
+	const { access, demo } = await self().catch(() => ({}));
+	if (demo) return refill(place, dim("Demo: nothing is kept"));
 	if (!access?.authentication) return refill(place);
 	const button = (text, onclick) => h("button.quiet", { type: "button", onclick }, text);
 	refill(place, access.owner ? [e("span.t", access.owner), dim(` ${access.role} `), button("Sign out", () => become(""))] : button("Sign in", signIn));
