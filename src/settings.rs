@@ -8,7 +8,7 @@ mod layers;
 use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, FromArgMatches, ValueEnum};
 
 pub use self::layers::{Flags, add_flags, read_toml, unknown_variables};
 use agentdex::{access::RoleMapping, td::Strictness};
@@ -220,6 +220,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The defaults, whatever variables and files say.
+    ///
+    /// # Errors
+    /// None: every setting has a default.
+    pub fn defaults() -> anyhow::Result<Settings> {
+        let command = Settings::augment_args(Command::new("settings").no_binary_name(true));
+        Ok(Settings::from_arg_matches(&command.try_get_matches_from::<_, &str>([])?)?)
+    }
+
     /// Checks settings that depend on each other.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         }
         _ => anyhow::bail!("with --agent, give the question alone"),
     };
-    let consumer = arguments.calling.consumer(client)?;
+    let consumer = arguments.calling.consumer(client).await?;
     let agent = match (&arguments.agent, capability) {
         (Some(id), _) => consumer.agent(id).await?,
         (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,

@@ -33,7 +33,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let input = arguments.input.as_deref().map(input).transpose()?;
-    let consumer = arguments.calling.consumer(client)?;
+    let consumer = arguments.calling.consumer(client).await?;
     let agent = consumer.agent(&arguments.id).await?;
     if arguments.stream {
         let mut exchange = agent.call_streaming(&arguments.action, input).await?;

@@ -2,12 +2,15 @@
 
 use std::{
     io::{self, Write},
+    net::SocketAddr,
     time::Duration,
 };
 
 use clap::Args;
 
-use super::output::visible;
+use serde_json::Value;
+
+use super::output::{complain, visible};
 use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings};
@@ -28,14 +31,18 @@ pub(super) struct Calling {
 
 impl Calling {
     /// A consumer whose agents' answers are read for people.
-    pub(super) fn consumer(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
-        Ok(self.consumer_of_answers(client)?.with_middleware(ReadSacp))
+    pub(super) async fn consumer(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
+        Ok(self.consumer_of_answers(client).await?.with_middleware(ReadSacp))
     }
 
     /// A consumer that leaves answers as they are.
-    pub(super) fn consumer_of_answers(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
+    pub(super) async fn consumer_of_answers(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
         // A variable that is set to nothing allows nothing.
         let allowed = AllowList::parse(self.allow_fetch.iter().filter(|entry| !entry.is_empty()))?;
+        let allowed = match agents_of_demo(client).await? {
+            Some(own) => allowed.and(own),
+            None => allowed,
+        };
         let options = fetch::Options::default().allowed(allowed);
         let mut settings = Settings::new().timeout(Duration::from_secs(self.timeout));
         if let Some(name) = &self.binding {
@@ -44,6 +51,31 @@ impl Calling {
         let consumer = Consumer::with_options(client.clone(), options)?;
         Ok(consumer.with_settings(settings).with_middleware(PassTrace))
     }
+}
+
+/// The address of the registry, if agents there may be called: it is on loopback, and says that it is a demo. A registry
+/// elsewhere could talk its clients into calling their own machines.
+async fn agents_of_demo(client: &RegistryClient) -> anyhow::Result<Option<AllowList>> {
+    let Some(address) = loopback_address(client.url()) else { return Ok(None) };
+    let is_demo = |about: &Value| about.get("demo") == Some(&Value::Bool(true));
+    // What can't be reached is reported by the command.
+    if !client.clone().attempts(1).about().await.is_ok_and(|about| is_demo(&about)) {
+        return Ok(None);
+    }
+    complain(&format!("calling agents at {address}: the registry is on this machine, and is a demo"))?;
+    Ok(Some(AllowList::parse([address.to_string()])?))
+}
+
+/// The address in a URL, if it is on loopback.
+fn loopback_address(url: &str) -> Option<SocketAddr> {
+    let authority = url.strip_prefix("http://")?.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let address = match authority.strip_prefix("localhost") {
+        Some(port) => format!("127.0.0.1{port}"),
+        None => authority.to_owned(),
+    };
+    let address = address.parse().or_else(|_| format!("{address}:80").parse()).ok();
+    address.filter(|address: &SocketAddr| address.ip().is_loopback())
 }
 
 /// A message as a terminal shows it.
@@ -117,4 +149,33 @@ pub(super) fn print_event(event: &Event) -> io::Result<bool> {
         _ => {}
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_registries_on_loopback_may_be_demos() {
+        let address = |url: &str| loopback_address(url).map(|address| address.to_string());
+        for (url, expected) in [
+            ("http://127.0.0.1:8080/", "127.0.0.1:8080"),
+            ("http://localhost:8080", "127.0.0.1:8080"),
+            ("http://user:password@127.0.0.1:9/registry/", "127.0.0.1:9"),
+            ("http://[::1]:8080/", "[::1]:8080"),
+            ("http://127.0.0.2/", "127.0.0.2:80"),
+        ] {
+            assert_eq!(address(url).as_deref(), Some(expected), "{url}");
+        }
+        for url in [
+            "http://192.0.2.1:8080/",
+            "http://localhost.example:8080/",
+            "http://127.0.0.1.example:8080/",
+            "http://127.0.0.1:8080@registry.example/",
+            "https://127.0.0.1:8080/",
+            "http://registry.example/?127.0.0.1:8080",
+        ] {
+            assert_eq!(address(url), None, "{url}");
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let consumer = arguments.calling.consumer(client)?;
+    let consumer = arguments.calling.consumer(client).await?;
     let mut agent = consumer.agent(&arguments.id).await?;
     if let Some(action) = &arguments.action {
         agent = agent.update(agentdex_consumer::Settings::new().action(action));

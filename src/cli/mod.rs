@@ -9,6 +9,7 @@ mod calling;
 mod chat;
 mod check;
 mod completions;
+mod demo;
 mod document;
 mod examples;
 mod export;
@@ -72,6 +73,8 @@ struct Cli {
 enum Command {
     /// Run the registry: REST, search, events, MQTT.
     Serve(Flags),
+    /// Try everything: a registry on this machine with agents that answer; nothing is kept.
+    Demo(demo::Arguments),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
     /// Register descriptions: create them or replace them.
@@ -142,13 +145,14 @@ enum Command {
 }
 
 /// The commands that talk to no registry: flags that name one are hidden there, and refused.
-const LOCAL: [&str; 8] = ["serve", "validate", "td", "restore", "check", "mqtt", "openapi", "completions"];
+const LOCAL: [&str; 9] = ["serve", "demo", "validate", "td", "restore", "check", "mqtt", "openapi", "completions"];
 
 impl Cli {
     async fn run(self) -> anyhow::Result<ExitCode> {
         let registry = || self.remote.client();
         match self.command {
             Command::Serve(flags) => serve::run(flags).await,
+            Command::Demo(arguments) => demo::run(&arguments).await,
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Register(arguments) => register::run(&arguments, &registry()?).await,
             Command::Td(arguments) => td::run(&arguments),

@@ -78,7 +78,7 @@ struct Plan {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let plan = plan(&arguments.what, client).await?;
-    let mut consumer = arguments.calling.consumer_of_answers(client)?;
+    let mut consumer = arguments.calling.consumer_of_answers(client).await?;
     if let Some(url) = &arguments.guardian {
         let agent = json!({
             "id": "urn:agentdex:run", "name": "agentdex run", "version": env!("CARGO_PKG_VERSION"),

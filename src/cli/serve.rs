@@ -10,6 +10,8 @@ mod logging;
 
 use std::{
     env,
+    net::{SocketAddr, TcpListener},
+    pin::Pin,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
@@ -17,8 +19,10 @@ use std::{
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::task::JoinHandle;
 
 use self::exposure::{check_mqtt_exposure, report_access};
+pub(super) use self::logging::start as start_logging;
 use super::{
     examples,
     mqtt::{publisher_options, resync_on_request},
@@ -37,70 +41,108 @@ const SHORT_REBUILD: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(flags: Flags) -> anyhow::Result<ExitCode> {
     let settings = flags.load(&|name| env::var_os(name))?;
-    logging::start(settings.log_format, settings.log_level);
+    start_logging(settings.log_format, settings.log_level);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     unknown_variables(names, &super::variables()).iter().for_each(|line| tracing::warn!("{line}"));
-    serve(settings).await?;
+    let running = Running::start(settings, None, None).await?;
+    running.wait_until_searchable().await?;
+    let (http, mqtt) = running.addresses();
+    banner::print(&running.settings, http, mqtt)?;
+    running.serve().await?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(settings: Settings) -> anyhow::Result<()> {
-    descriptors::raise_limit();
-    let stop = stop::signal().context("catching signals")?;
-    // The port first, so that a start that can't succeed changes nothing in the data directory.
-    let socket = listeners::listen(&settings)?;
-    check_mqtt_exposure(&settings)?;
-    let tls = listeners::server_tls(&settings)?;
-    let reloading = tls.clone().map(listeners::reload_on_request).transpose().context("catching signals")?;
-    let reloading = reloading.map(tokio::spawn);
-    let exporter = guardian::exporter(&settings)?;
-    let registry = open(&settings)?;
-    report_access(&settings, &registry);
-    let progress = tokio::spawn(show_rebuilding(registry.clone()));
-    let endpoint = listeners::start_endpoint(&settings, tls.clone(), &registry)?.map(Arc::new);
-    let publisher = start_publisher(&settings, &registry)?;
-    let requests = publisher.clone().map(|publisher| tokio::spawn(resync_on_request(settings.data.clone(), publisher)));
-    let exporting = exporter.map(|exporter| guardian::export(exporter, &registry));
-    let options = listeners::http_options(&settings, tls, endpoint.as_deref());
-    let options = http::Options { conversations: fetching::conversations(&settings, &registry)?, ..options };
-    let server = http::Server::on_listener(socket, &registry, options)?;
-    if settings.examples {
-        examples::register(&registry).await?;
-    }
-    wait_for_index(registry.clone()).await?;
-    banner::print(&settings, server.local_addr(), endpoint.as_ref().map(|endpoint| endpoint.local_addr()))?;
-    let leaving = endpoint.clone();
-    let shutdown = async move {
-        stop.await;
-        // First MQTT: what it says to clients over WebSocket goes through HTTP.
-        if let Some(endpoint) = leaving {
-            let _ = tokio::task::spawn_blocking(move || endpoint.stop()).await;
-        }
-    };
-    let served = server.run(shutdown).await;
+/// A server that has started: its registry is open, its ports are taken, and HTTP is served from [`Running::serve`] on.
+pub(super) struct Running {
+    settings: Settings,
+    registry: Registry,
+    server: http::Server,
+    endpoint: Option<Arc<mqtt::Endpoint>>,
+    publisher: Option<Arc<mqtt::Publisher>>,
+    exporting: Option<guardian::Exporting>,
+    /// What goes on beside it until it stops.
+    tasks: Vec<JoinHandle<()>>,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
 
-    tracing::info!("stopping");
-    progress.abort();
-    if let Some(reloading) = reloading {
-        reloading.abort();
-    }
-    if let Some(exporting) = exporting {
-        exporting.stop().await;
-    }
-    if let Some(requests) = requests {
-        requests.abort();
-    }
-    let close = move || {
-        if let Some(publisher) = publisher {
-            publisher.stop();
+impl Running {
+    /// Starts a server by its settings, on a socket that listens already or where the settings say, with the agents of a
+    /// demo if there are any.
+    pub(super) async fn start(
+        settings: Settings,
+        socket: Option<TcpListener>,
+        demo: Option<http::Demo>,
+    ) -> anyhow::Result<Running> {
+        descriptors::raise_limit();
+        let stop = Box::pin(stop::signal().context("catching signals")?);
+        // The port first, so that a start that can't succeed changes nothing in the data directory.
+        let socket = socket.map_or_else(|| listeners::listen(&settings), Ok)?;
+        check_mqtt_exposure(&settings)?;
+        let tls = listeners::server_tls(&settings)?;
+        let reloading = tls.clone().map(listeners::reload_on_request).transpose().context("catching signals")?;
+        let mut tasks: Vec<_> = reloading.map(tokio::spawn).into_iter().collect();
+        let exporter = guardian::exporter(&settings)?;
+        let registry = open(&settings)?;
+        report_access(&settings, &registry);
+        tasks.push(tokio::spawn(show_rebuilding(registry.clone())));
+        let endpoint = listeners::start_endpoint(&settings, tls.clone(), &registry)?.map(Arc::new);
+        let publisher = start_publisher(&settings, &registry)?;
+        let requests = publisher.clone().map(|publisher| resync_on_request(settings.data.clone(), publisher));
+        tasks.extend(requests.map(tokio::spawn));
+        let exporting = exporter.map(|exporter| guardian::export(exporter, &registry));
+        let options = listeners::http_options(&settings, tls, endpoint.as_deref());
+        let options = http::Options { conversations: fetching::conversations(&settings, &registry)?, demo, ..options };
+        let server = http::Server::on_listener(socket, &registry, options)?;
+        if settings.examples {
+            examples::register(&registry).await?;
         }
-        if let Some(endpoint) = endpoint {
-            endpoint.stop();
+        Ok(Running { settings, registry, server, endpoint, publisher, exporting, tasks, stop })
+    }
+
+    pub(super) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The addresses of HTTP and MQTT.
+    pub(super) fn addresses(&self) -> (SocketAddr, Option<SocketAddr>) {
+        (self.server.local_addr(), self.endpoint.as_ref().map(|endpoint| endpoint.local_addr()))
+    }
+
+    /// Waits for the search index, unless its rebuild takes long.
+    pub(super) async fn wait_until_searchable(&self) -> anyhow::Result<()> {
+        wait_for_index(self.registry.clone()).await
+    }
+
+    /// Serves until the process is asked to stop, and closes the registry.
+    pub(super) async fn serve(self) -> anyhow::Result<()> {
+        let Running { registry, server, endpoint, publisher, exporting, tasks, stop, .. } = self;
+        let leaving = endpoint.clone();
+        let shutdown = async move {
+            stop.await;
+            // First MQTT: what it says to clients over WebSocket goes through HTTP.
+            if let Some(endpoint) = leaving {
+                let _ = tokio::task::spawn_blocking(move || endpoint.stop()).await;
+            }
+        };
+        let served = server.run(shutdown).await;
+
+        tracing::info!("stopping");
+        tasks.iter().for_each(JoinHandle::abort);
+        if let Some(exporting) = exporting {
+            exporting.stop().await;
         }
-        registry.close();
-    };
-    tokio::task::spawn_blocking(close).await?;
-    Ok(served?)
+        let close = move || {
+            if let Some(publisher) = publisher {
+                publisher.stop();
+            }
+            if let Some(endpoint) = endpoint {
+                endpoint.stop();
+            }
+            registry.close();
+        };
+        tokio::task::spawn_blocking(close).await?;
+        Ok(served?)
+    }
 }
 
 fn open(settings: &Settings) -> anyhow::Result<Registry> {

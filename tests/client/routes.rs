@@ -20,6 +20,7 @@ const METHODS: &[(&str, &str)] = &[
     ("delete /namespaces/{name}", "give_up_namespace"),
     ("get /", "about"),
     ("get /audit", "audit"),
+    ("get /", "about"),
     ("get /.well-known/wot", "description"),
     ("get /.well-known/oauth-protected-resource", "protected_resource"),
     ("post /aos", "report_step"),

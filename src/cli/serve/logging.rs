@@ -11,7 +11,7 @@ use crate::settings::{LogFormat, LogLevel};
 const LIBRARIES: &str = "actix_server=warn,actix_http=off,tantivy=warn,rustls=warn";
 
 /// Logs as much as `level` says, else as `RUST_LOG` does.
-pub(super) fn start(format: LogFormat, level: Option<LogLevel>) {
+pub(in crate::cli) fn start(format: LogFormat, level: Option<LogLevel>) {
     let of_level = |level: LogLevel| EnvFilter::new(format!("{},{LIBRARIES}", level.as_str()));
     let filter = match level {
         Some(level) => of_level(level),

@@ -1,0 +1,123 @@
+//! `agentdex demo`: a registry with agents that answer, until it is asked to stop; nothing of it is kept.
+
+mod agents;
+mod banner;
+mod bus_stop;
+mod directory;
+mod happenings;
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, Write},
+    net::{Ipv4Addr, TcpListener},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use tokio::sync::mpsc;
+
+use self::{
+    banner::Addresses,
+    directory::TemporaryDirectory,
+    happenings::{Happenings, Totals},
+};
+use super::serve::{Running, start_logging};
+use crate::settings::{LogFormat, LogLevel, Settings};
+use agentdex::registry::Since;
+use agentdex_server::http;
+
+/// How many activities may wait to be printed; more are counted alone.
+const BACKLOG: usize = 1000;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Port of the web page and the REST API on this machine; a free one if it is taken
+    #[arg(long, env = "AGENTDEX_DEMO_PORT", hide_env_values = true, value_name = "PORT", default_value_t = 8080)]
+    port: u16,
+    /// Port of MQTT on this machine; a free one if it is taken
+    #[arg(long, env = "AGENTDEX_DEMO_MQTT_PORT", hide_env_values = true, value_name = "PORT", default_value_t = 1883)]
+    mqtt_port: u16,
+    // Refused with a sentence.
+    #[arg(long, hide = true, num_args = 0..=1)]
+    data: Option<Option<OsString>>,
+    #[arg(long, hide = true)]
+    auth: bool,
+    #[arg(long, hide = true, num_args = 0..=1)]
+    listen: Option<Option<OsString>>,
+}
+
+impl Arguments {
+    /// Refuses what a demo doesn't do.
+    fn check(&self) -> anyhow::Result<()> {
+        if self.data.is_some() {
+            bail!("--data: a demo keeps nothing; `agentdex serve --data DIR` runs a registry that keeps its agents");
+        }
+        if self.auth {
+            bail!(
+                "--auth: a demo is open to everybody on this machine; `agentdex serve --auth` runs a registry with keys"
+            );
+        }
+        if self.listen.is_some() {
+            bail!(
+                "--listen: a demo serves this machine alone, at --port; `agentdex serve --listen ADDRESS:PORT` runs a \
+                 registry for others"
+            );
+        }
+        Ok(())
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    arguments.check()?;
+    start_logging(LogFormat::Text, env::var_os("RUST_LOG").is_none().then_some(LogLevel::Warn));
+    let directory = TemporaryDirectory::create().context("creating a temporary directory")?;
+    let socket = listen(arguments.port).context("no HTTP on this machine")?;
+    socket.set_nonblocking(true)?;
+    let http = socket.local_addr()?;
+    let mqtt = listen(arguments.mqtt_port).context("no MQTT on this machine")?.local_addr()?;
+    let origin = format!("http://{http}");
+    let settings = Settings {
+        data: directory.path().join("data"),
+        listen: http.to_string(),
+        mqtt_listen: Some(mqtt.to_string()),
+        examples: true,
+        conversations: true,
+        // Its own agents, and nothing else on this machine.
+        allow_fetch: vec![http.to_string()],
+        ..Settings::defaults()?
+    };
+
+    let totals = Arc::new(Totals::default());
+    let (sender, activities) = mpsc::channel(BACKLOG);
+    let counted = totals.clone();
+    let demo = http::Demo::new(agents::card(&origin), move |activity| {
+        counted.count(&activity);
+        // What doesn't fit isn't shown.
+        let _ = sender.try_send(activity);
+    });
+    let running = Running::start(settings, Some(socket), Some(demo)).await?;
+    let registry = running.registry().clone();
+    agents::register(&registry, &origin).await?;
+    running.wait_until_searchable().await?;
+    let (http, mqtt) = running.addresses();
+    banner::print(&Addresses { http, mqtt, is_default: http.port() == 8080 }, registry.len())?;
+    let changes = registry.subscribe(Since::Now);
+    let showing = tokio::spawn(Happenings::new(registry.clone(), activities, changes).show());
+    let served = running.serve().await;
+    showing.abort();
+    let agents = registry.len();
+    drop(registry);
+    drop(directory);
+    served?;
+    // Whoever read it may have gone.
+    let _ = writeln!(io::stdout(), "{}", totals.sentence(agents));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Listens on a port of this machine, or a free one if it is taken.
+fn listen(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+}

@@ -1,0 +1,179 @@
+//! What happens in a demo, a line each, and how much of it there was.
+
+use std::{
+    io::{self, Write},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    super::output::{columns, shorten, visible},
+    bus_stop::BusStop,
+};
+use agentdex::{
+    Change, ChangeKind, Registry, Timestamp,
+    registry::{Event, Subscription},
+};
+use agentdex_server::http::Activity;
+
+/// How long a search waits for one that goes on where it ends: the page searches while somebody types.
+const TYPING: Duration = Duration::from_millis(700);
+/// The longest text of others in a line, in characters.
+const MAX_TEXT: usize = 100;
+
+/// How often things happened.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    searches: AtomicU64,
+    calls: AtomicU64,
+}
+
+impl Totals {
+    pub(super) fn count(&self, activity: &Activity) {
+        let total = if matches!(activity, Activity::Searched { .. }) { &self.searches } else { &self.calls };
+        total.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The last line.
+    pub(super) fn sentence(&self, agents: u64) -> String {
+        let counted = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        let agents = counted(agents, "agent", "agents");
+        let searches = counted(self.searches.load(Ordering::Relaxed), "search", "searches");
+        let calls = counted(self.calls.load(Ordering::Relaxed), "call", "calls");
+        format!(
+            "{agents}, {searches}, {calls}. Nothing was kept. `agentdex serve --help` says how to run a registry that lasts."
+        )
+    }
+}
+
+/// Prints what happens.
+pub(super) struct Happenings {
+    registry: Registry,
+    activities: mpsc::Receiver<Activity>,
+    changes: Subscription,
+    bus_stop: BusStop,
+    /// A search that may go on, and until when it is waited for.
+    search: Option<(String, Option<String>, Instant)>,
+}
+
+impl Happenings {
+    pub(super) fn new(registry: Registry, activities: mpsc::Receiver<Activity>, changes: Subscription) -> Happenings {
+        Happenings { registry, activities, changes, bus_stop: BusStop::new(), search: None }
+    }
+
+    /// Prints until the registry is closed.
+    pub(super) async fn show(mut self) {
+        loop {
+            let waited = self.search.as_ref().map(|(.., until)| *until);
+            let waited = async move {
+                match waited {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                Some(activity) = self.activities.recv() => self.activity(activity),
+                change = self.changes.next_event() => match change {
+                    Some(Ok(Event::Change(change))) => {
+                        let line = self.changed(&change);
+                        self.line(line.0, &line.1);
+                    }
+                    Some(_) => {}
+                    None => return,
+                },
+                () = self.bus_stop.is_due() => self.bus_stop.change(&self.registry).await,
+                () = waited => self.print_search(),
+            }
+        }
+    }
+
+    fn activity(&mut self, activity: Activity) {
+        match activity {
+            Activity::Searched { query, found } => {
+                let goes_on = |before: &str| query.starts_with(before) || before.starts_with(&query);
+                if self.search.as_ref().is_some_and(|(before, ..)| !goes_on(before)) {
+                    self.print_search();
+                }
+                self.search = Some((query, found, Instant::now() + TYPING));
+            }
+            Activity::Asked { agent, question, answer } => {
+                let (agent, question, answer) = (self.title(agent), quoted(&question), quoted(&answer));
+                self.line("asked", &format!("{agent}: {question} → {answer}"));
+            }
+            Activity::Called { agent, action, input, output } => {
+                let (agent, input, output) = (self.title(agent), brief(&input), brief(&output));
+                self.line("called", &format!("{agent}: {action} {input} → {output}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn print_search(&mut self) {
+        let Some((query, found, _)) = self.search.take() else { return };
+        let found = found.map_or_else(|| "nothing".to_owned(), |title| text(&title));
+        self.line("searched", &format!("{} → {found}", quoted(&query)));
+    }
+
+    /// What a change is called, and what is said of it.
+    fn changed(&self, change: &Change) -> (&'static str, String) {
+        let members = |json: Option<&str>| json.and_then(|json| serde_json::from_str::<Value>(json).ok());
+        let title = self.title(&change.id);
+        match change.kind {
+            ChangeKind::Created => {
+                let created = members(change.td.as_ref().map(|td| td.get()));
+                let title = created.and_then(|td| Some(text(td.get("title")?.as_str()?))).unwrap_or(title);
+                ("created", format!("{title} ({})", text(&change.id)))
+            }
+            ChangeKind::Updated => {
+                let patch = members(change.patch.as_ref().map(|patch| patch.get())).unwrap_or_default();
+                let description = patch.get("description").and_then(Value::as_str).map(text);
+                let names = || patch.as_object().map(|patch| patch.keys().cloned().collect::<Vec<_>>().join(", "));
+                let said = description.or_else(names).unwrap_or_default();
+                ("updated", format!("{title}: {}", text(&said)))
+            }
+            ChangeKind::Deleted => {
+                let reason = change.reason.map(|reason| format!(" ({})", reason.as_str())).unwrap_or_default();
+                ("removed", format!("{}{reason}", text(&change.id)))
+            }
+        }
+    }
+
+    /// The title of an agent, else its id.
+    fn title(&self, id: &str) -> String {
+        let found = self.registry.find(id).ok().flatten();
+        let value = found.and_then(|thing| serde_json::from_str::<Value>(thing.text()).ok());
+        text(value.as_ref().and_then(|value| value.get("title")?.as_str()).unwrap_or(id))
+    }
+
+    /// Prints a line, after the search that came before it.
+    fn line(&mut self, what: &str, said: &str) {
+        if what != "searched" {
+            self.print_search();
+        }
+        let time = Timestamp::now().to_string();
+        let start = format!("{}  {what:<9}", time.get(11..19).unwrap_or_default());
+        let said = shorten(said, columns().map_or(usize::MAX, |columns| columns.saturating_sub(start.len())));
+        // Whoever read it may have gone.
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{start}{said}").and_then(|()| out.flush());
+    }
+}
+
+/// A text of others as a part of a line.
+fn text(text: &str) -> String {
+    shorten(&visible(text), MAX_TEXT)
+}
+
+fn quoted(said: &str) -> String {
+    format!("\"{}\"", text(said))
+}
+
+fn brief(value: &Value) -> String {
+    text(&value.to_string())
+}
