@@ -8,6 +8,7 @@ mod cli;
 mod client;
 mod consumer;
 mod crash;
+mod demo;
 mod disk_full;
 mod fetch;
 mod followers;

@@ -1,0 +1,6 @@
+//! `agentdex demo`: its agents, and the program as people run it.
+
+mod agents;
+mod commands;
+mod process;
+mod start;
