@@ -81,8 +81,8 @@ impl Happenings {
                 Some(activity) = self.activities.recv() => self.activity(activity),
                 change = self.changes.next_event() => match change {
                     Some(Ok(Event::Change(change))) => {
-                        let line = self.changed(&change);
-                        self.line(line.0, &line.1);
+                        let (verb, details) = self.changed(&change);
+                        self.line(verb, &details);
                     }
                     Some(_) => {}
                     None => return,
@@ -120,7 +120,7 @@ impl Happenings {
         self.line("searched", &format!("{} → {found}", quoted(&query)));
     }
 
-    /// What a change is called, and what is said of it.
+    /// The verb for a change, and its details.
     fn changed(&self, change: &Change) -> (&'static str, String) {
         let members = |json: Option<&str>| json.and_then(|json| serde_json::from_str::<Value>(json).ok());
         let title = self.title(&change.id);
@@ -134,8 +134,8 @@ impl Happenings {
                 let patch = members(change.patch.as_ref().map(|patch| patch.get())).unwrap_or_default();
                 let description = patch.get("description").and_then(Value::as_str).map(text);
                 let names = || patch.as_object().map(|patch| patch.keys().cloned().collect::<Vec<_>>().join(", "));
-                let said = description.or_else(names).unwrap_or_default();
-                ("updated", format!("{title}: {}", text(&said)))
+                let details = description.or_else(names).unwrap_or_default();
+                ("updated", format!("{title}: {}", text(&details)))
             }
             ChangeKind::Deleted => {
                 let reason = change.reason.map(|reason| format!(" ({})", reason.as_str())).unwrap_or_default();
@@ -152,16 +152,16 @@ impl Happenings {
     }
 
     /// Prints a line, after the search that came before it.
-    fn line(&mut self, what: &str, said: &str) {
-        if what != "searched" {
+    fn line(&mut self, verb: &str, details: &str) {
+        if verb != "searched" {
             self.print_search();
         }
         let time = Timestamp::now().to_string();
-        let start = format!("{}  {what:<9}", time.get(11..19).unwrap_or_default());
-        let said = shorten(said, columns().map_or(usize::MAX, |columns| columns.saturating_sub(start.len())));
+        let start = format!("{}  {verb:<9}", time.get(11..19).unwrap_or_default());
+        let details = shorten(details, columns().map_or(usize::MAX, |columns| columns.saturating_sub(start.len())));
         // Whoever read it may have gone.
         let mut out = io::stdout().lock();
-        let _ = writeln!(out, "{start}{said}").and_then(|()| out.flush());
+        let _ = writeln!(out, "{start}{details}").and_then(|()| out.flush());
     }
 }
 
@@ -170,8 +170,8 @@ fn text(text: &str) -> String {
     shorten(&visible(text), MAX_TEXT)
 }
 
-fn quoted(said: &str) -> String {
-    format!("\"{}\"", text(said))
+fn quoted(words: &str) -> String {
+    format!("\"{}\"", text(words))
 }
 
 fn brief(value: &Value) -> String {

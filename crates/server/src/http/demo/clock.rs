@@ -85,7 +85,7 @@ pub(in crate::http) async fn hour(context: Data<Context>, request: HttpRequest) 
     let hours = Hours {
         stopped: Context::stopped(&context, &request),
         heartbeat: context.options.heartbeat,
-        told: whole_hour(OffsetDateTime::now_utc()),
+        reported: whole_hour(OffsetDateTime::now_utc()),
         _counted: context.metrics.event_stream(),
         _place: context.streams.take_for_stream(&request)?,
     };
@@ -97,7 +97,7 @@ struct Hours {
     stopped: Stopped,
     heartbeat: Duration,
     /// The hour that was reported last, or in which the subscription began.
-    told: OffsetDateTime,
+    reported: OffsetDateTime,
     _counted: Counted,
     _place: Place,
 }
@@ -113,16 +113,16 @@ impl Hours {
     /// The event of the next hour, or a heartbeat; none once the server stops.
     async fn next(&mut self) -> Option<Bytes> {
         let now = OffsetDateTime::now_utc();
-        let until_hour = self.told + Duration::from_secs(60 * 60) - now;
+        let until_hour = self.reported + Duration::from_secs(60 * 60) - now;
         let until_hour = Duration::try_from(until_hour).unwrap_or_default();
         tokio::select! {
             () = self.stopped.wait() => return None,
             () = sleep(until_hour.min(self.heartbeat)) => {}
         }
         let hour = whole_hour(OffsetDateTime::now_utc());
-        Some(match hour > self.told {
+        Some(match hour > self.reported {
             true => {
-                self.told = hour;
+                self.reported = hour;
                 format!("event: hour\ndata: {}\n\n", event(hour)).into()
             }
             false => Bytes::from_static(b": alive\n\n"),

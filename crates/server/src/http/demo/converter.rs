@@ -105,7 +105,7 @@ fn of_task(params: &Value, find: impl FnOnce(&str) -> Option<Task>, code: i32) -
 fn text_of_parts(parts: &Value) -> String {
     let text = |part: &Value| match (part.get("text"), part.get("data")) {
         (Some(Value::String(text)), _) => vec![text.clone()],
-        (_, Some(Value::Object(members))) => members.values().filter_map(|value| scalar(value)).collect(),
+        (_, Some(Value::Object(members))) => members.values().filter_map(scalar).collect(),
         (_, Some(data)) => scalar(data).into_iter().collect(),
         _ => Vec::new(),
     };
