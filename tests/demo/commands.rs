@@ -74,6 +74,16 @@ fn every_printed_command_works_as_it_is_printed() {
 }
 
 #[test]
+fn the_flow_of_the_examples_runs_from_its_file() {
+    let demo = DemoProcess::start();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/flow.yaml");
+    let arguments = ["run", file, "--input", r#"{"city": "Bonn"}"#, "--url", &demo.url()];
+    let output = crate::process::agentdex().args(arguments).output().unwrap();
+    let result: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    assert!(result["answer"].as_str().unwrap().contains(" minute"), "{result}");
+}
+
+#[test]
 fn the_page_and_mqtt_work_at_once() {
     let demo = DemoProcess::start();
     let about = demo.get("/").expect(200).json();
