@@ -8,8 +8,6 @@ use std::{
 
 use clap::Args;
 
-use serde_json::Value;
-
 use super::output::{complain, visible};
 use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
@@ -57,9 +55,8 @@ impl Calling {
 /// elsewhere could talk its clients into calling their own machines.
 async fn agents_of_demo(client: &RegistryClient) -> anyhow::Result<Option<AllowList>> {
     let Some(address) = loopback_address(client.url()) else { return Ok(None) };
-    let is_demo = |about: &Value| about.get("demo") == Some(&Value::Bool(true));
     // What can't be reached is reported by the command.
-    if !client.clone().attempts(1).about().await.is_ok_and(|about| is_demo(&about)) {
+    if !client.clone().attempts(1).about().await.is_ok_and(|about| about.demo) {
         return Ok(None);
     }
     complain(&format!("calling agents at {address}: the registry is on this machine, and is a demo"))?;

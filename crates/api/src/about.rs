@@ -16,7 +16,7 @@ pub struct About {
     /// The permissions of the caller.
     pub access: CallerAccess,
     /// True for a demo, which keeps nothing.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub demo: bool,
     /// A sentence about the program.
     pub description: String,
