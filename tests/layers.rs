@@ -24,8 +24,8 @@ const PACKAGES: [(&str, &[&str]); 12] = [
     ("agentdex-client", &["api", "td"]),
     ("agentdex-consumer", &["client", "fetch", "sacp", "td"]),
     ("agentdex", &["api", "consumer", "convert", "fetch", "guardian", "sacp", "td"]),
-    ("agentdex-server", &["", "api", "client", "convert", "td"]),
-    ("agentdex-cli", &["", "api", "client", "consumer", "convert", "server", "td"]),
+    ("agentdex-server", &["", "api", "convert"]),
+    ("agentdex-cli", &["", "client", "consumer", "server"]),
     ("agentdex-fuzz", &["", "server"]),
 ];
 
@@ -39,16 +39,14 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Foreign crates (or the start of their names) and the packages or modules that may name them.
-const CRATES: [(&str, &[&str]); 41] = [
+const CRATES: [(&str, &[&str]); 39] = [
     ("actix", &["agentdex-server::http"]),
     ("utoipa", &["agentdex-api", "agentdex-server::http", "agentdex-td"]),
-    ("metrics", &["agentdex-server::http"]),
     ("multer", &["agentdex-server::http"]),
     ("sled", &["agentdex::store"]),
     ("tantivy", &["agentdex::search"]),
     ("serde_json_path", &["agentdex::search"]),
     ("json_ld::", &["agentdex-td"]),
-    ("oxigraph", &["agentdex::search"]),
     ("oxrdf", &["agentdex::search"]),
     ("oxttl", &["agentdex::search"]),
     ("oxjsonld", &["agentdex::search"]),
@@ -59,14 +57,11 @@ const CRATES: [(&str, &[&str]); 41] = [
     ("safetensors", &["agentdex::search"]),
     ("simsimd", &["agentdex::search"]),
     ("icu_normalizer", &["agentdex::search"]),
-    ("mqtt_protocol_core", &["agentdex-server::mqtt", "agentdex-consumer"]),
+    ("mqtt_protocol_core", &["agentdex-server::mqtt"]),
     ("rumqttc", &["agentdex-server::mqtt", "agentdex-consumer"]),
     ("rmcp", &["agentdex-server::mcp", "agentdex-consumer"]),
     ("tokio_tungstenite", &["agentdex-consumer"]),
-    (
-        "reqwest",
-        &["agentdex-fetch", "agentdex-client", "agentdex-consumer", "agentdex-server::otlp", "agentdex::store"],
-    ),
+    ("reqwest", &["agentdex-fetch", "agentdex-client", "agentdex-consumer", "agentdex-server::otlp"]),
     (
         "ring",
         &[

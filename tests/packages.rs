@@ -1,4 +1,4 @@
-//! What a package ships: all files that it compiles in, its licences and its README.
+//! The contents of packages: all files that it compiles in, its licences and its README.
 
 use std::{
     collections::BTreeSet,

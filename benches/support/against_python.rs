@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is done with the text of a document.
+/// The work on the text of a document.
 pub type Task = fn(&str);
 
 /// Documents a second of each task, by name, in the order in which they were first measured.

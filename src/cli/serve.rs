@@ -60,7 +60,7 @@ pub(super) struct Running {
     endpoint: Option<Arc<mqtt::Endpoint>>,
     publisher: Option<Arc<mqtt::Publisher>>,
     exporting: Option<guardian::Exporting>,
-    /// What goes on beside it until it stops.
+    /// The tasks that go on beside it until it stops.
     tasks: Vec<JoinHandle<()>>,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
 }

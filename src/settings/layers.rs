@@ -138,7 +138,7 @@ fn not_empty(key: &str, values: Vec<OsString>) -> Result<Vec<OsString>, String> 
     Ok(values)
 }
 
-/// Where a setting comes from, the strongest last.
+/// The origin of a setting, the strongest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
     File,

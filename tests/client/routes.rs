@@ -78,7 +78,7 @@ const METHODS: &[(&str, &str)] = &[
     ("post /things/{id}/refresh", "refresh"),
     ("post /validate", "validate"),
 ];
-/// What is answered for query languages that the registry doesn't have.
+/// Returns the answer for query languages that the registry doesn't have.
 const WITHOUT: &[&str] = &["get /search/{language}", "post /search/{language}"];
 
 #[test]

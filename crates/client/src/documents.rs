@@ -4,6 +4,8 @@ use reqwest::Method;
 
 use agentdex_api::{Answered, Converted, Neighbors, SacpReading, Turn, ValidationReport};
 
+use agentdex_td::Json;
+
 use super::{BatchResult, Pieces, RegistryClient, Result, read, text, thing_path};
 
 impl RegistryClient {
@@ -12,9 +14,9 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn validate(&self, document: impl Into<String>) -> Result<ValidationReport> {
+    pub async fn validate(&self, document: impl Into<Json>) -> Result<ValidationReport> {
         let request = self.request(Method::POST, "validate", &[]).header("content-type", "application/td+json");
-        read(&text(self.send(request.body(document.into())).await?).await?, "a report")
+        read(&text(self.send(request.body(document.into().into_bytes())).await?).await?, "a report")
     }
 
     /// Detects the format of a document, and converts it to the Thing Descriptions that it would be imported as.

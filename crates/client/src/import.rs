@@ -64,12 +64,11 @@ impl RegistryClient {
     }
 
     /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
-    /// description; none if there is no such Thing. `name` is the last segment of the path of the format: `agent-card`,
-    /// `agent-spec`, ….
+    /// description; none if there is no such Thing. `format` is named as in [`RegistryClient::import`].
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
-    /// if let Some(card) = client.export("urn:example:tides", "agent-card", Some("1.0")).await? {
+    /// if let Some(card) = client.export("urn:example:tides", "a2a", Some("1.0")).await? {
     ///     std::fs::write("agent-card.json", &card.bytes)?;
     /// }
     /// # Ok(()) }
@@ -77,9 +76,11 @@ impl RegistryClient {
     ///
     /// # Errors
     /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
-    pub async fn export(&self, id: &str, name: &str, version: Option<&str>) -> Result<Option<Document>> {
+    pub async fn export(&self, id: &str, format: &str, version: Option<&str>) -> Result<Option<Document>> {
         let version = version.map(|version| ("version", version));
         let parameters = version.as_slice();
+        // The one path that isn't the name of its format.
+        let name = if format == "a2a" { "agent-card" } else { format };
         let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
         let response = match self.send(request).await {
             Ok(response) => response,

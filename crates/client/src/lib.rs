@@ -44,6 +44,7 @@ pub use agentdex_api::{
     TrackedSource, ValidationError,
     guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
+pub use agentdex_td as td;
 
 /// The result of everything that the client does.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -332,10 +333,7 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn list(&self, parameters: &[(&str, &str)]) -> Result<Pieces> {
-        let response = self.send(self.request(Method::GET, "things", parameters)).await?;
-        let url = response.url().to_string();
-        let pieces = response.bytes_stream().map_ok(Vec::from);
-        Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
+        self.pieces(self.request(Method::GET, "things", parameters)).await
     }
 
     /// A backup of the registry, piece by piece: the file that `agentdex restore` takes.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentdex_td::internal::listed_capabilities;
+use agentdex_td::{TAG_MEMBERS, internal::listed_capabilities};
 use serde_json::Value;
 
 use super::{
@@ -14,11 +14,9 @@ use super::{
 
 /// Where the data schema of a capability's input may be.
 const INPUTS: [&str; 3] = ["lmos:input", "input", "agentspec:input"];
-/// Where tags may be.
-const TAGS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
 
 impl Description {
-    /// What a Thing Description says of an agent, with the modes that a policy has for it.
+    /// Describes an agent by its Thing Description, with the modes that a policy has for it.
     pub fn of_thing(id: &str, thing: &Value, standing: Standing, policy: &Policy) -> Description {
         let vendor = vendor(thing).map(str::to_owned);
         let tags = tags(thing);
@@ -47,7 +45,7 @@ fn vendor(thing: &Value) -> Option<&str> {
 fn tags(thing: &Value) -> Vec<String> {
     let metadata = thing.get("aos:metadata").and_then(|metadata| metadata.get("@value"));
     let owners = [Some(thing), thing.get("lmos:metadata"), metadata].into_iter().flatten();
-    let lists = owners.flat_map(|owner| TAGS.iter().filter_map(|name| owner.get(name)));
+    let lists = owners.flat_map(|owner| TAG_MEMBERS.iter().filter_map(|name| owner.get(name)));
     let mut tags: Vec<String> = lists.flat_map(one_or_many).filter_map(Value::as_str).map(str::to_owned).collect();
     tags.sort_unstable();
     tags.dedup();

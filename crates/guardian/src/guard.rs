@@ -77,7 +77,7 @@ impl Guard<'_> {
         Judged { result, entry: Some(self.entry(&step, call, known, verdict, would_be, request, now)) }
     }
 
-    /// What is answered, and what would have been, where policies are only tried.
+    /// Returns the answer, and the one that would have been where policies are only tried.
     fn tried(&self, verdict: Verdict) -> (Verdict, Option<Decision>) {
         if !self.dry_run || verdict.decision == Decision::Allow {
             return (verdict, None);
@@ -179,7 +179,7 @@ fn edited(request: &Map<String, Value>, edit: Edit) -> Option<Edited> {
     }
 }
 
-/// What AOS answers for a verdict.
+/// Returns the answer of AOS for a verdict.
 fn result(verdict: &Verdict, would_be: Option<Decision>, request: &Map<String, Value>) -> SuccessResult {
     let codes: Vec<String> = verdict.reason_codes().into_iter().map(str::to_owned).collect();
     let mut data = Map::new();

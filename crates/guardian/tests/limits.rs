@@ -1,4 +1,4 @@
-//! What a step may cost: many and long names take neither time nor memory beyond their own size.
+//! The cost of a step: many and long names take neither time nor memory beyond their own size.
 
 use std::time::{Duration, Instant};
 

@@ -56,7 +56,7 @@ pub use error::{BoxError, Error, Result};
 pub use flag::{Flag, FlagKind, flags};
 pub use identity::{Identity, NORMALIZED_ID_PREFIX, normalize_id};
 pub use json::Json;
-pub use lmos::{LMOS_NAMESPACE, LmosKind};
+pub use lmos::{LMOS_NAMESPACE, LmosKind, TAG_MEMBERS};
 pub use operation::Operation;
 pub use registration::{Registration, RegistrationRequest};
 pub use report::{Report, Violation};

@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value};
 
+/// The members in which people write tags: a Thing Description has no place of its own for them.
+pub const TAG_MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
+
 /// The namespace of the LMOS vocabulary.
 pub const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
 

@@ -6,7 +6,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::settings::{LogFormat, LogLevel};
 
-/// What libraries log at most, unless `RUST_LOG` asks for more. Of actix_http nothing: a line for each request that isn't
+/// The level that libraries log at, unless `RUST_LOG` asks for more. Of actix_http nothing: a line for each request that isn't
 /// one would let anybody fill the log.
 const LIBRARIES: &str = "actix_server=warn,actix_http=off,tantivy=warn,rustls=warn";
 

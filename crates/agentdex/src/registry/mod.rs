@@ -105,7 +105,7 @@ use self::{
 #[cfg(doc)]
 use crate::Error;
 #[doc(inline)]
-pub use crate::store::{Changes, Expiry, Options as StoreOptions, Original};
+pub use crate::store::{Changes, Expiry, LoggedChange, Options as StoreOptions, Original};
 use crate::{
     Result,
     access::Caller,

@@ -1,4 +1,4 @@
-//! What an embedder asks for of the network: options of tracking and of the issuer of tokens, and how people sign in.
+//! The face of the network for an embedder: options of tracking and of the issuer of tokens, and how people sign in.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::followers::{
 };
 use crate::{Result, store::Store, td::json_ld::Expander};
 
-/// What a registry reads descriptions as RDF with, and searches them by SPARQL.
+/// The means by which a registry reads descriptions as RDF, and searches them by SPARQL.
 pub(super) struct Rdf {
     pub expander: Expander,
     pub sparql: Option<Sparql>,

@@ -44,7 +44,7 @@ impl Drop for Turn<'_> {
 }
 
 impl Registry {
-    /// What a Thing says as RDF: the enriched description, read as JSON-LD. Blocks.
+    /// The statements of a Thing in RDF: the enriched description, read as JSON-LD. Blocks.
     ///
     /// # Errors
     /// As [`Expander::read`](crate::td::json_ld::Expander::read).

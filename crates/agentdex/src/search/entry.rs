@@ -450,14 +450,13 @@ fn supported<'a>(thing: &'a Object<'a>, name: &'static str) -> impl Iterator<Ite
         .take(MOST_VALUES)
 }
 
-/// Tags have no place of their own in a TD; these are the members that people use.
+/// The tags of a Thing and of its capabilities.
 fn tags<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Item = &'a str> {
-    const MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
     let owners = [thing].into_iter().chain(metadata(thing)).chain(declared_capabilities(thing));
     let of_formats = terms.iter().filter(|term| term.content == SearchContent::Tags);
     let of_formats = of_formats.flat_map(|term| nodes_at(thing, term.path)).filter_map(Node::as_object);
     let owners = owners.chain(of_formats);
-    owners.flat_map(|owner| MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
+    owners.flat_map(|owner| td::TAG_MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
 }
 
 /// What is at the end of a path of members; arrays on the way are read through.

@@ -75,6 +75,7 @@ pub use snapshot::Snapshot;
 #[doc(hidden)]
 pub use writer::IndexWriter;
 
+#[doc(hidden)]
 pub use semantic::Meaning;
 
 /// Returns the column of the index that a field is counted by.

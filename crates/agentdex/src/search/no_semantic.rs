@@ -37,7 +37,7 @@ impl Model {
         None
     }
 
-    /// Whether texts take so little time that writers can wait for them.
+    /// True if texts take so little time that writers can wait for them.
     pub fn is_fast(&self) -> bool {
         match *self {}
     }

@@ -32,7 +32,7 @@ use crate::Error;
     ),
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing,
-        batch::write, convert::document, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, query_languages::not_offered, changes::after, events::all,
+        batch::write, convert::document, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, super::sparql::get, super::sparql::post, query_languages::not_offered, changes::after, events::all,
         events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, records::list, records::write, audit::read, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, home::page, document,
     ),
     components(schemas(agentdex_api::Mode, super::schemas::DocumentUrl, agentdex_api::Imported, super::schemas::ImportParts)),
@@ -46,15 +46,9 @@ use crate::Error;
 )]
 struct Document;
 
-/// What is there with the feature `sparql` only.
-#[derive(OpenApi)]
-#[openapi(paths(super::sparql::get, super::sparql::post))]
-struct Sparql;
-
 /// The OpenAPI document of the API: what `GET /openapi.json` returns and `openapi/agentdex.json` contains.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
-    document.merge(Sparql::openapi());
     formats::describe(&mut document);
     document.merge(super::conversation::Document::openapi());
     document.merge(super::aos::Document::openapi());

@@ -49,7 +49,7 @@ pub struct Tracking {
 }
 
 impl Tracking {
-    /// Tracks agent cards and LMOS capability files: polls them every hour, makes a source stale after five
+    /// Tracks agent cards, MCP Server Cards and LMOS capability files: polls them every hour, makes a source stale after five
     /// failures, and trusts the keys of domains only.
     pub fn new(fetcher: Fetcher) -> Tracking {
         Tracking {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::search::{FacetField, forms, schema::ExactField};
-
-/// The namespace of LMOS terms, as agents write it, with and without a separator.
-const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
+use crate::{
+    search::{FacetField, forms, schema::ExactField},
+    td::LMOS_NAMESPACE,
+};
 
 /// How the values of exact fields are compared: types to the letter, the others regardless of case; LMOS
 /// types in their short form, protocols without the `s` of their secure form.

@@ -42,7 +42,7 @@ impl Model {
         Some(Model::BuiltIn)
     }
 
-    /// Whether texts take so little time that writers can wait for them.
+    /// True if texts take so little time that writers can wait for them.
     pub fn is_fast(&self) -> bool {
         matches!(self, Model::BuiltIn)
     }

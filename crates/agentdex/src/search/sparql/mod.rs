@@ -71,7 +71,7 @@ impl Query {
         self.kind
     }
 
-    /// The results, written in a format that [`Format::is_for`] its kind. Blocks, for 5 s at most.
+    /// The results, written in a format of [`Format::all_for`] its kind. Blocks, for 5 s at most.
     ///
     /// # Errors
     /// [`Error::QueryTooCostly`] where it exceeds a bound, [`Error::InvalidQuery`] for a function that there is not.

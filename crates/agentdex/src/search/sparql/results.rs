@@ -62,11 +62,6 @@ impl Format {
     pub fn all_for(kind: Kind) -> impl Iterator<Item = (Format, &'static str)> {
         FORMATS.into_iter().filter(move |(.., of)| *of == kind).map(|(format, media_type, _)| (format, media_type))
     }
-
-    /// Whether results of that kind can be written in it.
-    pub fn is_for(self, kind: Kind) -> bool {
-        Format::all_for(kind).any(|(format, _)| format == self)
-    }
 }
 
 /// Writes results.
