@@ -105,23 +105,74 @@ fn converter_keeps_to_a2a() {
         answer
     };
     let sent = |text: &str| json!({"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": text}]}});
+    let with_id = |name: &str, length: usize| {
+        let mut params = sent("42");
+        params["message"][name] = "i".repeat(length).into();
+        params
+    };
+    let longest = call("SendMessage", with_id("contextId", 256));
+    assert_eq!(longest["result"]["task"]["contextId"], "i".repeat(256));
     let task = call("SendMessage", sent("42"))["result"]["task"].clone();
     assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
     let id = json!({"id": task["id"]});
-    assert_eq!(call("GetTask", id.clone())["result"]["id"], task["id"]);
+    for _ in 0..2 {
+        assert_eq!(call("GetTask", id.clone())["result"], task, "each read is the same, with the id of its message");
+    }
     assert_eq!(call("CancelTask", id.clone())["result"]["status"]["state"], "TASK_STATE_CANCELED");
     for (method, params, code) in [
         ("CancelTask", id, -32002),
         ("GetTask", json!({"id": "none"}), -32001),
         ("GetTask", json!({}), -32602),
+        ("GetTask", json!({"id": "i".repeat(257)}), -32602),
         ("SendMessage", json!({"message": {"taskId": "none", "parts": []}}), -32001),
         ("SendMessage", json!({}), -32602),
+        ("SendMessage", with_id("contextId", 257), -32602),
+        ("SendStreamingMessage", with_id("taskId", 257), -32602),
+        ("SendMessage", with_id("messageId", 257), -32602),
         ("ListTasks", json!({}), -32601),
     ] {
         assert_eq!(call(method, params)["error"]["code"], code, "{method}");
     }
     let card = registry.get("/demo/agents/units/.well-known/agent-card.json").expect(200);
     assert_eq!(card.json(), serde_json::from_str::<Value>(CARD).unwrap());
+}
+
+#[test]
+fn requests_that_are_not_json_rpc_are_refused_by_its_codes() {
+    let (registry, reported) = agents();
+    for (body, id, code) in [
+        ("{", Value::Null, -32700),
+        ("", Value::Null, -32700),
+        ("[]", Value::Null, -32600),
+        (r#"{"id": 7, "method": "GetTask"}"#, json!(7), -32600),
+        (r#"{"jsonrpc": "1.0", "id": "a", "method": "GetTask"}"#, json!("a"), -32600),
+        (r#"{"jsonrpc": 2.0, "id": 7, "method": "GetTask"}"#, json!(7), -32600),
+        (r#"{"jsonrpc": "2.0", "id": 7}"#, json!(7), -32600),
+        (r#"{"jsonrpc": "2.0", "id": {}, "method": "GetTask"}"#, Value::Null, -32600),
+    ] {
+        let call = registry.call("POST", "/demo/agents/units").body("application/json", body);
+        let answer = call.send().expect(200).json();
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &id), "{body}: {answer}");
+        assert_eq!(answer["error"]["code"], code, "{body}: {answer}");
+    }
+    assert!(reported.lock().unwrap().is_empty());
+}
+
+#[test]
+fn converter_asks_for_fewer_words_than_a_thousand_characters() {
+    let (registry, _) = agents();
+    let padded = |text: &str, length: usize| format!("{text}{}", ".".repeat(length - text.chars().count()));
+    run(async {
+        let converter = converter(&registry);
+        let answered = converter.process(padded("42 km", 1000)).await.unwrap();
+        assert_eq!(answered.message().text(), "42 km are 26.1 miles.");
+        let asked = converter.process("Convert 42").await.unwrap();
+        let asked = asked.process(padded("km", 1001)).await.unwrap();
+        assert_eq!(asked.state(), State::InputRequired);
+        assert_eq!(asked.message().text(), "That is more than 1000 characters. Can you ask in fewer words?");
+        let answered = asked.process("km").await.unwrap();
+        assert_eq!(answered.message().text(), "42 km are 26.1 miles.", "the question is still open");
+    });
 }
 
 #[test]

@@ -8,33 +8,59 @@ use actix_web::{
     web::{self, Bytes, Data},
 };
 use futures_util::stream;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     activity::{Activity, Demo},
     tasks::{Task, Tasks},
 };
-use crate::http::{compatible::json_body, context::Context, parameters::Parameters, problem::Problem};
+use crate::http::{body, context::Context, parameters::Parameters, problem::Problem};
 
 /// Error codes of JSON-RPC and A2A (A2A 1.0, section 9.5).
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
 const TASK_NOT_FOUND: i32 = -32001;
 const TASK_NOT_CANCELABLE: i32 = -32002;
 
+/// Maximum length of the id of a message, a task or a context, in bytes.
+const MAX_ID: usize = 256;
+
 /// A request of JSON-RPC.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 struct Request {
-    #[serde(default)]
     id: Value,
     method: String,
-    #[serde(default)]
     params: Value,
 }
 
 /// An error: its code, and a sentence.
 type Refused = (i32, &'static str);
+
+/// The error of an id that is longer than [`MAX_ID`].
+const ID_TOO_LONG: Refused = (INVALID_PARAMS, "an id has more than 256 bytes");
+
+impl Request {
+    /// Reads a request; an error comes with the id of the request, null where that isn't known.
+    fn parse(json: &[u8]) -> Result<Request, (Value, Refused)> {
+        let invalid = |id: Value, reason: &'static str| (id, (INVALID_REQUEST, reason));
+        let value: Value =
+            serde_json::from_slice(json).map_err(|_| (Value::Null, (PARSE_ERROR, "the body is not JSON")))?;
+        let Value::Object(mut members) = value else { return Err(invalid(Value::Null, "the body is not an object")) };
+        let id = members.remove("id").unwrap_or_default();
+        if !(id.is_string() || id.is_number() || id.is_null()) {
+            return Err(invalid(Value::Null, "id is not a string or a number"));
+        }
+        if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Err(invalid(id, "jsonrpc is not \"2.0\""));
+        }
+        let Some(Value::String(method)) = members.remove("method") else {
+            return Err(invalid(id, "method is not a string"));
+        };
+        Ok(Request { id, method, params: members.remove("params").unwrap_or_default() })
+    }
+}
 
 /// `GET /demo/agents/units/.well-known/agent-card.json`
 pub(in crate::http) async fn card(demo: Data<Demo>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -49,7 +75,13 @@ pub(in crate::http) async fn message(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let Request { id, method, params } = json_body(&context, &request, payload, &[]).await?;
+    Parameters::parse(&request, &[])?;
+    body::check_type(&request, &["application/json"])?;
+    let json = body::read(&request, payload, context.options.body_limit).await?;
+    let Request { id, method, params } = match Request::parse(&json) {
+        Ok(request) => request,
+        Err((id, refused)) => return Ok(refusal(&id, refused)),
+    };
     let text_of = |params: &Value| params.pointer("/message/parts").map(text_of_parts).unwrap_or_default();
     let answered = match method.as_str() {
         "SendMessage" | "SendStreamingMessage" => sent(demo.tasks(), &params),
@@ -59,10 +91,7 @@ pub(in crate::http) async fn message(
     };
     let task = match answered {
         Ok(task) => task,
-        Err((code, message)) => {
-            let error = json!({"code": code, "message": message});
-            return Ok(HttpResponse::Ok().json(json!({"jsonrpc": "2.0", "id": id, "error": error})));
-        }
+        Err(refused) => return Ok(refusal(&id, refused)),
     };
     if method.starts_with("Send") {
         let (question, answer) = (text_of(&params), task.said.clone());
@@ -84,12 +113,22 @@ pub(in crate::http) async fn message(
     Ok(response.streaming(stream::iter(events)))
 }
 
+/// An error as a response of JSON-RPC.
+fn refusal(id: &Value, (code, message): Refused) -> HttpResponse {
+    let error = json!({"code": code, "message": message});
+    HttpResponse::Ok().json(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+}
+
 fn sent(tasks: &Tasks, params: &Value) -> Result<Task, Refused> {
     let Some(message) = params.get("message").filter(|message| message["parts"].is_array()) else {
         return Err((INVALID_PARAMS, "params has no message with parts"));
     };
     let id = |name: &str| message.get(name).and_then(Value::as_str).filter(|id| !id.is_empty());
-    let taken = tasks.take(&text_of_parts(&message["parts"]), id("taskId"), id("contextId"));
+    let (task, context) = (id("taskId"), id("contextId"));
+    if [id("messageId"), task, context].into_iter().flatten().any(|id| id.len() > MAX_ID) {
+        return Err(ID_TOO_LONG);
+    }
+    let taken = tasks.take(&text_of_parts(&message["parts"]), task, context);
     taken.ok_or((TASK_NOT_FOUND, "there is no such task that waits for an answer"))
 }
 
@@ -97,6 +136,9 @@ fn of_task(params: &Value, find: impl FnOnce(&str) -> Option<Task>, code: i32) -
     let Some(id) = params.get("id").and_then(Value::as_str) else {
         return Err((INVALID_PARAMS, "params has no id of a task"));
     };
+    if id.len() > MAX_ID {
+        return Err(ID_TOO_LONG);
+    }
     let reason = if code == TASK_NOT_FOUND { "there is no such task" } else { "there is no such task that waits" };
     find(id).ok_or((code, reason))
 }

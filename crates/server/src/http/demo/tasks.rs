@@ -8,11 +8,13 @@ use std::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::units::{Answer, Wanted};
+use super::units::{Answer, Wanted, Words};
 use crate::Timestamp;
 
-/// How many tasks are remembered.
+/// The most tasks that are remembered.
 const MAX_TASKS: usize = 1000;
+/// Maximum length of a message, in characters.
+const MAX_TEXT: usize = 1000;
 
 /// The tasks that are remembered, the oldest first.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub(super) struct Task {
     state: State,
     /// The last message of the agent.
     pub(super) said: String,
+    /// The id of that message.
+    message_id: String,
     at: Timestamp,
 }
 
@@ -39,7 +43,10 @@ enum State {
 
 impl Tasks {
     /// Takes a message, as a new task or as an answer to the question of one. None: there is no such task that waits.
+    /// A message that is too long changes nothing of the request: the answer asks for a shorter one.
     pub(super) fn take(&self, text: &str, task: Option<&str>, context: Option<&str>) -> Option<Task> {
+        // Before the lock, so that nobody waits for it.
+        let words = text.chars().nth(MAX_TEXT).is_none().then(|| Words::parse(text));
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match task {
             Some(id) => {
@@ -53,12 +60,23 @@ impl Tasks {
             Some(before) => (before.id, before.context, before.wanted),
             None => (new(None), new(context), Wanted::default()),
         };
-        let mut wanted = wanted.and(text);
-        let (state, said) = match wanted.answer() {
+        let (wanted, answer) = match words {
+            Some(words) => {
+                let mut wanted = wanted.and(&words);
+                let answer = wanted.answer();
+                (wanted, answer)
+            }
+            None => {
+                let question = format!("That is more than {MAX_TEXT} characters. Can you ask in fewer words?");
+                (wanted, Answer::Question(question))
+            }
+        };
+        let (state, said) = match answer {
             Answer::Converted(answer) => (State::Completed, answer),
             Answer::Question(question) => (State::InputRequired, question),
         };
-        let task = Task { id, context, wanted, state, said, at: Timestamp::now() };
+        let message_id = Uuid::new_v4().to_string();
+        let task = Task { id, context, wanted, state, said, message_id, at: Timestamp::now() };
         if tasks.len() >= MAX_TASKS {
             tasks.pop_front();
         }
@@ -115,7 +133,7 @@ impl Task {
             State::Cancelled => "TASK_STATE_CANCELED",
         };
         json!({"state": state, "timestamp": self.at.to_string(), "message": {
-            "messageId": Uuid::new_v4().to_string(), "role": "ROLE_AGENT", "taskId": self.id, "contextId": self.context,
+            "messageId": self.message_id, "role": "ROLE_AGENT", "taskId": self.id, "contextId": self.context,
             "parts": [{"text": self.said}],
         }})
     }
@@ -134,6 +152,8 @@ mod tests {
         assert_eq!((answered.said.as_str(), &answered.id), ("42 km are 26.1 miles.", &asked.id));
         assert!(tasks.take("km", Some(&asked.id), None).is_none());
         assert!(tasks.cancel(&asked.id).is_none());
+        let found = tasks.find(&asked.id).unwrap();
+        assert_eq!(found.written(), answered.written(), "each read is the same, with the id of its message");
         for _ in 0..MAX_TASKS {
             tasks.take("1 km", None, None).unwrap();
         }

@@ -93,24 +93,38 @@ pub(super) enum Answer {
     Question(String),
 }
 
+/// The words and numbers of a message, each with the unit that it names.
+#[derive(Debug)]
+pub(super) struct Words(Vec<(String, Option<&'static Unit>)>);
+
+impl Words {
+    /// Splits a text into words and numbers.
+    pub(super) fn parse(text: &str) -> Words {
+        let with_unit = |word: String| {
+            let unit = named(&word);
+            (word, unit)
+        };
+        Words(words(text).into_iter().map(with_unit).collect())
+    }
+}
+
 impl Wanted {
-    /// The same with what a text adds.
-    pub(super) fn and(mut self, text: &str) -> Wanted {
-        let words = words(text);
+    /// The same with what a message adds.
+    pub(super) fn and(mut self, Words(words): &Words) -> Wanted {
         let mut before = "";
-        let mut words = words.iter().map(String::as_str).peekable();
-        while let Some(word) = words.next() {
-            let next = words.peek().and_then(|next| named(next));
+        let mut words = words.iter().map(|(word, unit)| (word.as_str(), *unit)).peekable();
+        while let Some((word, unit)) = words.next() {
+            let next = words.peek().and_then(|(_, unit)| *unit);
             let number = word.parse().ok().filter(|number: &f64| number.is_finite());
             let number = number.or((ONE.contains(&word) && next.is_some() && self.amount.is_none()).then_some(1.0));
             if let Some(number) = number {
                 self.amount = Some(number);
                 if next.is_some() {
                     self.from = next;
-                    before = words.next().unwrap_or_default();
+                    before = words.next().map_or("", |(word, _)| word);
                     continue;
                 }
-            } else if let Some(unit) = named(word) {
+            } else if let Some(unit) = unit {
                 match BEFORE_TARGET.contains(&before) || self.from.is_some() {
                     true => self.to = Some(unit),
                     false => self.from = Some(unit),
@@ -133,7 +147,7 @@ impl Wanted {
         let Some(from) = self.from else {
             return Answer::Question(format!("{amount} of which unit? For example km, pounds or °C."));
         };
-        let to = self.to.or_else(|| named(&from.usual.to_lowercase())).unwrap_or(from);
+        let to = self.to.or_else(|| named(from.usual)).unwrap_or(from);
         if to.kind != from.kind {
             self.to = None;
             return Answer::Question(format!(
@@ -159,14 +173,14 @@ impl Unit {
     }
 }
 
-/// The unit with a name in small letters.
+/// The unit with a name: one of its words in small letters, or its singular or plural in any.
 fn named(word: &str) -> Option<&'static Unit> {
-    let is = |unit: &&Unit| {
-        let singular = word.strip_suffix('s').filter(|singular| singular.len() > 1).unwrap_or(word);
-        let is_name = |name: &str| name.to_lowercase() == word;
+    let singular = word.strip_suffix('s').filter(|singular| singular.len() > 1).unwrap_or(word);
+    // The names are ASCII but for the sign of degrees, which has no small letter.
+    let is_name = |name: &str| name.eq_ignore_ascii_case(word);
+    UNITS.iter().find(|unit| {
         is_name(unit.one) || is_name(unit.many) || unit.words.contains(&word) || unit.words.contains(&singular)
-    };
-    UNITS.iter().find(is)
+    })
 }
 
 /// The words and numbers of a text, in small letters, without the word for degrees.
@@ -231,7 +245,7 @@ mod tests {
     use super::*;
 
     fn answer(texts: &[&str]) -> Answer {
-        texts.iter().fold(Wanted::default(), |wanted, text| wanted.and(text)).answer()
+        texts.iter().fold(Wanted::default(), |wanted, text| wanted.and(&Words::parse(text))).answer()
     }
 
     #[test]
@@ -268,8 +282,8 @@ mod tests {
         }
         assert_eq!(answer(&["Convert 42 to miles", "km"]), Answer::Converted("42 km are 26.1 miles.".to_owned()));
         assert_eq!(answer(&["Convert 42", "pounds"]), Answer::Converted("42 pounds are 19.05 kg.".to_owned()));
-        let mut wanted = Wanted::default().and("42 km in pounds");
+        let mut wanted = Wanted::default().and(&Words::parse("42 km in pounds"));
         assert!(matches!(wanted.answer(), Answer::Question(_)));
-        assert_eq!(wanted.and("yards").answer(), Answer::Converted("42 km are 45932 yards.".to_owned()));
+        assert_eq!(wanted.and(&Words::parse("yards")).answer(), Answer::Converted("42 km are 45932 yards.".to_owned()));
     }
 }
