@@ -66,6 +66,27 @@ fn clock_tells_the_time_lists_its_cities_and_reports_each_hour() {
 }
 
 #[test]
+fn clock_refuses_texts_that_are_longer_than_its_description_says() {
+    let (registry, reported) = agents();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/clock.json");
+    let description: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let longest = &description["actions"]["time"]["input"]["properties"]["city"]["maxLength"];
+    let longest = usize::try_from(longest.as_u64().unwrap()).unwrap();
+    let ask = |length: usize| {
+        // Characters, not bytes.
+        let city = format!("Tokyo {}", "é".repeat(length - 6));
+        registry
+            .call("POST", "/demo/agents/clock/time")
+            .body("application/json", json!({"city": city}).to_string())
+            .send()
+    };
+    assert_eq!(ask(longest).expect(200).json()["city"], "Tokyo");
+    let refused = ask(longest + 1).problem(400, "invalid-query");
+    assert_eq!(refused["detail"], "`city` has more than 100 characters; write a city, such as Tokyo");
+    assert_eq!(reported.lock().unwrap().len(), 1, "only what is answered");
+}
+
+#[test]
 fn converter_answers_streams_and_asks_back() {
     let (registry, reported) = agents();
     run(async {

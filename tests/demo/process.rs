@@ -23,7 +23,7 @@ const READY: &str = "What happens";
 /// A demo that runs; killed when it is dropped.
 pub struct DemoProcess {
     child: Child,
-    /// What it has printed so far.
+    /// The lines that it has printed so far.
     printed: Arc<Mutex<Vec<String>>>,
     reading: Option<JoinHandle<()>>,
     log: PathBuf,
@@ -80,29 +80,29 @@ impl DemoProcess {
         self.reading.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// What it has printed so far.
+    /// Returns the lines that it has printed so far.
     pub fn printed(&self) -> Vec<String> {
         self.printed.lock().unwrap().clone()
     }
 
-    /// What it says on standard error.
+    /// Returns its standard error.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// The word after a label in the line with the addresses.
+    /// Returns the word after a label in the line with the addresses.
     fn address(&self, label: &str) -> String {
         let line = self.printed().into_iter().find(|line| line.contains("Page  ")).unwrap();
         let (_, rest) = line.split_once(&format!("{label}  ")).unwrap_or_else(|| panic!("{line}"));
         rest.split_whitespace().next().unwrap().to_owned()
     }
 
-    /// Where it serves HTTP, such as `http://127.0.0.1:40123`.
+    /// Returns the address of HTTP, such as `http://127.0.0.1:40123`.
     pub fn url(&self) -> String {
         self.address("Page")
     }
 
-    /// Where it serves MQTT, such as `127.0.0.1:40124`.
+    /// Returns the address of MQTT, such as `127.0.0.1:40124`.
     pub fn mqtt(&self) -> String {
         self.address("MQTT").trim_start_matches("mqtt://").to_owned()
     }

@@ -1,4 +1,4 @@
-//! How a demo starts and ends: ports, refusals, and what stays of it.
+//! The start and the end of a demo: ports, refusals, and files that stay.
 
 use std::{env, fs};
 

@@ -1,4 +1,4 @@
-//! What the agents of a demo share, and the report of what happens to them.
+//! The shared state of the agents of a demo, and the reports of searches, messages and calls.
 
 use std::{fmt, sync::Arc};
 

@@ -11,7 +11,7 @@ pub(super) struct City {
     daylight_saving: Option<&'static Rule>,
 }
 
-/// When clocks are an hour ahead of standard time.
+/// The part of the year in which clocks are an hour ahead of standard time.
 #[derive(Debug)]
 struct Rule {
     /// True if the hours are those of UTC, else those of standard time.

@@ -31,6 +31,9 @@ use crate::http::{
     stop::Stopped,
 };
 
+/// Maximum length of the input `city`, in characters; the description of the clock names it too.
+const MAX_CITY: usize = 100;
+
 /// The input of `time`.
 #[derive(Debug, Deserialize)]
 struct Asked {
@@ -46,6 +49,10 @@ pub(in crate::http) async fn time(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let Asked { city } = json_body(&context, &request, payload, &[]).await?;
+    if city.chars().nth(MAX_CITY).is_some() {
+        let detail = format!("`city` has more than {MAX_CITY} characters; write a city, such as Tokyo");
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "invalid-query", detail));
+    }
     let Some(found) = named_in(&city) else {
         let detail =
             format!("{:?} names none of the cities that this clock knows; `cities` lists them", excerpt(&city));

@@ -61,17 +61,17 @@ impl Tools for Dice {
     }
 
     fn list(&self) -> Vec<Tool> {
-        let seed = json!({"type": "integer", "minimum": 0, "description": "Makes the result repeatable"});
+        let seed = |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
         let roll = json!({"type": "object", "additionalProperties": false, "properties": {
             "dice": {"type": "integer", "minimum": 1, "maximum": MAX_DICE, "default": 1},
             "sides": {"type": "integer", "minimum": 2, "maximum": MAX_SIDES, "default": 6},
-            "seed": &seed,
+            "seed": seed("Makes the result repeatable."),
         }});
         let rolled = json!({"type": "object", "required": ["rolled", "sum"], "properties": {
             "rolled": {"type": "array", "items": {"type": "integer"}}, "sum": {"type": "integer"},
         }});
         let shuffle = json!({"type": "object", "additionalProperties": false, "required": ["items"], "properties": {
-            "items": {"type": "array", "maxItems": MAX_ITEMS}, "seed": seed,
+            "items": {"type": "array", "maxItems": MAX_ITEMS}, "seed": seed("Makes the order repeatable."),
         }});
         let shuffled =
             json!({"type": "object", "required": ["shuffled"], "properties": {"shuffled": {"type": "array"}}});
@@ -183,6 +183,27 @@ mod tests {
         assert_eq!(shuffled, call("shuffle", json!({"items": [1, 2, 3, 4, 5], "seed": 7})).unwrap());
         items.sort_unstable();
         assert_eq!(items, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn description_has_the_tools_with_their_schemas() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/demo/dice.json");
+        let description: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let tools: Map<String, Value> = Dice::new(|_, _, _| {}).list().into_iter().map(as_action).collect();
+        let mut actions = description["actions"].clone();
+        for (name, action) in actions.as_object_mut().unwrap() {
+            let action = action.as_object_mut().unwrap();
+            assert_eq!(action.remove("forms").unwrap()[0]["mcp:tool"], json!(name));
+        }
+        assert_eq!(actions, Value::Object(tools));
+    }
+
+    /// A tool as a description has it, without its form. That other arguments are refused is for tools alone.
+    fn as_action(tool: Tool) -> (String, Value) {
+        let Tool { name, title, description, mut input, output } = tool;
+        assert_eq!(input.remove("additionalProperties"), Some(json!(false)));
+        let action = json!({"title": title, "description": description, "input": input, "output": output});
+        (name.to_owned(), action)
     }
 
     #[test]
