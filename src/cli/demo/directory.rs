@@ -4,13 +4,14 @@ use std::{
     env,
     fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
+use rustix::process::geteuid;
 use uuid::Uuid;
 
-/// How the names of such directories start.
+/// The start of the names of such directories.
 const PREFIX: &str = "agentdex-demo-";
 /// The file in it that is locked as long as the directory is used.
 const LOCK: &str = "lock";
@@ -60,10 +61,9 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Removes the directories of processes that were killed. What can't be removed is somebody else's.
+/// Removes the directories of processes of this user that were killed.
 fn remove_unused(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    let is_ours = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_ours(path)) {
         let lock = OpenOptions::new().write(true).open(path.join(LOCK));
         if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
@@ -72,8 +72,20 @@ fn remove_unused(folder: &Path) {
     }
 }
 
+/// True if a demo of this user has made a directory. Others can write to the folder for temporary files: links are not
+/// resolved, and what waits when it is opened, such as a pipe, is not opened.
+fn is_ours(path: &Path) -> bool {
+    let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    let is_own = |found: &fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+    is_named
+        && fs::symlink_metadata(path).is_ok_and(|found| is_own(&found))
+        && fs::symlink_metadata(path.join(LOCK)).is_ok_and(|lock| lock.is_file())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::{os::unix::fs::symlink, process::Command};
+
     use super::*;
 
     #[test]
@@ -91,6 +103,28 @@ mod tests {
         let path = first.path().to_owned();
         drop(first);
         assert!(!path.exists() && second.path().exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn pipes_and_links_are_neither_opened_nor_removed() {
+        let folder = env::temp_dir().join(format!("agentdex-directories-{}", Uuid::new_v4().simple()));
+        let [pipe, link, elsewhere] =
+            [format!("{PREFIX}pipe"), format!("{PREFIX}link"), "elsewhere".to_owned()].map(|name| folder.join(name));
+        for path in [&pipe, &link, &elsewhere] {
+            fs::create_dir_all(path).unwrap();
+        }
+        assert!(Command::new("mkfifo").arg(pipe.join(LOCK)).status().unwrap().success());
+        fs::write(elsewhere.join(LOCK), "").unwrap();
+        symlink(elsewhere.join(LOCK), link.join(LOCK)).unwrap();
+        let linked = folder.join(format!("{PREFIX}linked"));
+        symlink(&elsewhere, &linked).unwrap();
+        // Opening the pipe would wait for a reader.
+        let own = TemporaryDirectory::create_in(&folder).unwrap();
+        for path in [&pipe, &link, &linked, &elsewhere] {
+            assert!(fs::symlink_metadata(path).is_ok(), "{}", path.display());
+        }
+        drop(own);
         fs::remove_dir_all(&folder).unwrap();
     }
 }
