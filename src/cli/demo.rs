@@ -5,11 +5,12 @@ mod banner;
 mod bus_stop;
 mod directory;
 mod happenings;
+mod printer;
 
 use std::{
     env,
     ffi::OsString,
-    io::{self, Write},
+    io,
     net::{Ipv4Addr, TcpListener},
     process::ExitCode,
     sync::Arc,
@@ -22,14 +23,15 @@ use tokio::sync::mpsc;
 use self::{
     banner::Addresses,
     directory::TemporaryDirectory,
-    happenings::{Happenings, Totals},
+    happenings::{Happenings, Shown, Totals},
+    printer::Printer,
 };
 use super::serve::{Running, start_logging};
 use crate::settings::{LogFormat, LogLevel, Settings};
 use agentdex::registry::Since;
 use agentdex_server::http;
 
-/// How many activities may wait to be printed; more are counted alone.
+/// The most activities that wait to be printed; others are counted alone.
 const BACKLOG: usize = 1000;
 
 #[derive(Debug, Args)]
@@ -74,10 +76,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.check()?;
     start_logging(LogFormat::Text, env::var_os("RUST_LOG").is_none().then_some(LogLevel::Warn));
     let directory = TemporaryDirectory::create().context("creating a temporary directory")?;
-    let socket = listen(arguments.port).context("no HTTP on this machine")?;
+    let socket = listen("--port", arguments.port)?;
     socket.set_nonblocking(true)?;
     let http = socket.local_addr()?;
-    let mqtt = listen(arguments.mqtt_port).context("no MQTT on this machine")?.local_addr()?;
+    let mqtt = listen("--mqtt-port", arguments.mqtt_port)?.local_addr()?;
     let origin = format!("http://{http}");
     let settings = Settings {
         data: directory.path().join("data"),
@@ -95,8 +97,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let counted = totals.clone();
     let demo = http::Demo::new(agents::card(&origin), move |activity| {
         counted.count(&activity);
-        // What doesn't fit isn't shown.
-        let _ = sender.try_send(activity);
+        if let Some(shown) = Shown::of(activity) {
+            // What doesn't fit isn't shown.
+            let _ = sender.try_send(shown);
+        }
     });
     let running = Running::start(settings, Some(socket), Some(demo)).await?;
     let registry = running.registry().clone();
@@ -105,19 +109,26 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (http, mqtt) = running.addresses();
     banner::print(&Addresses { http, mqtt, is_default: http.port() == 8080 }, registry.len())?;
     let changes = registry.subscribe(Since::Now);
-    let showing = tokio::spawn(Happenings::new(registry.clone(), activities, changes).show());
+    let printer = Printer::start().context("starting a thread")?;
+    let showing = tokio::spawn(Happenings::new(registry.clone(), activities, changes, printer.clone()).show());
     let served = running.serve().await;
     showing.abort();
+    // No line of it comes after the last one.
+    let _ = showing.await;
     let agents = registry.len();
     drop(registry);
     drop(directory);
     served?;
-    // Whoever read it may have gone.
-    let _ = writeln!(io::stdout(), "{}", totals.sentence(agents));
+    printer.end(totals.sentence(agents)).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Listens on a port of this machine, or a free one if it is taken.
-fn listen(port: u16) -> io::Result<TcpListener> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+/// Listens on the port that a flag names, or a free one if it is taken.
+fn listen(flag: &str, port: u16) -> anyhow::Result<TcpListener> {
+    let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let socket = match bind(port) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => bind(0),
+        result => result,
+    };
+    socket.with_context(|| format!("{flag} {port}: can't listen on 127.0.0.1:{port}"))
 }

@@ -1,4 +1,4 @@
-//! What a demo prints once it is there: where it is, and commands to try.
+//! The first lines that a demo prints: its addresses, and commands to try.
 
 use std::{
     env,
@@ -17,7 +17,7 @@ const COMMANDS: [(&str, &str); 6] = [
     ("Run a Flow of two agents", r#"run urn:demo:flow --input '{"city": "Tokyo"}'"#),
 ];
 
-/// Where a demo listens.
+/// The addresses of a demo.
 pub(super) struct Addresses {
     pub(super) http: SocketAddr,
     pub(super) mqtt: Option<SocketAddr>,

@@ -1,7 +1,6 @@
-//! What happens in a demo, a line each, and how much of it there was.
+//! Searches, calls and changes in a demo, a line each, and their totals.
 
 use std::{
-    io::{self, Write},
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -15,6 +14,7 @@ use tokio::{
 use super::{
     super::output::{columns, shorten, visible},
     bus_stop::BusStop,
+    printer::Printer,
 };
 use agentdex::{
     Change, ChangeKind, Registry, Timestamp,
@@ -22,12 +22,12 @@ use agentdex::{
 };
 use agentdex_server::http::Activity;
 
-/// How long a search waits for one that goes on where it ends: the page searches while somebody types.
+/// Time that a search waits for one that goes on where it ends: the page searches while somebody types.
 const TYPING: Duration = Duration::from_millis(700);
 /// The longest text of others in a line, in characters.
 const MAX_TEXT: usize = 100;
 
-/// How often things happened.
+/// Numbers of searches and calls.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     searches: AtomicU64,
@@ -52,19 +52,52 @@ impl Totals {
     }
 }
 
-/// Prints what happens.
+/// An activity as it is shown, with no text longer than [`MAX_TEXT`]: many of them wait.
+#[derive(Debug, PartialEq)]
+pub(super) enum Shown {
+    Searched { query: String, found: Option<String> },
+    Answered { verb: &'static str, agent: &'static str, details: String },
+}
+
+impl Shown {
+    /// An activity with its texts shortened; none for one that isn't shown.
+    pub(super) fn of(activity: Activity) -> Option<Shown> {
+        Some(match activity {
+            Activity::Searched { query, found } => {
+                Shown::Searched { query: text(&query), found: found.as_deref().map(text) }
+            }
+            Activity::Asked { agent, question, answer } => {
+                let details = format!("{} → {}", quoted(&question), quoted(&answer));
+                Shown::Answered { verb: "asked", agent, details }
+            }
+            Activity::Called { agent, action, input, output } => {
+                let details = format!("{} {} → {}", text(&action), brief(&input), brief(&output));
+                Shown::Answered { verb: "called", agent, details }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Prints a line for each activity and each change.
 pub(super) struct Happenings {
     registry: Registry,
-    activities: mpsc::Receiver<Activity>,
+    activities: mpsc::Receiver<Shown>,
     changes: Subscription,
     bus_stop: BusStop,
+    printer: Printer,
     /// A search that may go on, and until when it is waited for.
     search: Option<(String, Option<String>, Instant)>,
 }
 
 impl Happenings {
-    pub(super) fn new(registry: Registry, activities: mpsc::Receiver<Activity>, changes: Subscription) -> Happenings {
-        Happenings { registry, activities, changes, bus_stop: BusStop::new(), search: None }
+    pub(super) fn new(
+        registry: Registry,
+        activities: mpsc::Receiver<Shown>,
+        changes: Subscription,
+        printer: Printer,
+    ) -> Happenings {
+        Happenings { registry, activities, changes, bus_stop: BusStop::new(), printer, search: None }
     }
 
     /// Prints until the registry is closed.
@@ -78,14 +111,14 @@ impl Happenings {
                 }
             };
             tokio::select! {
-                Some(activity) = self.activities.recv() => self.activity(activity),
+                Some(activity) = self.activities.recv() => self.show_activity(activity),
                 change = self.changes.next_event() => match change {
                     Some(Ok(Event::Change(change))) => {
                         let (verb, details) = self.changed(&change);
                         self.line(verb, &details);
                     }
-                    Some(_) => {}
-                    None => return,
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => return,
                 },
                 () = self.bus_stop.is_due() => self.bus_stop.change(&self.registry).await,
                 () = waited => self.print_search(),
@@ -93,31 +126,25 @@ impl Happenings {
         }
     }
 
-    fn activity(&mut self, activity: Activity) {
+    fn show_activity(&mut self, activity: Shown) {
         match activity {
-            Activity::Searched { query, found } => {
+            Shown::Searched { query, found } => {
                 let goes_on = |before: &str| query.starts_with(before) || before.starts_with(&query);
                 if self.search.as_ref().is_some_and(|(before, ..)| !goes_on(before)) {
                     self.print_search();
                 }
                 self.search = Some((query, found, Instant::now() + TYPING));
             }
-            Activity::Asked { agent, question, answer } => {
-                let (agent, question, answer) = (self.title(agent), quoted(&question), quoted(&answer));
-                self.line("asked", &format!("{agent}: {question} → {answer}"));
+            Shown::Answered { verb, agent, details } => {
+                let agent = self.title(agent);
+                self.line(verb, &format!("{agent}: {details}"));
             }
-            Activity::Called { agent, action, input, output } => {
-                let (agent, input, output) = (self.title(agent), brief(&input), brief(&output));
-                self.line("called", &format!("{agent}: {action} {input} → {output}"));
-            }
-            _ => {}
         }
     }
 
     fn print_search(&mut self) {
         let Some((query, found, _)) = self.search.take() else { return };
-        let found = found.map_or_else(|| "nothing".to_owned(), |title| text(&title));
-        self.line("searched", &format!("{} → {found}", quoted(&query)));
+        self.line("searched", &format!("\"{query}\" → {}", found.as_deref().unwrap_or("nothing")));
     }
 
     /// The verb for a change, and its details.
@@ -159,9 +186,7 @@ impl Happenings {
         let time = Timestamp::now().to_string();
         let start = format!("{}  {verb:<9}", time.get(11..19).unwrap_or_default());
         let details = shorten(details, columns().map_or(usize::MAX, |columns| columns.saturating_sub(start.len())));
-        // Whoever read it may have gone.
-        let mut out = io::stdout().lock();
-        let _ = writeln!(out, "{start}{details}").and_then(|()| out.flush());
+        self.printer.print(format!("{start}{details}"));
     }
 }
 
@@ -176,4 +201,25 @@ fn quoted(words: &str) -> String {
 
 fn brief(value: &Value) -> String {
     text(&value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_more_of_an_activity_waits_than_is_shown() {
+        let long = "é".repeat(1_000_000);
+        let short = format!("{}…", "é".repeat(MAX_TEXT));
+        assert_eq!(text(&long), short);
+        assert_eq!(brief(&json!(long)), format!("\"{}…", "é".repeat(MAX_TEXT - 1)));
+        let searched = Activity::Searched { query: long.clone(), found: Some(long.clone()) };
+        let shown = Shown::Searched { query: short.clone(), found: Some(short.clone()) };
+        assert_eq!(Shown::of(searched), Some(shown));
+        let asked = Activity::Asked { agent: "urn:demo:units", question: long.clone(), answer: long };
+        let details = format!("\"{short}\" → \"{short}\"");
+        assert_eq!(Shown::of(asked), Some(Shown::Answered { verb: "asked", agent: "urn:demo:units", details }));
+    }
 }
