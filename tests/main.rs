@@ -10,6 +10,7 @@ mod consumer;
 mod crash;
 mod demo;
 mod disk_full;
+mod docs;
 mod fetch;
 mod followers;
 mod formats;

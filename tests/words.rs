@@ -69,13 +69,13 @@ fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths: Vec<_> =
         ["README.md", "CHANGELOG.md", "SECURITY.md", "openapi/agentdex.json"].map(|name| root.join(name)).into();
-    let mut folders = vec![root.join("src"), root.join("crates"), root.join("examples")];
+    let mut folders = ["src", "crates", "examples", "docs"].map(|name| root.join(name)).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
+            } else if path.extension().is_some_and(|ending| ending == "rs" || ending == "md") {
                 paths.push(path);
             }
         }

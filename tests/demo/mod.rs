@@ -2,5 +2,5 @@
 
 mod agents;
 mod commands;
-mod process;
+pub mod process;
 mod start;

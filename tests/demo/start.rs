@@ -94,17 +94,12 @@ fn files_and_variables_of_a_server_do_not_matter_but_ports_do() {
 }
 
 #[test]
-fn files_of_the_demo_are_valid_and_files_that_the_readme_names_exist() {
+fn files_of_the_demo_are_valid() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = ["examples/demo", "examples/flow.yaml"].map(|name| root.join(name));
     let output = agentdex().args(["validate", "--json"]).args(&files).output().unwrap();
     let verdicts = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && verdicts.lines().count() == 5, "{verdicts}");
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let names = regex::Regex::new(r"examples/[\w./-]*\w").unwrap();
-    let missing: Vec<&str> =
-        names.find_iter(&readme).map(|name| name.as_str()).filter(|name| !root.join(name).exists()).collect();
-    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

@@ -1,0 +1,47 @@
+//! README and docs/: their length, links, commands and code.
+
+mod commands;
+mod embed;
+mod links;
+mod markdown;
+mod reader;
+
+use self::markdown::Document;
+use crate::{process::ServerProcess, support::Call};
+
+#[test]
+fn readme_is_short() {
+    let lines = Document::read("README.md").text().lines().count();
+    assert!(lines <= 180, "README has {lines} lines; what is longer goes into docs/");
+}
+
+#[test]
+fn description_in_the_texts_is_that_of_the_file() {
+    let file = Document::read("examples/agent.json");
+    for name in ["README.md", "docs/guide/describe.md"] {
+        let blocks = Document::read(name).blocks();
+        let shown: Vec<_> = blocks.iter().filter(|block| block.language == "json").collect();
+        assert!(shown.len() == 1 && shown[0].text == file.text(), "{name}");
+    }
+}
+
+#[test]
+fn queries_in_the_texts_find_agents_of_the_examples() {
+    let queries = Document::read("docs/guide/search.md").first_column("| in a query | finds |");
+    assert_eq!(queries.len(), 6, "{queries:?}");
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start(data.path(), &["--examples"]);
+    let search = |query: &str| {
+        let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        Call::new("GET", &format!("{}/search?consistent=true&q={encoded}", server.url())).send().expect(200).json()
+    };
+    for query in queries {
+        let found = search(&query);
+        assert!(found["total"].as_u64() > Some(0) && found["fuzzy"] != true, "{query}: {found}");
+    }
+    let promised = "turn down the heat";
+    assert!(
+        Document::read("README.md").text().contains(&format!("\"{promised}\" finds the agent for heating at home"))
+    );
+    assert_eq!(search(promised)["hits"][0]["title"], "Home energy agent");
+}
