@@ -15,7 +15,7 @@ use agentdex_client::RegistryClient;
 pub(super) struct Arguments {
     /// Its id, or its title if no other agent has it
     id: String,
-    /// Print it as it came, on one line
+    /// Print it as the registry returns it, on one line
     #[arg(long)]
     json: bool,
 }
