@@ -100,8 +100,8 @@ impl Reader {
         let (command, is_background) = stripped(&step.command);
         let words: Vec<&str> = command.split_whitespace().collect();
         match *words {
-            // Builds it.
-            ["cargo", "install", ..] => {}
+            // Done by whoever runs this.
+            ["cargo", "install", ..] | ["cargo", "test"] => {}
             ["agentdex", "demo"] | ["cargo", "run", "--", "demo"] => {
                 self.stop();
                 self.server = Some(Server::Demo(DemoProcess::start()));
