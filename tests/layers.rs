@@ -1,4 +1,4 @@
-//! Which package and which module may use which: packages depend on lower packages, modules use modules of lower layers,
+//! The layers of packages and modules: packages depend on lower packages, modules use modules of lower layers,
 //! a foreign crate is named only where it is hidden, and no two files of a package use each other. A feature is decided on in
 //! few places.
 

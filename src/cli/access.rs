@@ -15,7 +15,7 @@ use agentdex_client::RegistryClient;
 pub(super) struct Arguments {
     /// Its id
     id: String,
-    /// Who sees it from now on, beside its owner and admins
+    /// The callers that see it from now on, beside its owner and admins
     #[arg(long, value_name = "public|namespace|private")]
     visibility: Option<Visibility>,
     /// The namespace that it is in from now on; "" for none

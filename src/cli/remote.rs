@@ -31,7 +31,7 @@ const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 #[derive(Args)]
 #[command(next_help_heading = "Registry")]
 pub(super) struct Remote {
-    /// Where the registry is: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
+    /// The registry: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
     /// API key that the registry knows the caller by, or a token of its issuer; the variable doesn't show in lists of

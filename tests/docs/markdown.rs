@@ -15,7 +15,7 @@ pub struct Document {
 pub struct Block {
     pub language: String,
     pub text: String,
-    /// What it needs that tests don't have, from the comment `<!-- not run: … -->` before it.
+    /// The need of it that tests can't meet, from the comment `<!-- not run: … -->` before it.
     pub lacks: Option<String>,
 }
 

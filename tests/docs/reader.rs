@@ -20,12 +20,12 @@ use crate::{
     support::{Call, copy_all, eventually},
 };
 
-/// Where the texts have the registry, and what else they start.
+/// The addresses that the texts name: of the registry, and of what else they start.
 const REGISTRY: &str = "127.0.0.1:8080";
 const SITE: &str = "127.0.0.1:9000";
 /// The id of a key in the texts.
 const KEY_ID: &str = "3f1c0a9be274";
-/// What is said to an agent.
+/// A message to an agent.
 const QUESTION: &str = "How many miles are 42 km?\n";
 /// The agent that changes while a command prints changes.
 const CHANGING: &str = "urn:example:agents:weather";
@@ -45,7 +45,7 @@ pub struct Step {
 pub struct Reader {
     folder: TempDir,
     server: Option<Server>,
-    /// What serves files.
+    /// The server of files.
     site: Option<(Child, String)>,
     variables: BTreeMap<String, String>,
 }
@@ -209,7 +209,7 @@ impl Reader {
         key["id"].as_str().unwrap().to_owned()
     }
 
-    /// What a command prints to a terminal.
+    /// The output of a command to a terminal.
     fn run(&mut self, command: &str) -> String {
         // Errors of HTTP are failures.
         let prelude = "exec 2>&1\ncurl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n";
@@ -296,7 +296,7 @@ fn change(url: &str, number: u32) {
     assert!(answer.status < 300, "{}", answer.text());
 }
 
-/// What a document says that a command prints: numbers may be others, and `…` stands for anything.
+/// The pattern that an output in a document stands for: numbers may be others, and `…` stands for anything.
 fn pattern(expected: &str) -> Regex {
     let parts: Vec<String> = expected.trim_end().split('…').map(regex::escape).collect();
     let numbers = Regex::new(r"\d+(\\\.\d+)*").unwrap();

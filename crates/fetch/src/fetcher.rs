@@ -47,7 +47,7 @@ struct Inner {
     turns: Turns,
 }
 
-/// What one hop gave.
+/// The outcome of one hop.
 enum Hop {
     Answer(Response, Target, Turn),
     Redirect(Target),

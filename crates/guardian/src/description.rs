@@ -218,7 +218,7 @@ impl Arguments {
         self.list.binary_search_by(|argument| argument.name.as_str().cmp(name)).ok()
     }
 
-    /// What is wrong with what is given: the first 20 faults.
+    /// Compares arguments with those that are declared; returns the first 20 faults.
     pub fn check<'g>(&self, given: impl Iterator<Item = Given<'g>>) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut is_given = vec![false; self.list.len()];

@@ -13,7 +13,7 @@
 //! | 9.1 guardrails | [`Response::withhold_message`], [`Response::force_failure`]; rules of the guardian with `then = "fail-response"` | `tests/sacp/response.rs`, `aos::guardian::a_guardrail_makes_a_response_a_failure_before_the_next_agent_receives_it` |
 //! | 11 schema enforcement | [`DataContract`] | `tests/sacp/response.rs` |
 //!
-//! What the document says that MUST hold, and the test of the workspace that shows it (in `tests/sacp`):
+//! Each MUST of the document, and the test of the workspace that shows it (in `tests/sacp`):
 //!
 //! | section | MUST | shown by |
 //! |---|---|---|

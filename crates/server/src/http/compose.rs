@@ -10,8 +10,8 @@ use crate::registry::ComposeQuery;
 
 /// Find chains of capabilities that lead from the data that there is to the data that is wanted
 ///
-/// What each step needs is there from the beginning or given by a step before it. What fits best comes first, then what
-/// is more relevant for `query`, then what has fewer steps. Each chain is also an Agent Spec Flow, which
+/// The data that a step needs is there from the beginning or given by a step before it. The chains that fit best come
+/// first, then those that are more relevant for `query`, then those of fewer steps. Each chain is also an Agent Spec Flow, which
 /// `POST /import/agent-spec` accepts.
 #[utoipa::path(
     post,

@@ -34,7 +34,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 
 /// Claim a namespace, or say who its members are
 ///
-/// Whoever claims it first owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
+/// The first to claim it owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
 /// domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{"owners": [{"owner": "weather-team",
 /// "registry": "https://registry.example"}]}`, where `registry` is the public URL of this registry.
 #[utoipa::path(

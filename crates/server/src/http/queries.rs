@@ -52,8 +52,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 
 /// Save a query, in place of the one of that name
 ///
-/// What changes mean for it is announced at `/queries/{name}/events`, and over MQTT at
-/// `agentdex/queries/{name}/{kind}/{id}`. It is durable once this is answered.
+/// Things that begin or cease to match it are announced at `/queries/{name}/events`, and over MQTT at
+/// `agentdex/queries/{name}/{kind}/{id}`. The query is durable once this is answered.
 #[utoipa::path(
     put,
     path = "/queries/{name}",

@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-/// Where a document is. It is fetched, registered, and polled for changes.
+/// The address of a document, which is fetched, registered, and polled for changes.
 #[derive(ToSchema)]
 #[schema(example = json!({"url": "https://weather.example"}))]
 pub(in crate::http) struct DocumentUrl {

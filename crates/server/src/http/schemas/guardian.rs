@@ -1,4 +1,4 @@
-//! What the guardian takes and answers.
+//! The schemas of requests to the guardian and of its answers.
 
 use utoipa::ToSchema;
 

@@ -1,4 +1,4 @@
-//! What bodies look like, for the OpenAPI document. These types describe; nothing is made of them.
+//! The schemas of bodies, for the OpenAPI document. These types describe; nothing is made of them.
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
 mod constraints;
@@ -56,20 +56,20 @@ pub(super) enum RepresentationOrDryRun {
     DryRun(DryRun),
 }
 
-/// What the registry knows of a Thing; clients may set `ttl` or `expires`.
+/// The registration of a Thing: the moments and the lifetime that the registry keeps; clients may set `ttl` or `expires`.
 #[derive(ToSchema)]
 pub(super) struct Registration {
-    /// When it was created (RFC 3339).
+    /// Moment of its creation (RFC 3339).
     created: Option<String>,
-    /// When its description last changed (RFC 3339).
+    /// Moment of the last change of its description (RFC 3339).
     modified: Option<String>,
-    /// When it was read (RFC 3339).
+    /// Moment of this answer (RFC 3339).
     retrieved: Option<String>,
-    /// When it expires (RFC 3339); ignored from clients that give a `ttl`.
+    /// Moment of its expiry (RFC 3339); ignored from clients that give a `ttl`.
     expires: Option<String>,
     /// Time to live in seconds.
     ttl: Option<u64>,
-    /// What in the description may be there to deceive; absent if nothing is, ignored from clients.
+    /// Parts of the description that may be there to deceive; absent if there are none, ignored from clients.
     #[schema(rename = "agentdex:flags")]
     flags: Option<Vec<Flag>>,
 }

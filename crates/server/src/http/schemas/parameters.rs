@@ -58,7 +58,7 @@ pub(in crate::http) struct StreamParameters {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct AccessParameters {
-    /// Who sees it
+    /// The callers that see it, beside its owner and admins
     #[param(inline)]
     visibility: Option<Visibility>,
     /// The namespace that it is in, one that the caller is a member of; empty: in none
