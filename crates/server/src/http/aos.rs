@@ -7,10 +7,7 @@ use std::sync::Arc;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{
-        Method, StatusCode,
-        header::{CACHE_CONTROL, HeaderName},
-    },
+    http::{Method, StatusCode},
     web::{self, Bytes, Data},
 };
 use futures_util::{Stream, stream};
@@ -26,12 +23,10 @@ use super::{
     blocking::blocking,
     body,
     context::Context,
-    limits::Place,
+    event_stream::{self, HEARTBEAT, Open},
     listing::Empty,
-    metrics::Counted,
     parameters::Parameters,
     problem::{Problem, excerpt},
-    stop::Stopped,
 };
 use crate::{
     Timestamp,
@@ -244,35 +239,25 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
 pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["agent", "decision"])?;
     let (agent, decision) = (parameters.text("agent").map(str::to_owned), decision(&parameters)?);
-    let mut response = HttpResponse::Ok();
-    response
-        .content_type("text/event-stream")
-        .insert_header((CACHE_CONTROL, "no-store"))
-        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    let mut response = event_stream::head();
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
     let subscription = Subscription {
         entries: context.trusted.guardian().subscribe(),
-        stopped: Context::stopped(&context, &request),
         agent,
         decision,
-        _counted: context.metrics.event_stream(),
-        _place: context.streams.take_for_stream(&request)?,
-        context,
+        open: Open::new(&context, &request)?,
     };
     Ok(response.streaming(subscription.into_stream()))
 }
 
 /// An event stream that is open.
 struct Subscription {
-    context: Data<Context>,
     entries: Receiver<Arc<Entry>>,
-    stopped: Stopped,
     agent: Option<String>,
     decision: Option<Decision>,
-    _counted: Counted,
-    _place: Place,
+    open: Open,
 }
 
 impl Subscription {
@@ -285,17 +270,17 @@ impl Subscription {
 
     /// The next chunk; none once the server stops.
     async fn next(&mut self) -> Option<Bytes> {
-        let silent_until = Instant::now() + self.context.options.heartbeat;
+        let silent_until = Instant::now() + self.open.heartbeat;
         loop {
             let received = tokio::select! {
                 biased;
                 received = self.entries.recv() => received,
-                () = self.stopped.wait() => return None,
-                () = sleep_until(silent_until) => return Some(Bytes::from_static(b": alive\n\n")),
+                () = self.open.stopped.wait() => return None,
+                () = sleep_until(silent_until) => return Some(HEARTBEAT),
             };
             match received {
                 Ok(entry) if self.is_selected(&entry) => return event(&entry),
-                Ok(_) if Instant::now() >= silent_until => return Some(Bytes::from_static(b": alive\n\n")),
+                Ok(_) if Instant::now() >= silent_until => return Some(HEARTBEAT),
                 Ok(_) => {}
                 Err(RecvError::Lagged(missed)) => {
                     return Some(format!("event: missed\ndata: {}\n\n", json!({"missed": missed})).into());

@@ -9,10 +9,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{
-        Method,
-        header::{CACHE_CONTROL, HeaderName},
-    },
+    http::{Method, header::HeaderName},
     web::{Bytes, BytesMut, Data},
 };
 use futures_util::{Stream, stream};
@@ -22,13 +19,11 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     blocking::blocking,
     context::Context,
+    event_stream::{self, Open},
     feed::{AT_ONCE, encode, encoded},
-    limits::Place,
     listing::Empty,
-    metrics::Counted,
     parameters::Parameters,
     problem::{Problem, excerpt},
-    stop::Stopped,
 };
 use crate::{
     ChangeKind, Position, Registry, Seq,
@@ -231,12 +226,7 @@ fn open(
         Start::After(seq) if selected.query.as_ref().is_some_and(|query| !query.is_known_after(seq)) => Start::Resync,
         start => start,
     };
-    let mut response = HttpResponse::Ok();
-    response
-        .content_type("text/event-stream")
-        .insert_header((CACHE_CONTROL, "no-store"))
-        // Proxies such as nginx would buffer events otherwise.
-        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    let mut response = event_stream::head();
     if let Start::After(seq) = start {
         let position = Position { epoch: context.trusted.epoch(), seq };
         response.insert_header((LAST_EVENT_ID, position.to_string()));
@@ -244,20 +234,15 @@ fn open(
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    let place = context.streams.take_for_stream(request)?;
-    let stopped = Context::stopped(context, request);
-    Ok(response.streaming(
-        Subscription::new(context, context.registry(request), stopped, selected, start, place).into_stream(),
-    ))
+    let open = Open::new(context, request)?;
+    Ok(response.streaming(Subscription::new(context, context.registry(request), selected, start, open).into_stream()))
 }
 
 /// An event stream that is open.
 struct Subscription {
-    context: Data<Context>,
     /// As the client sees it.
     registry: Registry,
     durable: watch::Receiver<Seq>,
-    stopped: Stopped,
     selected: Selected,
     position: Seq,
     /// Whether anything was sent: the first block carries the `retry` field.
@@ -266,31 +251,20 @@ struct Subscription {
     pending: VecDeque<Bytes>,
     /// What comes after the position, as far as it was read.
     ahead: VecDeque<Arc<LoggedChange>>,
-    _counted: Counted,
-    _place: Place,
+    open: Open,
 }
 
 impl Subscription {
-    fn new(
-        context: &Data<Context>,
-        registry: Registry,
-        stopped: Stopped,
-        selected: Selected,
-        start: Start,
-        place: Place,
-    ) -> Subscription {
+    fn new(context: &Data<Context>, registry: Registry, selected: Selected, start: Start, open: Open) -> Subscription {
         let mut subscription = Subscription {
             registry,
             durable: context.trusted.durable(),
-            stopped,
             selected,
             position: Seq::ZERO,
             has_begun: false,
             pending: VecDeque::new(),
             ahead: VecDeque::new(),
-            _counted: context.metrics.event_stream(),
-            _place: place,
-            context: context.clone(),
+            open,
         };
         match start {
             Start::After(seq) => subscription.position = seq,
@@ -307,7 +281,7 @@ impl Subscription {
 
     /// The next chunk; none once the server stops.
     async fn next(&mut self) -> crate::Result<Option<Bytes>> {
-        let silent_until = Instant::now() + self.context.options.heartbeat;
+        let silent_until = Instant::now() + self.open.heartbeat;
         loop {
             let chunk = match self.pending.pop_front() {
                 Some(chunk) => Some(chunk),
@@ -322,7 +296,7 @@ impl Subscription {
                     // What is durable when the server stops is still sent.
                     biased;
                     changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
-                    () = self.stopped.wait() => return Ok(None),
+                    () = self.open.stopped.wait() => return Ok(None),
                     () = tokio::time::sleep_until(silent_until) => self.beat(),
                 }
             } else if Instant::now() >= silent_until {

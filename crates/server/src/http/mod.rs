@@ -25,6 +25,7 @@ mod convert;
 mod cors;
 mod demo;
 mod documents;
+mod event_stream;
 mod events;
 mod export;
 mod exposition;

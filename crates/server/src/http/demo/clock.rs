@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{
-        Method, StatusCode,
-        header::{CACHE_CONTROL, HeaderName},
-    },
+    http::{Method, StatusCode},
     web::{self, Bytes, Data},
 };
 use futures_util::{Stream, stream};
@@ -23,12 +20,10 @@ use super::{
 use crate::http::{
     compatible::json_body,
     context::Context,
-    limits::Place,
+    event_stream::{self, HEARTBEAT, Open},
     listing::Empty,
-    metrics::Counted,
     parameters::Parameters,
     problem::{Problem, excerpt},
-    stop::Stopped,
 };
 
 /// Maximum length of the input `city`, in characters; the description of the clock names it too.
@@ -81,32 +76,19 @@ pub(in crate::http) async fn cities(request: HttpRequest) -> Result<HttpResponse
 /// `GET /demo/agents/clock/hour`
 pub(in crate::http) async fn hour(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let mut response = HttpResponse::Ok();
-    response
-        .content_type("text/event-stream")
-        .insert_header((CACHE_CONTROL, "no-store"))
-        .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
+    let mut response = event_stream::head();
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    let hours = Hours {
-        stopped: Context::stopped(&context, &request),
-        heartbeat: context.options.heartbeat,
-        reported: whole_hour(OffsetDateTime::now_utc()),
-        _counted: context.metrics.event_stream(),
-        _place: context.streams.take_for_stream(&request)?,
-    };
+    let hours = Hours { open: Open::new(&context, &request)?, reported: whole_hour(OffsetDateTime::now_utc()) };
     Ok(response.streaming(hours.into_stream()))
 }
 
 /// A subscription to `hour`.
 struct Hours {
-    stopped: Stopped,
-    heartbeat: Duration,
+    open: Open,
     /// The hour that was reported last, or in which the subscription began.
     reported: OffsetDateTime,
-    _counted: Counted,
-    _place: Place,
 }
 
 impl Hours {
@@ -123,8 +105,8 @@ impl Hours {
         let until_hour = self.reported + Duration::from_secs(60 * 60) - now;
         let until_hour = Duration::try_from(until_hour).unwrap_or_default();
         tokio::select! {
-            () = self.stopped.wait() => return None,
-            () = sleep(until_hour.min(self.heartbeat)) => {}
+            () = self.open.stopped.wait() => return None,
+            () = sleep(until_hour.min(self.open.heartbeat)) => {}
         }
         let hour = whole_hour(OffsetDateTime::now_utc());
         Some(match hour > self.reported {
@@ -132,7 +114,7 @@ impl Hours {
                 self.reported = hour;
                 format!("event: hour\ndata: {}\n\n", event(hour)).into()
             }
-            false => Bytes::from_static(b": alive\n\n"),
+            false => HEARTBEAT,
         })
     }
 }
