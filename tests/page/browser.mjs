@@ -14,7 +14,7 @@ const refused = [];
 
 async function open(address, size = { width: 1280, height: 900 }) {
   const page = await browser.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   page.on("console", (message) => message.type() === "error" && !/Failed to load resource/.test(message.text()) && errors.push(`${page.url()}: ${message.text()}`));
   page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.stack ?? error}`));
   page.on("requestfailed", (request) => refused.push(`${request.url()}: ${request.failure()?.errorText}`));
@@ -38,6 +38,8 @@ const until = (page, condition, ...values) => page.waitForFunction(condition, { 
 /** Waits until an element has a text. */
 const shows = (page, selector, text) => until(page, (selector, text) => [...document.querySelectorAll(selector)].some((one) => one.textContent.includes(text)), selector, text)
   .catch(async (error) => assert.fail(`${selector} never had ${JSON.stringify(text)} (${error.message}): ${await text_of(page, "main")}; refused: ${refused.join(" ")}`));
+/** Clicks an element once it stands still; when the page draws it anew meanwhile, the new one. */
+const click = (page, selector) => page.locator(selector).click();
 const text_of = (page, selector) => page.$eval(selector, (element) => element.textContent);
 const all = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
 

@@ -20,8 +20,7 @@ await run({
     await page.goto(`${url}/#/add`);
     await page.waitForSelector("#document");
     await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Start from an example").click());
-    await page.waitForSelector("button.primary:not(:disabled)");
-    await page.click("button.primary:not(:disabled)");
+    await click(page, "button.primary:not(:disabled)");
     await page.waitForSelector(".report a");
     // Changes come as they happen, by a stream that is opened with the key.
     await page.goto(`${url}/#/live`);
@@ -39,10 +38,10 @@ await run({
     await page.select("#sight", "public");
     while ((await as(keys.read)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
     // A tab that is closed takes the key with it; who signs out sees nothing any more.
-    await page.click(".who button");
+    await click(page, ".who button");
     await shows(page, "main", "needs an API key");
     assert.equal(await page.evaluate(() => Object.values(sessionStorage).length), 0);
-    await page.click(".who button");
+    await click(page, ".who button");
     await enter(keys.read);
     await shows(page, ".who", "readers");
     await shows(page, "h1", "Greeter");

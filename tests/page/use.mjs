@@ -8,7 +8,8 @@ await run({
     for (let round = 0; round < 5; round += 1) {
       await page.reload();
       await shows(page, ".summary", "agents");
-      paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+      const painted = await until(page, () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+      paints.push(await painted.jsonValue());
     }
     console.log(`first paint after ${paints.map(Math.round).join(", ")} ms`);
     assert.ok((await page.evaluate(() => window.shift)) < 0.01, "the layout shifts while it loads");
@@ -29,19 +30,19 @@ await run({
     const found = (await all(page, ".hit")).length;
     assert.ok(found >= 1);
 
-    await page.click("[data-facet='protocol=http'], [data-facet='type=lmos:Agent']");
+    await click(page, "[data-facet='protocol=http'], [data-facet='type=lmos:Agent']");
     await page.waitForSelector(".chip");
     const filtered = await page.evaluate(() => location.hash);
     assert.match(filtered, /(protocol|type)=/);
     await page.goBack();
     await until(page, () => location.hash === "#/?q=weather+forecast" && !document.querySelector(".chip"));
-    await page.click(".hit:first-child h2 a");
+    await click(page, ".hit:first-child h2 a");
     await shows(page, "h1", "Weather agent");
     await page.goBack();
     await until(page, () => document.querySelector("#q")?.value === "weather forecast");
     await shows(page, ".hit:first-child h2", "Weather agent");
 
-    await page.click("input[value=lexical]");
+    await click(page, "input[value=lexical]");
     await until(page, () => location.hash.includes("mode=lexical"));
     await until(page, () => document.querySelectorAll(".hit:first-child .scores dt").length === 2);
     const deep = await open(`${url}/${filtered}`);
@@ -57,7 +58,7 @@ await run({
     const page = await open(`${url}/#/agent/urn%3Aexample%3Aagents%3Aweather`);
     await shows(page, "h1", "Weather agent");
     await shows(page, ".affordance th", "place");
-    await page.click(".affordance .calls summary");
+    await click(page, ".affordance .calls summary");
     const command = await text_of(page, ".affordance .code pre");
     assert.match(command, /^curl -X POST/);
     assert.ok(command.includes("https://weather.skylight.example/forecast"), command);
@@ -65,7 +66,7 @@ await run({
     await shows(page, "section", "A bearer token (JWT) in the header");
     await call("PATCH", "/things/urn:example:agents:weather", { description: "Knows the sky." }, "application/merge-patch+json");
     await shows(page, ".note:not([hidden])", "Its description has changed");
-    await page.click(".note button");
+    await click(page, ".note button");
     await shows(page, ".lead", "Knows the sky.");
     for (const [name, text] of [["History", "Knows the sky."], ["Documents", "A2A agent card, 1.0"], ["Related agents", ""], ["Raw JSON", '"urn:example:agents:weather"']]) {
       await page.evaluate((name) => [...document.querySelectorAll("summary")].find((one) => one.textContent === name).click(), name);
@@ -112,7 +113,7 @@ await run({
     const line = Number((await text_of(page, ".findings.bad button")).replace("line ", ""));
     const lines = await page.$eval("#document", (area) => area.value.split("\n"));
     assert.match(lines[line - 1], /security|undefined_sc/);
-    await page.click(".findings.bad button");
+    await click(page, ".findings.bad button");
     assert.match(await page.evaluate(() => getSelection().toString() || document.querySelector("#document").value.slice(document.querySelector("#document").selectionStart, document.querySelector("#document").selectionEnd)), /undefined_sc|security/);
     assert.ok(await page.$eval("button.primary", (button) => button.disabled));
     await write("{\n  \"title\": 1,\n}");
@@ -120,7 +121,7 @@ await run({
     await write(JSON.stringify(agent("urn:example:added", "Added"), null, 2));
     await shows(page, ".report", "W3C Thing Description");
     await shows(page, ".preview", "Testing");
-    await page.click("button.primary:not(:disabled)");
+    await click(page, "button.primary:not(:disabled)");
     await shows(page, ".report", "Registered 1 Thing");
     assert.equal((await (await call("GET", "/things/urn:example:added")).json()).title, "Added");
     await write("component_type: Agent\nagentspec_version: 25.4.1\nid: rhymer\nname: Rhymer\nllm_config:\n  component_type: OllamaConfig\n  name: l\n  url: https://llm.example\n  model_id: m\nsystem_prompt: Rhyme.\n");
@@ -147,20 +148,18 @@ await run({
     await shows(page, ".preview", "Rhymes two lines");
     await check("/server.json");
     await shows(page, ".report", "MCP server");
-    await page.click("button.primary:not(:disabled)");
+    await click(page, "button.primary:not(:disabled)");
     await shows(page, ".report", "Registered 1 Thing");
-    await page.click(".report a");
+    await click(page, ".report a");
     await shows(page, ".source", "Tracked at");
-    await page.click(".source button");
+    await click(page, ".source button");
     await shows(page, ".operations", "It was polled.");
     await page.goto(`${url}/#/status`);
     await shows(page, ".card", "/server.json");
     await page.goto(`${url}/#/?format=mcp-server`);
-    await page.waitForSelector(".hit h2 a");
-    await page.click(".hit h2 a");
-    await page.waitForSelector(".operations .bar button.quiet");
-    await page.click(".operations .bar button.quiet");
-    await page.click("dialog[open] button.danger");
+    await click(page, ".hit h2 a");
+    await click(page, ".operations .bar button.quiet");
+    await click(page, "dialog[open] button.danger");
     await until(page, () => location.hash === "#/");
     assert.equal((await fetch(`${url}/imports`).then((answer) => answer.json())).length, 0);
     await page.close();
@@ -210,8 +209,7 @@ await run({
     await page.reload();
     assert.equal(await page.evaluate(() => location.pathname), "/registry/");
     await shows(page, ".summary", "1 agent");
-    await page.waitForSelector(".hit h2 a");
-    await page.click(".hit h2 a");
+    await click(page, ".hit h2 a");
     await shows(page, "h1", "Mounted");
     assert.ok(asked.length > 10 && asked.every((path) => path.startsWith("/registry/")), asked.join(" "));
     await page.close();
