@@ -2,13 +2,15 @@
 
 use super::{Caller, Role};
 
-/// The role that an action needs.
+/// The role that an action needs, and whether the action changes anything. A role may do what lesser roles may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Nothing.
+    /// No role at all.
     Nothing,
-    /// This role, or one that may more.
-    Role(Role),
+    /// This role; the action changes nothing.
+    Read(Role),
+    /// This role; the action changes something, which a server that is read-only refuses.
+    Write(Role),
 }
 
 /// The rules for all callers of a server. The default is a server that everybody may use who reaches it.
@@ -18,7 +20,7 @@ pub struct Rules {
     pub authentication: bool,
     /// True if callers without credentials have the role `read`.
     pub public_read: bool,
-    /// True if nobody may register, change or remove anything.
+    /// True if nobody may change anything: agents, queries, namespaces, keys.
     pub read_only: bool,
 }
 
@@ -40,15 +42,19 @@ impl Rules {
     /// use agentdex_api::access::{Caller, Need, Refusal, Role, Rules};
     ///
     /// let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
-    /// assert_eq!(rules.decide(&Caller::Anonymous, Need::Role(Role::Read)), Ok(()));
-    /// let refused = rules.decide(&Caller::Anonymous, Need::Role(Role::Register));
+    /// assert_eq!(rules.decide(&Caller::Anonymous, Need::Read(Role::Read)), Ok(()));
+    /// let refused = rules.decide(&Caller::Anonymous, Need::Write(Role::Register));
     /// assert_eq!(refused, Err(Refusal::Unauthenticated));
     /// ```
     ///
     /// # Errors
     /// The reason why it may not.
     pub fn decide(&self, caller: &Caller, need: Need) -> Result<(), Refusal> {
-        let Need::Role(needed) = need else { return Ok(()) };
+        let (needed, writes) = match need {
+            Need::Nothing => return Ok(()),
+            Need::Read(role) => (role, false),
+            Need::Write(role) => (role, true),
+        };
         match caller {
             Caller::Trusted => {}
             Caller::Anonymous if self.public_read && needed == Role::Read => {}
@@ -56,7 +62,7 @@ impl Rules {
             Caller::Principal(principal) if principal.role >= needed => {}
             Caller::Principal(_) => return Err(Refusal::Forbidden(needed)),
         }
-        if self.read_only && needed == Role::Register { Err(Refusal::ReadOnly) } else { Ok(()) }
+        if self.read_only && writes { Err(Refusal::ReadOnly) } else { Ok(()) }
     }
 
     /// The caller that somebody without credentials is.
@@ -83,9 +89,11 @@ mod tests {
         for (has, role) in Role::ALL.into_iter().enumerate() {
             for (needs, needed) in Role::ALL.into_iter().enumerate() {
                 let expected = if has >= needs { Ok(()) } else { Err(Refusal::Forbidden(needed)) };
-                assert_eq!(rules.decide(&principal(role), Need::Role(needed)), expected);
+                for need in [Need::Read(needed), Need::Write(needed)] {
+                    assert_eq!(rules.decide(&principal(role), need), expected);
+                }
             }
-            assert_eq!(rules.decide(&Caller::Anonymous, Need::Role(role)), Err(Refusal::Unauthenticated));
+            assert_eq!(rules.decide(&Caller::Anonymous, Need::Read(role)), Err(Refusal::Unauthenticated));
         }
         assert_eq!(rules.decide(&Caller::Anonymous, Need::Nothing), Ok(()));
     }
@@ -93,7 +101,7 @@ mod tests {
     #[test]
     fn public_read_lets_nobody_write() {
         let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
-        let allowed = Role::ALL.map(|role| rules.decide(&Caller::Anonymous, Need::Role(role)).is_ok());
+        let allowed = Role::ALL.map(|role| rules.decide(&Caller::Anonymous, Need::Read(role)).is_ok());
         assert_eq!(allowed, [true, false, false]);
     }
 
@@ -101,13 +109,13 @@ mod tests {
     fn read_only_holds_for_admins_and_without_authentication() {
         let rules = Rules { read_only: true, ..Rules::default() };
         for caller in [principal(Role::Admin), Caller::Trusted] {
-            let decide = |role| rules.decide(&caller, Need::Role(role));
-            assert_eq!(Role::ALL.map(decide), [Ok(()), Err(Refusal::ReadOnly), Ok(())]);
+            for role in Role::ALL {
+                assert_eq!(rules.decide(&caller, Need::Read(role)), Ok(()));
+                assert_eq!(rules.decide(&caller, Need::Write(role)), Err(Refusal::ReadOnly));
+            }
         }
         // Who may not write anyway isn't told more.
-        assert_eq!(
-            rules.decide(&principal(Role::Read), Need::Role(Role::Register)),
-            Err(Refusal::Forbidden(Role::Register))
-        );
+        let refused = rules.decide(&principal(Role::Read), Need::Write(Role::Register));
+        assert_eq!(refused, Err(Refusal::Forbidden(Role::Register)));
     }
 }

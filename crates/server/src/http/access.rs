@@ -23,46 +23,51 @@ use crate::{
     access::{Caller, Need, Refusal, Role, Token, Unauthenticated},
 };
 
-/// The methods that an exception is about.
+/// What a route needs that the method of a request doesn't tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    All,
-    Post,
+enum Exception {
+    /// Needs nothing.
+    Open,
+    /// Needs another role; GET reads, the other methods write.
+    Of(Role),
+    /// POST reads.
+    PostReads,
 }
 
-/// What each route needs that a read or a write of its resource doesn't tell: path, methods, need.
-const EXCEPTIONS: [(&str, Of, Need); 24] = [
-    ("/", Of::All, Need::Nothing),
-    ("/page/{file}", Of::All, Need::Nothing),
-    ("/docs", Of::All, Need::Nothing),
-    ("/docs/{file}", Of::All, Need::Nothing),
-    ("/openapi.json", Of::All, Need::Nothing),
-    ("/.well-known/wot", Of::All, Need::Nothing),
-    (protected_resource::PATH, Of::All, Need::Nothing),
-    ("/health/live", Of::All, Need::Nothing),
-    ("/health/ready", Of::All, Need::Nothing),
+use Exception::{Of, Open, PostReads};
+
+/// What each route needs that a read or a write of its resource doesn't tell.
+const EXCEPTIONS: [(&str, Exception); 23] = [
+    ("/", Open),
+    ("/page/{file}", Open),
+    ("/docs", Open),
+    ("/docs/{file}", Open),
+    ("/openapi.json", Open),
+    ("/.well-known/wot", Open),
+    (protected_resource::PATH, Open),
+    ("/health/live", Open),
+    ("/health/ready", Open),
     // CONNECT has the credentials.
-    ("/mqtt", Of::All, Need::Nothing),
+    ("/mqtt", Open),
     // It has everything, the hashes of keys too.
-    ("/backup", Of::All, Need::Role(Role::Admin)),
-    ("/records", Of::All, Need::Role(Role::Admin)),
-    ("/audit", Of::All, Need::Role(Role::Admin)),
-    ("/keys", Of::All, Need::Role(Role::Admin)),
-    ("/keys/{id}", Of::All, Need::Role(Role::Admin)),
-    ("/aos", Of::All, Need::Role(Role::Register)),
-    ("/validate", Of::Post, Need::Role(Role::Read)),
-    ("/convert", Of::Post, Need::Role(Role::Read)),
-    ("/search/compatible", Of::Post, Need::Role(Role::Read)),
-    ("/search/compose", Of::Post, Need::Role(Role::Read)),
-    ("/search/sparql", Of::Post, Need::Role(Role::Read)),
-    ("/search/{language}", Of::Post, Need::Role(Role::Read)),
-    ("/things/{id}/actions/{name}/sacp", Of::Post, Need::Role(Role::Read)),
+    ("/backup", Of(Role::Admin)),
+    ("/records", Of(Role::Admin)),
+    ("/audit", Of(Role::Admin)),
+    ("/keys", Of(Role::Admin)),
+    ("/keys/{id}", Of(Role::Admin)),
+    ("/validate", PostReads),
+    ("/convert", PostReads),
+    ("/search/compatible", PostReads),
+    ("/search/compose", PostReads),
+    ("/search/sparql", PostReads),
+    ("/search/{language}", PostReads),
+    ("/things/{id}/actions/{name}/sacp", PostReads),
     // A path that isn't served: 404 says nothing that the documentation doesn't.
-    ("other", Of::All, Need::Nothing),
+    ("other", Open),
 ];
 
-/// What the requests of one resource need: reads the role `read`, everything else `register`, what the guardian knows
-/// `admin`, but for the exceptions.
+/// What the requests of one resource need: those that read the role `read`, those that write `register`, and what the
+/// guardian knows `admin`, but for the exceptions.
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
     read: Need,
@@ -72,12 +77,16 @@ pub(super) struct Needs {
 
 impl Needs {
     pub(super) fn of(path: &str) -> Needs {
-        let read = if path.starts_with("/aos/") { Role::Admin } else { Role::Read };
-        let exception = |of: Of| {
-            EXCEPTIONS.iter().find(|(known, methods, _)| *known == path && (*methods == Of::All || *methods == of))
-        };
-        let need = |of: Of, role: Role| exception(of).map_or(Need::Role(role), |(.., need)| *need);
-        Needs { read: need(Of::All, read), post: need(Of::Post, Role::Register), other: need(Of::All, Role::Register) }
+        let exception = EXCEPTIONS.iter().find(|(known, _)| *known == path).map(|(_, exception)| *exception);
+        let by_method =
+            |read, write| Needs { read: Need::Read(read), post: Need::Write(write), other: Need::Write(write) };
+        match exception {
+            Some(Open) => Needs { read: Need::Nothing, post: Need::Nothing, other: Need::Nothing },
+            Some(Of(role)) => by_method(role, role),
+            Some(PostReads) => Needs { post: Need::Read(Role::Read), ..by_method(Role::Read, Role::Register) },
+            None if path.starts_with("/aos/") => by_method(Role::Admin, Role::Register),
+            None => by_method(Role::Read, Role::Register),
+        }
     }
 
     fn of_method(self, method: &Method) -> Need {
@@ -186,7 +195,7 @@ fn refused(refusal: Refusal, caller: &Caller, metadata: &str) -> Problem {
 
 /// Whether who asks may read, where a response shows more to those who may.
 pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
-    context.options.access.decide(&caller::of(request, &context.options.access), Need::Role(Role::Read)).is_ok()
+    context.options.access.decide(&caller::of(request, &context.options.access), Need::Read(Role::Read)).is_ok()
 }
 
 /// The permissions of the caller of a request, as clients show them.
@@ -197,7 +206,7 @@ pub(super) fn shown(context: &Context, request: &HttpRequest) -> CallerAccess {
         authentication: rules.authentication,
         owner: caller.owner().cloned(),
         read_only: rules.read_only,
-        role: Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Role(*role)).is_ok()),
+        role: Role::ALL.into_iter().rfind(|role| rules.decide(&caller, Need::Read(*role)).is_ok()),
         sign_in: sign_in.map(|sign_in| (*sign_in).clone()),
     }
 }

@@ -63,7 +63,7 @@ where
         asked_expiry: u32,
         caller: &Caller,
     ) -> Self {
-        let sees_decisions = context.options.access.decide(caller, Need::Role(Role::Admin)).is_ok();
+        let sees_decisions = context.options.access.decide(caller, Need::Read(Role::Admin)).is_ok();
         let reader = context.index.feed.registry().as_caller(caller.clone());
         let delivery = Delivery::resume(context.index.clone(), reader.clone(), &mut session);
         Connection {

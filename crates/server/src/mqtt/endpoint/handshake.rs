@@ -120,7 +120,7 @@ async fn authenticate(context: &Context, connect: &Connect, holder: Option<Calle
             })?
         }
     };
-    rules.decide(&caller, Need::Role(Role::Read)).map_err(|_| Refusal::Unauthenticated)?;
+    rules.decide(&caller, Need::Read(Role::Read)).map_err(|_| Refusal::Unauthenticated)?;
     Ok(caller)
 }
 
