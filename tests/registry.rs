@@ -146,7 +146,8 @@ fn a_dry_run_foretells_and_writes_nothing() {
     assert_eq!(dry(Write::remove("urn:a")).unwrap().effect, Effect::Removed);
     assert!(matches!(dry(Write::register(agent("urn:a", "B"))), Err(Error::AlreadyExists { .. })));
     assert!(matches!(dry(Write::remove("urn:b")), Err(Error::NotFound { .. })));
-    assert_eq!(registry.last_seq(), Seq(1));
+    assert!(matches!(dry(Write::patch("urn:b", "{}")), Err(Error::NotFound { .. })));
+    assert_eq!((registry.last_seq(), registry.audit(0, 10).unwrap().entries.len()), (Seq(1), 0));
 }
 
 #[test]

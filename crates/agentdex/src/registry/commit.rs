@@ -1,4 +1,4 @@
-//! Writes go to the committer, or it is foreseen what they would do.
+//! Writes go to the committer, which applies a dry run like any other and takes it back.
 
 use agentdex_api::Effect;
 
@@ -6,8 +6,8 @@ use super::Registry;
 use crate::{
     Error, Result,
     change::{Precondition, Seq},
-    store::{self, Author, Operation, Outcome},
-    td::{self, Violation},
+    store::{self, Author, Outcome, Ticket},
+    td::Violation,
 };
 
 /// How a write is committed.
@@ -22,12 +22,8 @@ impl Registry {
     /// Writes all of it or nothing; what became of the first.
     pub(super) async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<(Effect, Seq)> {
         let id = writes.first().map_or_else(String::new, |first| first.id.clone());
-        let effects = if commit.dry_run {
-            writes.iter().map(|write| self.foresee(write, &commit.author)).collect::<Result<_>>()?
-        } else {
-            let ticket = self.0.store.submit_as(commit.author.clone(), writes);
-            effects(&if commit.may_block { ticket.wait()? } else { ticket.await? })
-        };
+        let ticket = self.submit(writes, commit.author.clone(), commit.dry_run);
+        let effects = effects(&if commit.may_block { ticket.wait()? } else { ticket.await? });
         effects.first().copied().ok_or(Error::NotFound { id })
     }
 
@@ -38,40 +34,12 @@ impl Registry {
         author: Author,
         dry_run: bool,
     ) -> Result<Vec<(Effect, Seq)>> {
-        if dry_run {
-            return writes.iter().map(|write| self.foresee(write, &author)).collect();
-        }
-        Ok(effects(&self.0.store.submit_as(author, writes).await?))
+        Ok(effects(&self.submit(writes, author, dry_run).await?))
     }
 
-    /// What a write would do now.
-    fn foresee(&self, write: &store::Write, author: &Author) -> Result<(Effect, Seq)> {
-        let record = self.0.store.find(&write.id)?;
-        let seq = record.as_ref().map(|record| record.seq);
-        check(&write.id, write.precondition, seq)?;
-        if record.as_ref().is_some_and(|record| !record.access.lets_change(&author.caller)) {
-            return Err(Error::NotOwner { id: write.id.clone() });
-        }
-        let has_other_access =
-            record.as_ref().is_some_and(|record| author.access.applied_to(&record.access) != record.access);
-        let effect = match (&write.operation, &record) {
-            (Operation::Put { .. }, None) => Effect::Created,
-            (Operation::Put { text, original, .. }, Some(record)) => {
-                let has_other_format = original.as_ref().is_some_and(|new| record.format.as_ref() != Some(&new.format));
-                match (td::merge_patch::diff(&record.text, text), original) {
-                    (Some(_), _) => Effect::Updated,
-                    _ if has_other_format || has_other_access => Effect::Updated,
-                    (None, Some(new)) if self.0.store.original(&write.id)?.as_ref() != Some(new) => {
-                        Effect::OriginalUpdated
-                    }
-                    (None, _) => Effect::Unchanged,
-                }
-            }
-            (Operation::Access, _) if has_other_access => Effect::Updated,
-            (Operation::Renew { .. } | Operation::Metadata(_) | Operation::Access, _) => Effect::Unchanged,
-            (Operation::Remove(_) | Operation::Purge, _) => Effect::Removed,
-        };
-        Ok((effect, seq.unwrap_or(Seq::ZERO)))
+    fn submit(&self, writes: Vec<store::Write>, author: Author, dry_run: bool) -> Ticket {
+        let store = &self.0.store;
+        if dry_run { store.foretell(author, writes) } else { store.submit_as(author, writes) }
     }
 }
 

@@ -81,10 +81,6 @@ impl Registry {
         // What was nobody's doesn't become the caller's.
         author.to_new = access;
         let is_tracked = writes.len() > 1 || self.is_tracked(&id)?;
-        if dry_run {
-            // What the second rests on is only there once the first is written.
-            writes.truncate(1);
-        }
         let effects = self.commit_all(writes, author, dry_run).await?;
         if is_tracked && !dry_run {
             self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -103,11 +103,12 @@ impl<'a> Applier<'a> {
         Applier { moment, state, changes, moved, restricted, audited, author, overlay }
     }
 
-    /// Stages all writes of a command, or none.
+    /// Stages all writes of a command, or none. The outcomes of a dry run have the last seq that each record has now.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
         let (state, changes, moved) = (self.state, self.changes.len(), self.moved.len());
         let (restricted, audited) = (self.restricted.len(), self.audited);
-        let Transaction { author, writes } = command.transaction;
+        let Transaction { author, writes, dry_run } = command.transaction;
+        let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
         self.overlay.begin();
         let mut is_due = true;
@@ -119,7 +120,7 @@ impl<'a> Applier<'a> {
         for note in std::mem::take(&mut self.author.notes) {
             self.note(note);
         }
-        if outcomes.is_err() {
+        if outcomes.is_err() || dry_run {
             self.audited = audited;
             self.overlay.take_back();
             self.state = state;
@@ -127,7 +128,17 @@ impl<'a> Applier<'a> {
             self.moved.truncate(moved);
             self.restricted.truncate(restricted);
         }
-        outcomes
+        if !dry_run {
+            return outcomes;
+        }
+        outcomes?.into_iter().zip(foretold).map(|(outcome, id)| Ok(outcome.at(self.last_seq(&id)?))).collect()
+    }
+
+    /// The seq of a record; 0 where there is none, or one that has expired.
+    fn last_seq(&mut self, id: &str) -> Result<Seq> {
+        let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(Seq::ZERO) };
+        let found = self.found(id, &bytes)?;
+        Ok(if found.expiry.is_due(self.moment.clock) { Seq::ZERO } else { found.record.seq })
     }
 
     /// Writes the grace after a start into the tree.

@@ -275,7 +275,8 @@ impl Work {
         let Ok(db) = view.tree.db() else {
             return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
         };
-        if let Some(shortage) = view.space.shortage(transactions.iter().flat_map(|transaction| &transaction.writes)) {
+        let written = transactions.iter().filter(|transaction| !transaction.dry_run);
+        if let Some(shortage) = view.space.shortage(written.flat_map(|transaction| &transaction.writes)) {
             return transactions.iter().map(|_| Err(shortage.error())).collect();
         }
         let moment = self.moment(view);

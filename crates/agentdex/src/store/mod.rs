@@ -176,7 +176,13 @@ impl Store {
 
     /// Submits a transaction of somebody who may not do everything.
     pub fn submit_as(&self, author: Author, writes: Vec<Write>) -> Ticket {
-        self.handle.committer.submit(Transaction { author, writes })
+        self.handle.committer.submit(Transaction { author, writes, dry_run: false })
+    }
+
+    /// As [`Store::submit_as`], and takes the writes back: their outcomes are what they would have been, with the last
+    /// seq that each record has (0 where there is none). Other transactions don't see anything of it.
+    pub fn foretell(&self, author: Author, writes: Vec<Write>) -> Ticket {
+        self.handle.committer.submit(Transaction { author, writes, dry_run: true })
     }
 
     /// At most `limit` entries of the audit trail after one.
@@ -190,7 +196,7 @@ impl Store {
     /// Adds an entry to the audit trail, with whatever else is committed next.
     pub fn note(&self, entry: AuditEntry) -> Ticket {
         let author = Author { notes: vec![entry], ..Author::default() };
-        self.handle.committer.submit(Transaction { author, writes: Vec::new() })
+        self.handle.committer.submit(Transaction { author, writes: Vec::new(), dry_run: false })
     }
 
     /// Whether there are Things that not everybody sees.

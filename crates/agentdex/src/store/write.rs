@@ -147,11 +147,13 @@ impl Default for Author {
 pub(super) struct Transaction {
     pub author: Author,
     pub writes: Vec<Write>,
+    /// Whether the writes are applied and taken back, so that their outcomes are all that comes of them.
+    pub dry_run: bool,
 }
 
 impl From<Vec<Write>> for Transaction {
     fn from(writes: Vec<Write>) -> Transaction {
-        Transaction { author: Author::default(), writes }
+        Transaction { author: Author::default(), writes, dry_run: false }
     }
 }
 
@@ -171,4 +173,18 @@ pub enum Outcome {
     Removed(Seq),
     /// A purge found nothing due, so that what comes after it in the same command isn't written either.
     NotDue,
+}
+
+impl Outcome {
+    /// The same with another seq.
+    pub(super) fn at(self, seq: Seq) -> Outcome {
+        match self {
+            Outcome::Created(_) => Outcome::Created(seq),
+            Outcome::Updated(_) => Outcome::Updated(seq),
+            Outcome::Renewed(_) => Outcome::Renewed(seq),
+            Outcome::OriginalUpdated(_) => Outcome::OriginalUpdated(seq),
+            Outcome::Removed(_) => Outcome::Removed(seq),
+            Outcome::NotDue => Outcome::NotDue,
+        }
+    }
 }
