@@ -7,13 +7,16 @@ use std::{
 
 use clap::Args;
 
-use super::output::{indented, visible};
+use super::{
+    named::id_of,
+    output::{indented, visible},
+};
 use agentdex::access::{AccessRequest, Namespace, Owner, Visibility};
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id
+    /// Its id, or its title if no other agent has it
     id: String,
     /// The callers that see it from now on, beside its owner and admins
     #[arg(long, value_name = "public|namespace|private")]
@@ -40,6 +43,7 @@ fn namespace(text: &str) -> Result<OptionalNamespace, String> {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let Arguments { id, visibility, namespace, owner, json } = arguments;
+    let id = &id_of(client, id).await?;
     let namespace = namespace.clone().map(|OptionalNamespace(name)| name);
     let asked = AccessRequest { owner: owner.clone(), visibility: *visibility, namespace };
     if asked != AccessRequest::default() {

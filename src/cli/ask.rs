@@ -5,22 +5,24 @@ use std::{
     process::ExitCode,
 };
 
+use anyhow::anyhow;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
     calling::{Calling, print_event, shown},
-    output::Style,
+    named::id_of,
+    output::{Style, visible},
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Agent, Conversation, Event};
+use agentdex_consumer::{Agent, Conversation, Error, Event};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// What the agent should be able to do, and what to ask; with --agent only the latter
     #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"])]
     words: Vec<String>,
-    /// Ask this agent rather than the best match
+    /// Ask this agent, named by id or title, rather than the best match
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// Send the question to this action, if the agent has several
@@ -44,13 +46,16 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         ([question], Some(_)) => (None, question),
         ([capability, question], None) => (Some(capability), question),
         ([_], None) => {
-            anyhow::bail!("say what the agent should be able to do, and then what to ask; or name it with --agent")
+            anyhow::bail!(
+                "say what the agent should be able to do, and then what to ask, as in `agentdex ask 'convert units' 'How many \
+                 miles are 42 km?'`; or name the agent with --agent"
+            )
         }
         _ => anyhow::bail!("with --agent, give the question alone"),
     };
     let consumer = arguments.calling.consumer(client).await?;
     let agent = match (&arguments.agent, capability) {
-        (Some(id), _) => consumer.agent(id).await?,
+        (Some(name), _) => consumer.agent(&id_of(client, name).await?).await?,
         (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
     };
     let agent = match &arguments.action {
@@ -63,13 +68,23 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     if arguments.stream {
         return stream(&agent, question).await;
     }
-    let conversation = agent.process(question.as_str()).await?;
+    let conversation = agent.process(question.as_str()).await.map_err(|error| with_command(error, &agent))?;
     let mut out = io::stdout().lock();
     match arguments.json {
         true => writeln!(out, "{}", json_of(&conversation))?,
         false => writeln!(out, "{}", shown(conversation.message()))?,
     }
     Ok(exit_code(&conversation))
+}
+
+/// An error about the input names the command that takes data.
+fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
+    match error {
+        Error::InvalidInput { .. } => {
+            anyhow!("{error}; as in `agentdex call {} ACTION --input JSON`", visible(agent.id()))
+        }
+        error => error.into(),
+    }
 }
 
 /// Failure where the agent needs an answer that nobody is here to give.

@@ -5,22 +5,25 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use futures_util::StreamExt;
 use serde_json::Value;
 
-use super::calling::{Calling, print_event, shown};
+use super::{
+    calling::{Calling, print_event, shown},
+    named::id_of,
+    output::visible,
+};
 use agentdex_client::RegistryClient;
+use agentdex_consumer::{Agent, Error};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The agent
-    #[arg(value_name = "ID")]
+    /// Its id, or its title if no other agent has it
     id: String,
-    /// The action
-    #[arg(value_name = "ACTION")]
-    action: String,
+    /// The action; without it those that there are
+    action: Option<String>,
     /// What goes in; - for standard input. Members that are URI variables of the action go into the URL
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
@@ -34,9 +37,10 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let input = arguments.input.as_deref().map(input).transpose()?;
     let consumer = arguments.calling.consumer(client).await?;
-    let agent = consumer.agent(&arguments.id).await?;
+    let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
+    let Some(action) = &arguments.action else { bail!("{}", which_action(&agent)) };
     if arguments.stream {
-        let mut exchange = agent.call_streaming(&arguments.action, input).await?;
+        let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
         while let Some(event) = exchange.events.next().await {
             if print_event(&event?)? {
                 writeln!(io::stdout())?;
@@ -44,13 +48,30 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let reply = agent.call(&arguments.action, input).await?;
+    let reply = agent.call(action, input).await.map_err(with_flag)?;
     let text = match reply.message.data() {
         Some(data) => serde_json::to_string_pretty(data)?,
         None => shown(&reply.message),
     };
     writeln!(io::stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The question which action is meant, with those that the agent has.
+fn which_action(agent: &Agent) -> String {
+    let actions: Vec<_> = agent.description().actions().map(visible).collect();
+    match actions.as_slice() {
+        [] => format!("{} has no actions; `agentdex get {}` prints its description", agent.title(), agent.id()),
+        actions => format!("which action of {}? It has {}", visible(agent.id()), actions.join(", ")),
+    }
+}
+
+/// An error about the input names the flag that gives it.
+fn with_flag(error: Error) -> anyhow::Error {
+    match error {
+        Error::InvalidInput { .. } => anyhow!("{error}; --input gives it as JSON"),
+        error => error.into(),
+    }
 }
 
 fn input(text: &str) -> anyhow::Result<Value> {

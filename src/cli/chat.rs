@@ -12,6 +12,7 @@ use clap::Args;
 use super::{
     calling::{Calling, print_event},
     line_editor::LineEditor,
+    named::id_of,
     output::{Style, red_on_stderr, visible},
 };
 use agentdex_client::RegistryClient;
@@ -27,8 +28,7 @@ const HISTORY: &str = "chat_history";
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The agent
-    #[arg(value_name = "ID")]
+    /// Its id, or its title if no other agent has it
     id: String,
     /// Go on with a conversation that /history printed
     #[arg(long, value_name = "FILE")]
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let consumer = arguments.calling.consumer(client).await?;
-    let mut agent = consumer.agent(&arguments.id).await?;
+    let mut agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
     if let Some(action) = &arguments.action {
         agent = agent.update(agentdex_consumer::Settings::new().action(action));
     }

@@ -10,13 +10,16 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::output::{self, visible};
+use super::{
+    named::id_of,
+    output::{self, visible},
+};
 use agentdex::convert::{Format, Supply};
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id
+    /// Its id, or its title if no other agent has it
     id: String,
     #[arg(long, help = format!("Which format: {}", Format::names(Format::exports().map(|(format, _)| format))))]
     format: Format,
@@ -28,14 +31,14 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let id = &arguments.id;
     let format = arguments.format;
-    let Some(export) = format.export() else { bail!("`agentdex get {id}` prints the Thing Description") };
+    let Some(export) = format.export() else { bail!("`agentdex get {}` prints the Thing Description", arguments.id) };
     let version = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
         Err(message) => bail!("--version of the format {format}: {message}"),
         Ok(version) => version,
     };
-    let Some(document) = client.export(id, export.path, version).await? else {
+    let id = id_of(client, &arguments.id).await?;
+    let Some(document) = client.export(&id, export.path, version).await? else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
     print_supply(&export.supply(&document.bytes, &document.media_type)?)?;

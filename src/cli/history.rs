@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::{
     moments,
+    named::id_of,
     output::{INDENT, Style, fit, visible},
 };
 use agentdex::{Change, ChangeKind, Seq};
@@ -21,7 +22,7 @@ const PAGE: usize = 100;
 /// `agentdex history`
 #[derive(Debug, Args)]
 pub(super) struct OfAgent {
-    /// Its id
+    /// Its id, or its title if no other agent has it
     id: String,
     /// Print one JSON object a change
     #[arg(long)]
@@ -44,16 +45,17 @@ pub(super) struct OfAll {
 
 pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
+    let id = id_of(client, &arguments.id).await?;
     let (mut since, mut shown) = (Seq::ZERO, 0);
     loop {
-        let changes = client.history(&arguments.id, since, PAGE).await?;
+        let changes = client.history(&id, since, PAGE).await?;
         let Some(last) = changes.last() else { break };
         since = last.seq;
         shown += changes.len();
         changes.iter().try_for_each(|change| print(&mut out, change, false, arguments.json))?;
     }
     if shown == 0 && !arguments.json {
-        writeln!(out, "The log has no change of {} (any more).", visible(&arguments.id))?;
+        writeln!(out, "The log has no change of {} (any more).", visible(&id))?;
     }
     Ok(ExitCode::SUCCESS)
 }

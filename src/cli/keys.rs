@@ -62,7 +62,7 @@ pub(super) async fn run(action: &Action, client: &RegistryClient) -> anyhow::Res
         Action::List { json } => print_all(&client.keys().await?, *json),
         Action::Revoke { ids } => {
             let ids: Vec<String> = ids.iter().map(|text| id_of(text).to_owned()).collect();
-            for_each(&ids, async |id| client.revoke_key(id).await.map(|()| format!("revoked: {id}"))).await
+            for_each(&ids, async |id| Ok(client.revoke_key(id).await.map(|()| format!("revoked: {id}"))?)).await
         }
     }
 }

@@ -22,6 +22,7 @@ mod list;
 mod mapping;
 mod moments;
 mod mqtt;
+mod named;
 mod namespaces;
 mod openapi;
 mod output;

@@ -7,12 +7,12 @@ use std::{
 
 use clap::Args;
 
-use super::output::visible;
+use super::{named::id_of, output::visible};
 use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id
+    /// Its id, or its title if no other agent has it
     id: String,
     /// What changes, as a JSON merge patch (RFC 7396) such as '{"title": "New", "support": null}'; - reads standard input
     #[arg(value_name = "PATCH")]
@@ -25,7 +25,8 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         patch.clear();
         io::stdin().lock().read_to_string(&mut patch)?;
     }
-    let written = client.patch(&arguments.id, patch).await?;
+    let id = id_of(client, &arguments.id).await?;
+    let written = client.patch(&id, patch).await?;
     let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
     let warnings = match written.warnings {
         0 => String::new(),

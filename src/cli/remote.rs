@@ -86,7 +86,7 @@ fn variable(name: &str) -> Option<OsString> {
 /// others.
 pub(super) async fn for_each(
     ids: &[String],
-    act: impl AsyncFn(&str) -> client::Result<String>,
+    act: impl AsyncFn(&str) -> anyhow::Result<String>,
 ) -> anyhow::Result<ExitCode> {
     let mut outcome = ExitCode::SUCCESS;
     for id in ids {
@@ -94,7 +94,7 @@ pub(super) async fn for_each(
             Ok(done) => writeln!(io::stdout(), "{done}")?,
             Err(error) => {
                 outcome = ExitCode::FAILURE;
-                writeln!(io::stderr(), "{} {id}: {}", red_on_stderr("error:"), causes(&error.into()))?;
+                writeln!(io::stderr(), "{} {id}: {}", red_on_stderr("error:"), causes(&error))?;
             }
         }
     }
@@ -114,12 +114,8 @@ pub(super) fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             401 if problem.code == "unauthenticated" => {
                 Some("AGENTDEX_API_KEY or --api-key gives an API key; an admin of the registry creates them")
             }
-            401 | 403
-                if ["invalid-credentials", "forbidden", "read-only", "authentication-off"]
-                    .contains(&problem.code.as_str()) =>
-            {
-                None
-            }
+            // The registry itself says what to do.
+            401 | 403 if !problem.code.is_empty() => None,
             401 | 403 => {
                 Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
             }
@@ -128,7 +124,8 @@ pub(super) fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             404 if problem.code == "unknown-path" => {
                 Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")
             }
-            404 if !problem.code.is_empty() => Some("`agentdex list` shows what there is"),
+            404 if problem.code == "not-found" => Some("`agentdex list` shows what there is"),
+            404 if !problem.code.is_empty() => None,
             _ if problem.code.is_empty() => {
                 Some("is this the registry? --url or AGENTDEX_URL name it, such as http://127.0.0.1:8080")
             }

@@ -4,18 +4,19 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::remote::for_each;
+use super::{named::id_of, remote::for_each};
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The ids of the agents
+    /// Their ids, or titles that no other agent has
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    for_each(&arguments.ids, async |id| {
+    for_each(&arguments.ids, async |name| {
+        let id = &id_of(client, name).await?;
         client.untrack(id).await?;
         Ok(format!("no longer tracked: {id}"))
     })

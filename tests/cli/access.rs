@@ -34,10 +34,14 @@ fn the_first_key_is_made_in_the_directory_and_makes_others() {
     let without = run(&["list", "--url", url]);
     assert!(!without.status.success());
     assert!(stderr(&without).contains("AGENTDEX_API_KEY"), "{}", stderr(&without));
+    // The registry's own refusals say what to do; nothing before it asks for credentials.
+    let other = created(&["--role", "register", "--owner", "others", "--url", url, "--api-key", &admin]);
+    let foreign = stderr(&run(&["remove", "urn:example:a", "--url", url, "--api-key", &other]));
+    assert!(foreign.contains("belongs to somebody else") && !foreign.contains("USER:PASSWORD"), "{foreign}");
 
     let listed = run(&["keys", "list", "--url", url, "--api-key", &admin]);
     let text = stdout(&listed);
-    assert!(text.contains("team") && text.contains("2 keys") && !text.contains(&writer), "{text}");
+    assert!(text.contains("team") && text.contains("3 keys") && !text.contains(&writer), "{text}");
     let revoked = run(&["--api-key", &admin, "--url", url, "keys", "revoke", &writer]);
     assert!(revoked.status.success(), "{}", stderr(&revoked));
     assert!(!register(&writer).status.success());

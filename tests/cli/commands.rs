@@ -97,6 +97,28 @@ fn agent_is_found_by_its_title_as_long_as_that_names_one() {
 }
 
 #[test]
+fn commands_about_one_agent_take_its_title() {
+    let (_data, server) = server();
+    register(&server, "urn:test:a", "Alpha agent");
+    register(&server, "urn:test:b", "Beta agent");
+    let done = |arguments: &[&str]| {
+        let output = run(&[arguments, &["--url", server.url()]].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    assert_eq!(done(&["patch", "Alpha agent", r#"{"description": "New"}"#]), "changed urn:test:a\n");
+    assert!(done(&["history", "alpha agent"]).contains("updated"));
+    let unnamed = run(&["export", "Alpha", "--format", "a2a", "--url", server.url()]);
+    assert!(stderr(&unnamed).contains("there is no agent \"Alpha\""), "{}", stderr(&unnamed));
+    assert!(done(&["access", "Alpha agent"]).contains("public"));
+    assert_eq!(done(&["remove", "Beta agent"]), "removed urn:test:b\n");
+    let again = run(&["remove", "Beta agent", "--url", server.url()]);
+    assert!(stderr(&again).contains("there is no agent \"Beta agent\""), "{}", stderr(&again));
+    // What the log still has of an agent that is gone is found by its id.
+    assert!(done(&["history", "urn:test:b"]).contains("deleted"));
+}
+
+#[test]
 fn changes_are_told_of_one_agent_and_of_all() {
     let (_data, server) = server();
     register(&server, "urn:test:a", "A");

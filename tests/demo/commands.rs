@@ -74,6 +74,25 @@ fn every_printed_command_works_as_it_is_printed() {
 }
 
 #[test]
+fn what_is_missing_is_said_with_what_to_add() {
+    let demo = DemoProcess::start();
+    let complaint = |arguments: &[&str]| {
+        let output = crate::process::agentdex().args(arguments).args(["--url", &demo.url()]).output().unwrap();
+        assert!(!output.status.success(), "{arguments:?}: {}", stdout(&output));
+        stderr(&output)
+    };
+    for (arguments, expected) in [
+        (&["call", "Dice"][..], "which action of urn:demo:dice? It has roll, shuffle"),
+        (&["call", "World clock", "time"], "expected an object with city (string); --input gives it as JSON"),
+        (&["ask", "roll dice", "roll two"], "as in `agentdex call urn:demo:dice ACTION --input JSON`"),
+        (&["ask", "how late is it in Tokyo"], "as in `agentdex ask 'convert units' 'How many miles are 42 km?'`"),
+    ] {
+        let complaint = complaint(arguments);
+        assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
 fn the_flow_of_the_examples_runs_from_its_file() {
     let demo = DemoProcess::start();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/flow.yaml");
