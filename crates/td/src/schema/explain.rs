@@ -18,7 +18,10 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         };
     }
     match error.kind() {
-        ValidationErrorKind::Required { property } => format!("`{}` is missing", plain(property)),
+        ValidationErrorKind::Required { property } => {
+            let name = plain(property);
+            format!("`{name}` is missing{}", remedy(&name))
+        }
         ValidationErrorKind::Type { kind } => match error.instance().as_ref() {
             Value::Object(_) | Value::Array(_) | Value::Null => {
                 format!("found {found}; expected {}", expected_types(kind))
@@ -38,6 +41,15 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         ValidationErrorKind::ExclusiveMinimum { limit } => format!("{found} is too small; more than {limit} needed"),
         ValidationErrorKind::UniqueItems => "some entries are equal; each may be there only once".to_owned(),
         _ => error.masked().to_string(),
+    }
+}
+
+/// The members to add where few people know them by heart.
+fn remedy(missing: &str) -> &'static str {
+    match missing {
+        "securityDefinitions" => "; for an agent without credentials add {\"none\": {\"scheme\": \"nosec\"}}",
+        "security" => "; add the name of one of `securityDefinitions`, such as \"none\"",
+        _ => "",
     }
 }
 
