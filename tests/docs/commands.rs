@@ -13,7 +13,7 @@ fn follow(documents: &[Document]) -> usize {
 }
 
 fn follow_one(document: &Document) -> usize {
-    let others = ["", "json", "rust", "toml", "yaml"];
+    let others = ["", "json", "rust", "text", "toml", "yaml"];
     let blocks = document.blocks().into_iter().filter(|block| !others.contains(&block.language.as_str()));
     let blocks: Vec<_> = blocks.map(|block| (steps(&block.language, &block.text), block.lacks)).collect();
     let mut reader = Reader::start();

@@ -2,7 +2,9 @@
 
 mod commands;
 mod embed;
+mod errors;
 mod links;
+mod made;
 mod markdown;
 mod reader;
 
@@ -44,4 +46,15 @@ fn queries_in_the_texts_find_agents_of_the_examples() {
         Document::read("README.md").text().contains(&format!("\"{promised}\" finds the agent for heating at home"))
     );
     assert_eq!(search(promised)["hits"][0]["title"], "Home energy agent");
+}
+
+#[test]
+fn smallest_description_in_the_guide_is_registered_as_it_is() {
+    let blocks = Document::read("docs/guide/describe.md").blocks();
+    let smallest = blocks.iter().find(|block| block.language == "text").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let registry = agentdex::Registry::open(directory.path()).unwrap();
+    registry.register(smallest.text.as_str()).unwrap();
+    assert_eq!(registry.len(), 1);
+    registry.close();
 }

@@ -6,7 +6,7 @@ use agentdex::td;
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{TestRegistry, agent, eventually};
+use crate::support::{TestRegistry, agent, assert_checked_in, eventually};
 
 #[test]
 fn own_description_is_a_valid_directory_whose_links_resolve() {
@@ -63,13 +63,7 @@ fn home_links_lead_somewhere() {
 
 #[test]
 fn checked_in_openapi_document_is_the_one_of_the_handlers() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi/agentdex.json");
-    let made = format!("{}\n", http::openapi().to_pretty_json().unwrap());
-    if std::env::var_os("AGENTDEX_UPDATE_OPENAPI").is_some() {
-        std::fs::write(path, &made).unwrap();
-    }
-    let checked_in = std::fs::read_to_string(path).unwrap();
-    assert!(checked_in == made, "openapi/agentdex.json is out of date: run the tests with AGENTDEX_UPDATE_OPENAPI=1");
+    assert_checked_in("openapi/agentdex.json", &format!("{}\n", http::openapi().to_pretty_json().unwrap()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What tests of a running registry share: a server on a port of its own, and a plain client.
 
 mod call;
+mod checked_in;
 mod closed;
 mod events;
 mod resolver;
@@ -26,6 +27,7 @@ use tokio::sync::oneshot;
 #[allow(unused_imports, reason = "named by the tests that need them")]
 pub use self::{
     call::{Answer, Call},
+    checked_in::assert_checked_in,
     closed::{closed_address, unreachable_url},
     events::{Event, EventStream},
     resolver::Answers,
