@@ -101,7 +101,7 @@ impl Reader {
         let words: Vec<&str> = command.split_whitespace().collect();
         match *words {
             // Done by whoever runs this.
-            ["cargo", "install", ..] | ["cargo", "test"] => {}
+            ["cargo", "install", ..] | ["cargo", "test"] | ["alias", ..] => {}
             ["agentdex", "demo"] | ["cargo", "run", "--", "demo"] => {
                 self.stop();
                 self.server = Some(Server::Demo(DemoProcess::start()));
