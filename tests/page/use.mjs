@@ -97,6 +97,7 @@ await run({
     await shows(page, ".changes .thing_created", "Okapi counter");
     await call("DELETE", "/things/urn:example:okapi");
     await shows(page, ".changes .thing_deleted", "urn:example:okapi");
+    await shows(page, ".changes .thing_deleted", "Okapi counter");
     await page.close();
   },
 
@@ -131,6 +132,44 @@ await run({
     await page.type("#url", "http://127.0.0.1:1/");
     await page.keyboard.press("Enter");
     await shows(page, ".report", "refused");
+    await page.close();
+  },
+
+  async "an agent that is there is replaced only by who says so"() {
+    const title = async () => (await (await call("GET", "/things/urn:example:there")).json()).title;
+    const page = await open(`${url}/#/add`);
+    await page.waitForSelector("#document");
+    const write = (title) => page.$eval("#document", (area, text) => {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    }, JSON.stringify(agent("urn:example:there", title)));
+    const register = async (title) => {
+      await write(title);
+      await shows(page, ".preview h2", title);
+      await click(page, "button.primary:not(:disabled)");
+    };
+    await call("PUT", "/things/urn:example:there", agent("urn:example:there", "First"));
+    await register("Second");
+    await shows(page, ".report", "There is an agent with this id");
+    assert.equal(await title(), "First");
+    await click(page, ".report .note button");
+    await shows(page, ".report", "Registered 1 Thing");
+    assert.equal(await title(), "Second");
+
+    await page.goto(`${url}/#/add?edit=urn%3Aexample%3Athere`);
+    await shows(page, "h1", "Edit Second");
+    await until(page, () => document.querySelector("#document").value.includes('"Second"'));
+    await register("Third");
+    await shows(page, ".report", "Registered 1 Thing");
+    await register("Fourth");
+    await shows(page, ".report", "Registered 1 Thing");
+    await call("PUT", "/things/urn:example:there", agent("urn:example:there", "Of somebody else"));
+    await register("Fifth");
+    await shows(page, ".report", "It was changed since you opened it");
+    assert.equal(await title(), "Of somebody else");
+    await click(page, ".report .note button");
+    await shows(page, ".report", "Registered 1 Thing");
+    assert.equal(await title(), "Fifth");
     await page.close();
   },
 

@@ -1,6 +1,6 @@
 // Adding an agent: a document of any format, what it is, what is wrong with it, and what it becomes.
 
-import { enc, get, relative, self, send, thing } from "./api.js";
+import { enc, relative, request, self, send, thing } from "./api.js";
 import { abilities, header } from "./agent.js";
 import { announce, e, failure, h, plural, refill, who } from "./dom.js";
 import { lineOf, lines } from "./locate.js";
@@ -22,9 +22,9 @@ class AddView extends HTMLElement {
 		this.gutter = h("pre.gutter", { "aria-hidden": "true" }, "1");
 		this.report = h(".report", { role: "status" });
 		this.preview = e(".preview");
-		this.url = h("input", { id: "url", type: "url", placeholder: "https://agents.example", autocomplete: "off" });
-		this.own = h("input", { id: "own-id", autocomplete: "off", oninput: () => this.typed() });
-		this.button = h("button.primary", { type: "button", disabled: true, onclick: () => this.register() }, "Register");
+		this.url = h("input", { class: "long", id: "url", type: "url", placeholder: "https://agents.example", autocomplete: "off" });
+		this.own = h("input", { class: "long", id: "own-id", autocomplete: "off", oninput: () => this.typed() });
+		this.button = h("button.primary", { type: "button", disabled: true, onclick: () => this.register(false) }, "Register");
 		const file = h("input.sr", { id: "file", type: "file", accept: ".json,.jsonld,.yaml,.yml,.td", onchange: () => file.files[0] && this.take(file.files[0]) });
 		const editor = e(".editor", this.gutter, this.text);
 		editor.addEventListener("dragover", (event) => {
@@ -39,7 +39,8 @@ class AddView extends HTMLElement {
 			event.preventDefault();
 			this.take(dropped);
 		});
-		refill(this, e("h1", "Add an agent"),
+		this.heading = e("h1", "Add an agent");
+		refill(this, this.heading,
 			h("form.bar", { onsubmit: (event) => { event.preventDefault(); this.fetched(true); } },
 				h("label", { for: "url" }, "From a URL"), this.url, e("button", "Check it")),
 			e(".columns.halves",
@@ -62,7 +63,10 @@ class AddView extends HTMLElement {
 		if (!id || this.edited === id) return;
 		this.edited = id;
 		try {
-			const { registration, ...td } = await get(thing(id));
+			const { value, response } = await request("GET", thing(id));
+			const { registration, ...td } = value;
+			this.tag = response.headers.get("etag");
+			refill(this.heading, "Edit ", e("span.t", td.title ?? id));
 			this.set(JSON.stringify(td, null, 2));
 		} catch (error) {
 			refill(this.report, failure(error));
@@ -70,7 +74,7 @@ class AddView extends HTMLElement {
 	}
 
 	idle() {
-		refill(this.report, e("p.dim", "What the document is, and what is wrong with it, appears here while you type."));
+		refill(this.report, e("p.dim", "What it is, and what is wrong with it, appears here while you type."));
 		refill(this.preview);
 		this.button.disabled = true;
 	}
@@ -84,7 +88,7 @@ class AddView extends HTMLElement {
 	}
 
 	async take(file) {
-		if (file.size > 16 * 1024 * 1024) return refill(this.report, failure(new Error("The file is larger than any document that is taken.")));
+		if (file.size > 16 * 1024 * 1024) return refill(this.report, failure(new Error("The file is too large.")));
 		this.set(await file.text());
 	}
 
@@ -169,7 +173,7 @@ class AddView extends HTMLElement {
 			try {
 				const { value } = await send("POST", `${format.import}${dry ? "?dry_run=true" : ""}`, { url });
 				if (!dry) return this.done(value.ids);
-				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it becomes ${plural(value.ids.length, "Thing")}. Its URL is polled for changes from now on, once it is registered.`),
+				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it becomes ${plural(value.ids.length, "Thing")}. Once it is registered, its URL is polled for changes.`),
 					this.findings("Odd, or fixed when it is registered", value.warnings, "odd"));
 				this.showThings(value.things);
 				this.source = { url, format };
@@ -188,7 +192,8 @@ class AddView extends HTMLElement {
 		}
 	}
 
-	async register() {
+	/** Registers what was checked; what has its id is replaced only if that is asked for, or if it is what was edited. */
+	async register(replaces) {
 		this.button.disabled = true;
 		const text = this.text.value;
 		const own = this.own.value.trim();
@@ -200,7 +205,9 @@ class AddView extends HTMLElement {
 				// As it was written, but for an id that was given beside it.
 				const td = typeOf(text) === "application/json" && JSON.parse(text).id !== undefined ? text : things[0];
 				const id = things[0].id;
-				const { value } = id === undefined ? await send("POST", path, td) : await send("PUT", thing(id), td);
+				const conditions = replaces ? {} : id === this.edited ? { "if-match": this.tag } : { "if-none-match": "*" };
+				const { value, response } = id === undefined ? await send("POST", path, td) : await send("PUT", thing(id), td, undefined, conditions);
+				if (id === this.edited) this.tag = response.headers.get("etag");
 				this.done([id ?? value.id]);
 			} else {
 				const json = typeOf(text) === "application/json" || path === "import/agent-spec";
@@ -210,8 +217,15 @@ class AddView extends HTMLElement {
 				this.done(value.ids);
 			}
 		} catch (error) {
-			refill(this.report, failure(error));
+			refill(this.report, error.status === 412 ? this.taken() : failure(error));
 		}
+	}
+
+	/** That there is another agent, or another version of it, and the choice to replace it. */
+	taken() {
+		const { id } = this.source.things[0];
+		return h("p", { class: "note" }, id === this.edited ? "It was changed since you opened it: " : "There is an agent with this id: ", who(id), ". ",
+			h("button.quiet", { type: "button", onclick: () => this.register(true) }, "Replace it"));
 	}
 
 	done(ids) {

@@ -70,7 +70,7 @@ class AgentView extends HTMLElement {
 
 	/** A conversation with it, where the registry offers that and it can do something. */
 	talk(td, id) {
-		const place = e("div");
+		const place = e(".talk");
 		Promise.all([self(), may("register")]).then(([{ links }, may]) => may && links.conversation && td.actions && refill(place,
 			fold("Talk with it", async () => (await import("./chat.js")).chat(id))), () => {});
 		return place;
@@ -235,7 +235,7 @@ async function related(id) {
 	const hits = (title, found) => found.length ? [e("h4", title), e("ul.plain", found.map((hit) => e("li",
 		who(hit.id, hit.title), e("span.dim.t", ` ${hit.capability}: ${hit.why}`))))] : "";
 	const found = capabilities.filter((one) => one.takes_output.length || one.gives_input.length);
-	if (!found.length) return e("p.dim", "No other agent takes what this one gives, or gives what it needs, as far as schemas say.");
+	if (!found.length) return e("p.dim", "No other agent takes what this one gives, or gives what it needs.");
 	return found.map((one) => e("div", e("h3.t", one.capability), hits("can take what it gives", one.takes_output), hits("can give what it needs", one.gives_input)));
 }
 

@@ -54,7 +54,8 @@ export async function* events(path, last, signal) {
 	}
 }
 
-async function request(method, path, options) {
+/** A response, and what is in it. */
+export async function request(method, path, options) {
 	const response = await ask(method, path, options);
 	const text = method === "HEAD" ? "" : await response.text();
 	let value = text;
@@ -70,9 +71,9 @@ export const get = async (path, signal) => (await request("GET", path, { signal 
 export const exists = async (path) => request("HEAD", path).then(() => true, () => false);
 
 /** Sends JSON, or text of another type. */
-export async function send(method, path, body, type = "application/json") {
+export async function send(method, path, body, type = "application/json", conditions = {}) {
 	const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-	return request(method, path, { body: text, headers: text === undefined ? {} : { "content-type": type } });
+	return request(method, path, { body: text, headers: { ...conditions, ...(text === undefined ? {} : { "content-type": type }) } });
 }
 
 export const enc = encodeURIComponent;

@@ -14,7 +14,7 @@ export function chat(id) {
 	} });
 	const button = h("button.primary", {}, "Send");
 	let conversation;
-	const add = (who, text) => said.append(e("p", e("strong", `${who}: `), e("span.t", text)));
+	const add = (who, text) => said.appendChild(e("p", e("strong", `${who}: `), e("span.t", text)));
 	const say = async (event) => {
 		event.preventDefault();
 		const message = input.value.trim();
@@ -22,14 +22,16 @@ export function chat(id) {
 		button.disabled = true;
 		refill(problem);
 		announce("Waiting for the answer");
+		const own = add("You", message);
 		try {
 			const { value } = await send("POST", thing(id, "/conversation"), { message, conversation });
 			conversation = value.conversation;
-			add("You", message);
 			const data = value.message.parts.filter(({ kind }) => kind !== "text");
 			add("Agent", value.text || (data.length ? JSON.stringify(data, null, 2) : "(nothing)"));
 			input.value = "";
 		} catch (error) {
+			// It is still in the field, to be sent again.
+			own.remove();
 			refill(problem, failure(error));
 		}
 		button.disabled = false;

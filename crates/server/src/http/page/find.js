@@ -18,7 +18,7 @@ const EXAMPLES = [
 	["title:weather", "only in the title"],
 	["capability:translate-text", "has exactly this capability"],
 	["transl*", "words that begin like this"],
-	["somewhere to stay tonight", "what is meant counts too"],
+	["turn down the heat", "what is meant counts too"],
 ];
 
 class FindView extends HTMLElement {
@@ -191,6 +191,7 @@ class FindView extends HTMLElement {
 	}
 
 	count(facets, total) {
+		this.filters.hidden = total === 0 && !this.on().length;
 		const focused = document.activeElement?.dataset?.facet;
 		refill(this.facets, Object.entries(FACETS).map(([name, title]) => {
 			const chosen = this.state.getAll(name);
@@ -229,7 +230,7 @@ class FindView extends HTMLElement {
 				refill(said, failure(error));
 			}
 		};
-		return e("details.fold.small", e("summary", "Save or share this search"),
+		return e("details.fold", e("summary", "Save or share this search"),
 			h("form.bar", { onsubmit: save }, h("label", { for: "save-as" }, "Save as"), name, e("button", "Save")), said,
 			e(".bar", e("span", "The link to this search"), copier(() => location.href, "the link to this search")));
 	}
@@ -257,7 +258,7 @@ function hitOf(hit, scored) {
 function help() {
 	return fold("How to search", () => [
 		e("dl.examples", EXAMPLES.map(([query, meaning]) => [e("dt", h("a", { href: href("", { q: query }), onclick: () => announce(`Search for ${query}`) }, query)), e("dd", meaning)])),
-		e("p", "Fields: ", e("code", "title description id language capability type tag vendor protocol security format status signature"), ". Words and meaning count together unless you choose one of them; words in quotes or of a field are matched as words only."),
+		e("p", "Fields: ", e("code", "title description id language capability type tag vendor protocol security format status signature"), ". Words in quotes or of a field are matched as words only."),
 	]);
 }
 customElements.define("view-find", FindView);

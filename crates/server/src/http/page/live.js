@@ -1,6 +1,6 @@
 // Changes as they happen, by event streams that resume where they were.
 
-import { enc, events, get } from "./api.js";
+import { enc, events, get, thing } from "./api.js";
 import { count, dim, e, failure, h, moment, refill, who } from "./dom.js";
 
 const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
@@ -89,18 +89,19 @@ async function recent() {
 	return { entries, position: `${epoch}-${changes[0]?.seq ?? last}` };
 }
 
-/** A change in a list. */
-function entry({ kind, data, at, reason }) {
-	if (kind === "resync") return e("li.change", e("span.kind", "resync"), e("span", "Some changes are no longer in the log: the list starts again here."));
+/** A change in a list; `titles` has those that earlier changes told. */
+function entry({ kind, data, at, reason }, titles) {
+	if (kind === "resync") return e("li.change", e("span.kind", "resync"), e("span", "Changes are missing: the list starts again here."));
 	const removed = kind === "thing_deleted";
+	const title = data.title ?? titles.get(data.id) ?? data.id;
 	const members = Object.keys(data).filter((name) => name !== "id" && !name.startsWith("@"));
 	return e(`li.change.${kind}`,
 		e("span.kind", WORDS[kind] ?? kind),
 		e("span.what",
-			removed ? e("span.t", data.id) : who(data.id, data.title),
+			removed ? e("span.t", title) : who(data.id, title),
 			kind === "thing_updated" && members.length ? dim(` ${members.slice(0, 6).join(", ")}`) : "",
 			reason ? dim(` ${reason}`) : "",
-			e("span.id.t", removed || data.title === undefined ? "" : data.id)),
+			e("span.id.t", title === data.id ? "" : data.id)),
 		moment(at));
 }
 
@@ -112,7 +113,9 @@ class LiveView extends HTMLElement {
 		this.stream?.stop();
 		const stream = (this.stream = new Stream(name ? `queries/${enc(name)}/events?diff=true` : "events?diff=true", KINDS));
 		this.changes = [];
+		this.titles = new Map();
 		stream.addEventListener("change", ({ detail }) => {
+			this.learn(detail);
 			this.changes.unshift(detail);
 			this.changes.length = Math.min(this.changes.length, MOST);
 			this.draw();
@@ -130,6 +133,7 @@ class LiveView extends HTMLElement {
 		try {
 			if (!name) {
 				const { entries, position } = await recent();
+				entries.toReversed().forEach((change) => this.learn(change));
 				this.changes = entries;
 				stream.last = position;
 			}
@@ -141,6 +145,15 @@ class LiveView extends HTMLElement {
 		this.draw();
 	}
 
+	/** Remembers the title of an agent; asks for those that no change told, of the first hundred agents. */
+	learn({ kind, data: { id, title } }) {
+		if (typeof title === "string") this.titles.set(id, title);
+		else if (kind === "thing_updated" && !this.titles.has(id) && this.titles.size < 100) {
+			this.titles.set(id, undefined);
+			get(thing(id)).then(({ title }) => { this.titles.set(id, title); this.draw(); }, () => {});
+		}
+	}
+
 	disconnectedCallback() {
 		this.stream?.stop();
 	}
@@ -150,9 +163,9 @@ class LiveView extends HTMLElement {
 		if (this.drawing) return;
 		this.drawing = requestAnimationFrame(() => {
 			this.drawing = 0;
-			const words = { live: "live", connecting: "connecting…", offline: "interrupted; it resumes where it was" };
+			const words = { live: "live", connecting: "connecting…", offline: "interrupted; it resumes" };
 			this.state.textContent = `${words[this.stream.state]} · ${count(this.changes.length)} shown, the latest first`;
-			refill(this.list, this.changes.length ? this.changes.map(entry) : e("li.dim", "Nothing has changed yet. This list fills as agents register, change and leave."));
+			refill(this.list, this.changes.length ? this.changes.map((change) => entry(change, this.titles)) : e("li.dim", "Nothing has changed yet."));
 		});
 	}
 }

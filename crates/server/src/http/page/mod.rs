@@ -41,9 +41,24 @@ impl File {
     /// The text as it is served: without what only its readers need.
     fn served(&self) -> String {
         let text = without_comments(self.text);
-        // Between the name of a property and its value, and before a block, spaces mean nothing.
-        if self.name.ends_with(".css") { text.replace(": ", ":").replace(" {", "{") } else { text }
+        if self.name.ends_with(".css") { without_spaces(&text) } else { text }
     }
+}
+
+/// A style sheet without spaces that mean nothing: beside braces and `>`, behind `:`, `;` and `,`, and between lines.
+fn without_spaces(style: &str) -> String {
+    let spaces = [
+        (": ", ":"),
+        (" {", "{"),
+        ("{ ", "{"),
+        ("; ", ";"),
+        (" }", "}"),
+        (";}", "}"),
+        (", ", ","),
+        (" > ", ">"),
+        ("\n", ""),
+    ];
+    spaces.iter().fold(style.to_owned(), |text, (with, without)| text.replace(with, without))
 }
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
