@@ -48,7 +48,11 @@ pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> an
     let id = id_of(client, &arguments.id).await?;
     let (mut since, mut shown) = (Seq::ZERO, 0);
     loop {
-        let changes = client.history(&id, since, PAGE).await?;
+        let changes = match client.history(&id, since, PAGE).await {
+            // Of an agent that is gone, there is nothing after its last change.
+            Err(error) if shown > 0 && error.is_not_found() => break,
+            changes => changes?,
+        };
         let Some(last) = changes.last() else { break };
         since = last.seq;
         shown += changes.len();
