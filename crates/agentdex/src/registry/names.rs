@@ -8,6 +8,7 @@
 use std::{
     collections::{HashMap, hash_map::RandomState},
     hash::{BuildHasher, Hash},
+    sync::Arc,
 };
 
 use unicode_security::confusable_detection::skeleton;
@@ -40,11 +41,11 @@ pub(super) struct Named<'a> {
 /// The names of all Things.
 #[derive(Default)]
 pub(super) struct Names {
-    entries: HashMap<Box<str>, Entry>,
+    entries: HashMap<Arc<str>, Entry>,
     /// The ids of public Things by the skeleton of their names.
-    looks: HashMap<u64, Vec<Box<str>>>,
+    looks: HashMap<u64, Vec<Arc<str>>>,
     /// The ids of public Things with a valid signature by the halves of the skeletons of their names.
-    halves: HashMap<(Side, u64), Vec<Box<str>>>,
+    halves: HashMap<(Side, u64), Vec<Arc<str>>>,
     hasher: RandomState,
     /// How often flags have perhaps become others.
     version: u64,
@@ -71,7 +72,7 @@ impl Names {
     /// Adds a Thing, or replaces what is known of it.
     pub fn put(&mut self, named: Named<'_>) {
         self.remove(named.id);
-        let id: Box<str> = named.id.into();
+        let id: Arc<str> = named.id.into();
         let title: String = named.title.unwrap_or_default().chars().take(LONGEST).collect();
         let skeleton = skeleton_of(&title);
         let entry = Entry {
@@ -137,7 +138,7 @@ impl Names {
             return None;
         }
         let age = |(id, entry): &(&str, &Entry)| (entry.created, (*id).to_owned());
-        let known = |ids: Option<&Vec<Box<str>>>| -> Vec<(&str, &Entry)> {
+        let known = |ids: Option<&Vec<Arc<str>>>| -> Vec<(&str, &Entry)> {
             let found = ids.into_iter().flatten().filter_map(|id| self.entries.get_key_value(id));
             found.map(|(id, entry)| (id.as_ref(), entry)).collect()
         };
@@ -189,14 +190,15 @@ fn skeleton_of(title: &str) -> Box<str> {
     letters.split_whitespace().collect::<Vec<_>>().join(" ").into()
 }
 
-fn put_in<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Box<str>>>, key: K, id: &str) {
-    let ids = lists.entry(key).or_default();
+fn put_in<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Arc<str>>>, key: K, id: &Arc<str>) {
+    // Most names are those of one Thing.
+    let ids = lists.entry(key).or_insert_with(|| Vec::with_capacity(1));
     if ids.len() < MOST_COMPARED {
-        ids.push(id.into());
+        ids.push(id.clone());
     }
 }
 
-fn take_out<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Box<str>>>, key: &K, id: &str) {
+fn take_out<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Arc<str>>>, key: &K, id: &str) {
     if let Some(ids) = lists.get_mut(key) {
         ids.retain(|known| known.as_ref() != id);
         if ids.is_empty() {
