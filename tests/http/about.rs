@@ -181,6 +181,12 @@ fn health_and_metrics_report_the_state() {
     ] {
         assert!(metrics.text().lines().any(|other| other == line), "{line} is not in\n{}", metrics.text());
     }
+    #[cfg(target_os = "linux")]
+    for kind in ["anonymous", "file"] {
+        let name = format!("agentdex_memory_bytes{{kind=\"{kind}\"}} ");
+        let bytes = metrics.text().lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok());
+        assert!(bytes.is_some_and(|bytes| bytes > 1_000_000), "{name}: {bytes:?}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     Parameters::parse(&request, &[])?;
     let mut text = String::new();
     let registry = context.registry(&request);
-    let read = move || Ok((registry.status(), process::resident_bytes(), process::open_descriptors()));
+    let read = move || Ok((registry.status(), process::memory(), process::open_descriptors()));
     let (status, memory, descriptors) = blocking(read).await?;
     let last = context.trusted.last_seq().0;
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
@@ -43,13 +43,18 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let of_process = [
         ("process_open_fds", "Number of open file descriptors.", descriptors),
         ("process_max_fds", "Maximum number of open file descriptors.", process::descriptor_limit()),
-        ("process_resident_memory_bytes", "Resident memory size in bytes.", memory.map(|(resident, _)| resident)),
-        ("process_anonymous_memory_bytes", "Resident memory that belongs to no file.", memory.map(|(_, own)| own)),
+        ("process_resident_memory_bytes", "Resident memory size in bytes.", memory.as_ref().map(|all| all.resident)),
     ];
     for (name, help, value) in of_process {
         if let Some(value) = value {
             gauge(&mut text, name, help, value);
         }
+    }
+    if let Some(memory) = memory {
+        let name = "agentdex_memory_bytes";
+        head(&mut text, name, "gauge", "Resident memory: anonymous is what was allocated, file what is read of files.");
+        let _ = writeln!(text, "{name}{{kind=\"anonymous\"}} {}", memory.anonymous);
+        let _ = writeln!(text, "{name}{{kind=\"file\"}} {}", memory.file);
     }
     if let Some(tls) = &context.options.tls {
         write_tls(&mut text, &tls.status());

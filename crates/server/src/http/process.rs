@@ -14,14 +14,25 @@ pub(super) fn open_descriptors() -> Option<u64> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
 }
 
-/// How many bytes of memory are resident, and how many of these belong to no file.
-pub(super) fn resident_bytes() -> Option<(u64, u64)> {
+/// Resident memory in bytes.
+pub(super) struct Memory {
+    /// All of it.
+    pub resident: u64,
+    /// What the process allocated: it belongs to no file.
+    pub anonymous: u64,
+    /// Pages of files: the program, and the search index as far as it was read. The system takes them back when it
+    /// needs memory.
+    pub file: u64,
+}
+
+/// The resident memory of the process.
+pub(super) fn memory() -> Option<Memory> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let kilobytes = |name: &str| {
+    let bytes = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
     };
-    Some((kilobytes("VmRSS:")? * 1024, kilobytes("RssAnon:")? * 1024))
+    Some(Memory { resident: bytes("VmRSS:")?, anonymous: bytes("RssAnon:")?, file: bytes("RssFile:")? })
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -32,7 +43,7 @@ mod tests {
     fn numbers_are_told_on_linux() {
         let (limit, open) = (descriptor_limit().unwrap(), open_descriptors().unwrap());
         assert!(limit > open && open > 2, "{open} of {limit}");
-        let (resident, anonymous) = resident_bytes().unwrap();
-        assert!(resident > anonymous && anonymous > 0);
+        let Memory { resident, anonymous, file } = memory().unwrap();
+        assert!(anonymous > 0 && file > 0 && resident >= anonymous + file);
     }
 }
