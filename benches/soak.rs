@@ -6,11 +6,16 @@
 //! as fill the caches, unless one says otherwise. It prints latencies, and fails where anything did: a request, an
 //! event that was lost or out of order for one of the subscribers, also for those that read nothing, were cut off and
 //! resumed, or memory that still grew in the second half.
+//!
+//! `-- --agents 100000` measures memory as well: idle with the examples, after a batch of so many descriptions of 3 KB,
+//! after the load, and after a restart. `--repeats 3` sends a batch of changed descriptions, and the load, three times.
+//! With it, `--before` is 0 unless given: the batch fills the caches.
 
 mod support;
 
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     env, fs,
     io::{BufRead, BufReader},
     path::Path,
@@ -22,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::{Client, Response};
+use reqwest::{Body, Client, Response};
 use rumqttc::{
     TlsConfiguration, Transport,
     v5::{AsyncClient, Event, MqttOptions, mqttbytes::QoS, mqttbytes::v5::Packet},
@@ -51,6 +56,8 @@ const THINGS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Subscribers connect one after the other, as those elsewhere do.
 const BETWEEN_CONNECTIONS: Duration = Duration::from_millis(10);
+/// How long the server does nothing before its memory is measured.
+const SETTLED_AFTER: Duration = Duration::from_secs(10);
 /// How much memory may grow from the third quarter of the time to the last, in per cent and in MB.
 const MOST_GROWTH: (f64, f64) = (5.0, 8.0);
 
@@ -59,7 +66,8 @@ fn main() -> Outcome {
         let given = env::args().skip_while(|argument| argument != name).nth(1);
         given.map_or(Ok(default), |given| given.parse())
     };
-    let (seconds, writes, before) = (number("--seconds", 600)?, number("--writes", 32)?, number("--before", 60_000)?);
+    let (seconds, writes, agents) = (number("--seconds", 600)?, number("--writes", 32)?, number("--agents", 0)?);
+    let before = number("--before", if agents == 0 { 60_000 } else { 0 })?;
     let directory = tempfile::tempdir_in(env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
     let server = Server::start(directory.path())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -75,8 +83,62 @@ fn main() -> Outcome {
         figures: Mutex::default(),
         failures: Mutex::default(),
     });
-    let memory = runtime.block_on(soak.clone().run(&server, Duration::from_secs(seconds), (before, writes as f64)))?;
-    soak.report(&memory, seconds)
+    let mut states = States::default();
+    if agents > 0 {
+        runtime.block_on(soak.register_examples())?;
+        runtime.block_on(states.add("idle with the examples", &server))?;
+    }
+    let mut reported = Ok(());
+    for repeat in 0..number("--repeats", 1)?.max(1) {
+        if agents > 0 {
+            runtime.block_on(soak.send_batch(agents as usize, repeat))?;
+            runtime.block_on(states.add("after the batch", &server))?;
+        }
+        let load = soak.clone().run(&server, Duration::from_secs(seconds), (before, writes as f64));
+        let memory = runtime.block_on(load)?;
+        if agents > 0 {
+            runtime.block_on(states.add("after the load", &server))?;
+        }
+        reported = reported.and(soak.report(&memory, seconds));
+    }
+    if agents > 0 {
+        server.stop()?;
+        runtime.block_on(states.add("after a restart", &Server::start(directory.path())?))?;
+        states.print();
+    }
+    reported
+}
+
+/// Memory of the server in several states: its `RssAnon` in MB, and what it says of itself.
+#[derive(Default)]
+struct States(Vec<(&'static str, u64, String)>);
+
+impl States {
+    /// Adds a state, once all followers of the log are at its end and ten seconds have passed.
+    async fn add(&mut self, state: &'static str, server: &Server) -> Outcome {
+        let http = server.client(&server.reader)?;
+        let metrics = || async {
+            let answer = http.get(format!("{}/metrics", server.url)).send().await?.error_for_status()?;
+            Outcome::Ok(answer.text().await?)
+        };
+        let is_behind = |line: &str| line.starts_with("agentdex_follower_lag{") && !line.ends_with(" 0");
+        while metrics().await?.lines().any(is_behind) {
+            sleep(Duration::from_millis(100)).await;
+        }
+        sleep(SETTLED_AFTER).await;
+        let memory = rss_anon(server.process.id()).map_err(|error| error.to_string())?;
+        let metrics = metrics().await?;
+        let own = metrics.lines().filter_map(|line| line.strip_prefix("agentdex_memory_bytes{kind="));
+        self.0.push((state, memory, own.collect::<Vec<_>>().join(", ").replace(['"', '}'], "")));
+        Ok(())
+    }
+
+    fn print(&self) {
+        println!("\n| state | RssAnon | agentdex_memory_bytes |\n|---|---|---|");
+        for (state, memory, own) in &self.0 {
+            println!("| {state} | {memory} MB | {own} |");
+        }
+    }
 }
 
 /// The server in a process of its own, with keys and a certificate.
@@ -140,6 +202,13 @@ impl Server {
         Ok(Client::builder().http1_only().default_headers(headers).tls_backend_preconfigured(self.tls()?).build()?)
     }
 
+    fn stop(mut self) -> Outcome {
+        let pid = self.process.id().to_string();
+        let signalled = Command::new("kill").arg(pid).status()?.success();
+        let status = self.process.wait()?;
+        if signalled && status.success() { Ok(()) } else { Err(format!("the server ended with {status}").into()) }
+    }
+
     /// TLS that trusts its certificate.
     fn tls(&self) -> Outcome<rustls::ClientConfig> {
         let mut roots = rustls::RootCertStore::empty();
@@ -178,6 +247,8 @@ struct Soak {
 impl Soak {
     /// Runs everything, and returns the memory of the server second by second.
     async fn run(self: Arc<Self>, server: &Server, time: Duration, (before, writes): (u64, f64)) -> Outcome<Vec<u64>> {
+        self.stop.store(false, Relaxed);
+        self.subscribed.store(0, Relaxed);
         self.clone().fill(before).await?;
         let mut subscribers = JoinSet::new();
         for number in 0..SSE_SUBSCRIBERS {
@@ -250,9 +321,47 @@ impl Soak {
         Ok(())
     }
 
+    /// Registers the agents of `examples/agents`.
+    async fn register_examples(&self) -> Outcome {
+        for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/agents"))? {
+            let document: Value = serde_json::from_slice(&fs::read(file?.path())?)?;
+            let id = document["id"].as_str().ok_or("an example without an id")?;
+            let request = self.writer.put(format!("{}/things/{id}", self.url)).body(document.to_string());
+            request.header("content-type", "application/td+json").send().await?.error_for_status()?;
+        }
+        Ok(())
+    }
+
+    /// Registers many agents, or replaces them, in one request.
+    async fn send_batch(&self, agents: usize, version: u64) -> Outcome {
+        let began = Instant::now();
+        let lines = (0..agents).map(move |number| Ok::<_, Infallible>(version_of(number, version).1 + "\n"));
+        let request = self.writer.post(format!("{}/things/batch", self.url));
+        let request = request.header("content-type", "application/x-ndjson");
+        let body = Body::wrap_stream(futures_util::stream::iter(lines));
+        let mut answer = request.body(body).send().await?.error_for_status()?;
+        let mut text = String::new();
+        let (mut written, mut refused) = (0, None);
+        while let Some(chunk) = answer.chunk().await? {
+            text.push_str(&String::from_utf8_lossy(&chunk));
+            while let Some(end) = text.find('\n') {
+                let line: String = text.drain(..=end).collect();
+                match line.contains("\"status\":20") {
+                    true => written += 1,
+                    false => refused = refused.or(Some(line)),
+                }
+            }
+        }
+        if written != agents {
+            return Err(format!("{written} of {agents} were written, one not: {refused:?}").into());
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        println!("a batch of {agents} in {seconds:.1} s, {:.0}/s", agents as f64 / seconds);
+        Ok(())
+    }
+
     async fn put(&self, number: usize, version: u64) -> Outcome {
-        let (id, document) = document(number);
-        let document = document.replacen("\"description\":\"", &format!("\"description\":\"version {version} "), 1);
+        let (id, document) = version_of(number, version);
         let request = self.writer.put(format!("{}/things/{id}", self.url)).body(document);
         let answer = request.header("content-type", "application/td+json").send().await?.error_for_status()?;
         let seq = answer.headers().get("etag").and_then(|seq| seq.to_str().ok()?.trim_matches('"').parse().ok());
@@ -406,6 +515,12 @@ impl Soak {
         println!("\nno error, no event lost or out of order");
         Ok(())
     }
+}
+
+/// A description that differs from that of another version.
+fn version_of(number: usize, version: u64) -> (String, String) {
+    let (id, document) = document(number);
+    (id, document.replacen("\"description\":\"", &format!("\"description\":\"version {version} "), 1))
 }
 
 /// An event stream, and where it is.
