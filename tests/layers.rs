@@ -78,7 +78,7 @@ const CRATES: [(&str, &[&str]); 39] = [
         ],
     ),
     ("serde_json_canonicalizer", &["agentdex-convert::signature"]),
-    ("flate2", &["agentdex-fetch", "agentdex::registry"]),
+    ("flate2", &["agentdex-fetch", "agentdex::registry", "agentdex-server::http"]),
     (
         "rustls",
         &[

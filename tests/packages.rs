@@ -62,6 +62,8 @@ fn package_ships_what_it_compiles_in_and_its_licences() {
 }
 
 #[test]
-fn library_ships_the_notice_of_its_table_of_words() {
-    assert!(shipped("agentdex").contains(Path::new("NOTICE")));
+fn packages_ship_the_notice_of_others_work_in_them() {
+    for name in ["agentdex", "agentdex-server"] {
+        assert!(shipped(name).contains(Path::new("NOTICE")), "{name}");
+    }
 }

@@ -1,9 +1,10 @@
 //! What the registry says of itself: its own description, the OpenAPI document, health, metrics.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io::Read};
 
 use agentdex::td;
 use agentdex_server::http;
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::support::{TestRegistry, agent, assert_checked_in, eventually};
@@ -130,9 +131,29 @@ fn documentation_is_served_from_the_program() {
     let registry = TestRegistry::start();
     let page = registry.get("/docs").expect(200);
     assert!(page.header("content-type").starts_with("text/html"));
-    assert!(page.text().contains("swagger-ui"));
     let policy = page.header("content-security-policy");
     assert!(policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    let links = page
+        .text()
+        .split(['"'])
+        .filter(|part| part.ends_with(".css") || part.ends_with(".js") || part.ends_with(".png"));
+    let files: Vec<_> = links.map(|link| link.trim_start_matches("./")).collect();
+    assert_eq!(files.len(), 7, "{files:?}");
+    for file in files {
+        let path = format!("/docs/{file}");
+        let plain = registry.get(&path).expect(200);
+        let media_type = plain.header("content-type");
+        let kind = path.rsplit('.').next().unwrap().replace("js", "javascript");
+        assert!(media_type.split([';', '/']).nth(1) == Some(kind.as_str()), "{path}: {media_type}");
+        assert_eq!(plain.header("content-encoding"), "");
+        let coded = registry.call("GET", &path).header("accept-encoding", "gzip, deflate, br, zstd").send().expect(200);
+        if file != "swagger-initializer.js" {
+            assert_eq!(coded.header("content-encoding"), "gzip", "{path}");
+            let mut decoded = Vec::new();
+            GzDecoder::new(coded.body.as_slice()).read_to_end(&mut decoded).unwrap();
+            assert!(decoded == plain.body, "{path}");
+        }
+    }
     assert!(registry.get("/docs/swagger-initializer.js").expect(200).text().contains("../openapi.json"));
     registry.get("/docs/none.js").problem(404, "unknown-path");
 }

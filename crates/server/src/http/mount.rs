@@ -16,7 +16,7 @@ use super::{
     audit, backup, batch, changes, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
-    convert, cors, demo, events, exposition,
+    convert, cors, demo, docs, events, exposition,
     formats::{EXPORTS, IMPORTS},
     health, history, home, imports, jsonpath, keys, namespaces,
     observe::Observe,
@@ -167,8 +167,8 @@ impl Mount<'_> {
         );
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
-        self.resource(config, "/docs", "/docs", vec![read(openapi::docs_redirect)]);
-        self.resource(config, "/docs/{file}", "/docs/{file:.*}", vec![read(openapi::docs)]);
+        self.resource(config, "/docs", "/docs", vec![read(docs::redirect)]);
+        self.resource(config, "/docs/{file}", "/docs/{file:.*}", vec![read(docs::file)]);
         self.resource(config, "/page/{file}", "/page/{version:[^/]+}/{file:[^/]+}", vec![read(page::file)]);
         self.resource(config, "/", "/", vec![read(home::page)]);
         // Only where it is mounted under a path.

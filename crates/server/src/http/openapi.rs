@@ -1,14 +1,9 @@
-//! The OpenAPI document, made from the handlers, and Swagger UI to read it with.
+//! The OpenAPI document, made from the handlers.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::{CONTENT_SECURITY_POLICY, LOCATION},
-    web::Bytes,
-};
+use actix_web::{HttpRequest, HttpResponse, web::Bytes};
 use utoipa::{Modify, OpenApi};
-use utoipa_swagger_ui::Config;
 
 use super::{
     audit, backup, batch, changes, compatible, compose, convert, events, exposition, formats, health, history, home,
@@ -74,30 +69,6 @@ pub(super) async fn document(request: HttpRequest) -> Result<HttpResponse, Probl
         Ok(text) => Ok(HttpResponse::Ok().content_type("application/json").body(text.clone())),
         Err(error) => Err(failed(error.clone().into())),
     }
-}
-
-/// What the documentation may do in a browser: load its own files and call this API. Swagger UI sets styles
-/// from its script.
-const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// `GET /docs`: to the URL that its relative links are relative to.
-pub(super) async fn docs_redirect(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Parameters::parse(&request, &[])?;
-    let path = format!("{}/", request.uri().path());
-    Ok(HttpResponse::PermanentRedirect().insert_header((LOCATION, path)).finish())
-}
-
-/// `GET /docs/{file}`: Swagger UI, from the program itself.
-pub(super) async fn docs(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from("../openapi.json")));
-    let file = request.match_info().get("file").unwrap_or_default();
-    let served = utoipa_swagger_ui::serve(file, CONFIG.clone()).map_err(|error| failed(error.to_string().into()))?;
-    let served = served.ok_or_else(|| Problem::unknown_path(request.path()))?;
-    Ok(HttpResponse::Ok()
-        .content_type(served.content_type)
-        .insert_header((CONTENT_SECURITY_POLICY, DOCS_POLICY))
-        .body(served.bytes.into_owned()))
 }
 
 fn failed(source: crate::error::BoxError) -> Problem {
