@@ -23,7 +23,7 @@ fn answers_are_compressed_for_those_who_accept_it() {
     }
     let plain = registry.get("/things");
     assert_eq!(plain.header("content-encoding"), "");
-    for coding in ["gzip", "br"] {
+    for coding in ["gzip", "deflate"] {
         let coded = registry.call("GET", "/things").header("accept-encoding", coding).send().expect(200);
         assert_eq!(coded.header("content-encoding"), coding);
         assert!(coded.body.len() * 5 < plain.body.len(), "{} of {}", coded.body.len(), plain.body.len());

@@ -198,7 +198,7 @@ fn each_content_coding_has_a_tag_of_its_own() {
             let call = registry.call("GET", path).header("accept-encoding", coding);
             if tag.is_empty() { call.send() } else { call.header("if-none-match", tag).send() }
         };
-        let tags = ["identity", "gzip", "br"].map(|coding| (coding, read(coding, "").expect(200).header("etag")));
+        let tags = ["identity", "gzip", "deflate"].map(|coding| (coding, read(coding, "").expect(200).header("etag")));
         for (coding, tag) in &tags {
             for (other, other_tag) in &tags {
                 let response = read(coding, other_tag);

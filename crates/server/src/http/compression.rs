@@ -103,7 +103,7 @@ fn is_conditional_read(request: &ServiceRequest) -> bool {
 
 /// The coding that actix's middleware chooses; none for none.
 fn coding_for(request: &ServiceRequest) -> Option<ContentEncoding> {
-    let offered = [Encoding::identity(), Encoding::brotli(), Encoding::gzip(), Encoding::deflate()];
+    let offered = [Encoding::identity(), Encoding::gzip(), Encoding::deflate()];
     match request.get_header::<AcceptEncoding>()?.negotiate(offered.iter())? {
         Encoding::Known(ContentEncoding::Identity) | Encoding::Unknown(_) => None,
         Encoding::Known(coding) => Some(coding),
