@@ -163,8 +163,11 @@ fn in_words(value: u64, unit: &str) -> String {
     }
 }
 
-/// What is limited, and the constant that limits it, by part of the program.
-const LIMITS: [(&str, &[(&str, &str, &str)]); 6] = [
+/// What is limited, with its unit where the constant has none; the file, and the constant in it.
+type Limit = (&'static str, &'static str, &'static str);
+
+/// The limits of each part of the program.
+const LIMITS: [(&str, &[Limit]); 6] = [
     (
         "Documents",
         &[
@@ -305,7 +308,7 @@ fn page_of_the_metrics_is_that_of_the_server() {
     let head = Regex::new(r"# HELP (\S+) (.+)\n# TYPE \S+ (\w+)").unwrap();
     let text = metrics.text();
     let rows =
-        head.captures_iter(&text).map(|found| format!("| `{}` | {} | {} |\n", &found[1], &found[3], cell(&found[2])));
+        head.captures_iter(text).map(|found| format!("| `{}` | {} | {} |\n", &found[1], &found[3], cell(&found[2])));
     let rows: Vec<String> = rows.collect();
     assert!(rows.len() > 20, "{rows:?}");
     let table = format!("| metric | type | meaning |\n|---|---|---|\n{}", rows.concat());
