@@ -60,62 +60,6 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
     }
 }
 
-#[cfg(feature = "schema")]
-mod schema {
-    use serde_json::json;
-    use utoipa::{
-        PartialSchema, ToSchema,
-        openapi::{
-            Ref, RefOr, Schema,
-            schema::{AdditionalProperties, ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, Type},
-        },
-    };
-
-    use crate::FilterField;
-
-    /// The modes of a saved query.
-    #[expect(dead_code, reason = "read by the derive alone")]
-    #[derive(ToSchema)]
-    #[schema(rename_all = "lowercase")]
-    enum SavedQueryMode {
-        /// Its words, unless another is given.
-        Lexical,
-        /// Its meaning.
-        Semantic,
-    }
-
-    /// By hand: the filters are members beside the others, which a flattened struct would deny.
-    impl PartialSchema for super::QueryParameters {
-        fn schema() -> RefOr<Schema> {
-            let text = || ObjectBuilder::new().schema_type(Type::String);
-            let threshold = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0)).maximum(Some(1));
-            let object = ObjectBuilder::new()
-                .schema_type(Type::Object)
-                .description(Some("A query and filters as `GET /search` has them."))
-                .property("q", text().max_length(Some(crate::MAX_QUERY_BYTES)).description(Some("The query text.")))
-                .property("mode", Ref::from_schema_name("SavedQueryMode"))
-                .property(
-                    "threshold",
-                    threshold.format(Some(SchemaFormat::KnownFormat(KnownFormat::Float))).description(Some(
-                        "With the mode `semantic`, the least cosine of a Thing that matches: 0.30 unless given (0.35 with a sentence encoder).",
-                    )),
-                );
-            let filters = FilterField::ALL.into_iter().map(FilterField::name);
-            let object = filters.fold(object, |object, name| object.property(name, ArrayBuilder::new().items(text())));
-            object
-                .additional_properties(Some(AdditionalProperties::FreeForm(false)))
-                .examples([json!({"q": "weather forecast", "protocol": ["http"]})])
-                .into()
-        }
-    }
-
-    impl ToSchema for super::QueryParameters {
-        fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-            schemas.push((SavedQueryMode::name().into_owned(), SavedQueryMode::schema()));
-        }
-    }
-}
-
 /// A query that is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
