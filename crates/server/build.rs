@@ -1,4 +1,4 @@
-//! The files of Swagger UI that its page loads, each compressed with gzip as it is served.
+//! The files that are served compressed with gzip: the OpenAPI document, and Swagger UI.
 
 use std::{
     env, fs,
@@ -12,6 +12,8 @@ use zip::{CompressionMethod, ZipArchive, read::ZipFile};
 
 type Error = Box<dyn std::error::Error>;
 
+const DOCUMENT: &str = "openapi/agentdex.json";
+/// Those of Swagger UI that a page loads.
 const FILES: [&str; 7] = [
     "favicon-16x16.png",
     "favicon-32x32.png",
@@ -24,7 +26,9 @@ const FILES: [&str; 7] = [
 
 fn main() -> Result<(), Error> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={DOCUMENT}");
     let out = env::var("OUT_DIR")?;
+    fs::write(Path::new(&out).join("agentdex.json.gz"), gzip(&fs::read(DOCUMENT)?)?)?;
     let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))?;
     for file in FILES {
         let is_it = |path: &str| path.split_once('/').is_some_and(|(_, path)| path.strip_prefix("dist/") == Some(file));

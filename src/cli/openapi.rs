@@ -6,6 +6,6 @@ use std::{
 };
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
-    writeln!(io::stdout(), "{}", agentdex_server::http::openapi().to_pretty_json()?)?;
+    io::stdout().write_all(agentdex_server::http::openapi_document()?.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

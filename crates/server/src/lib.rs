@@ -7,7 +7,7 @@ use agentdex_convert as convert;
 
 use agentdex::{
     Change, ChangeKind, Epoch, Error, Position, Precondition, Registry, Result, Seq, Timestamp, access, change,
-    consumer, error, fetch, policy, registry, sacp, search, signature, store, td,
+    consumer, fetch, policy, registry, sacp, search, signature, store, td,
 };
 
 pub mod http;

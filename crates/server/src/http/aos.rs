@@ -17,7 +17,6 @@ use tokio::{
     sync::broadcast::{Receiver, error::RecvError},
     time::{Instant, sleep_until},
 };
-use utoipa::OpenApi;
 
 use super::{
     blocking::blocking,
@@ -32,7 +31,7 @@ use crate::{
     Timestamp,
     convert::aos::{ErrorKind, Response, RpcError},
     policy::Decision,
-    registry::guardian::{Entry, LiveSession, Reply},
+    registry::guardian::{Entry, Reply},
 };
 
 /// What is listed unless a client asks for another number, and at most.
@@ -41,16 +40,8 @@ const MAX_LIMIT: usize = 1000;
 /// Up to that size a body is read where it arrives; a larger one holds up no other connection.
 const SMALL_BODY: usize = 64 * 1024;
 
-/// What this adds to the OpenAPI document.
-#[derive(OpenApi)]
-#[openapi(
-    paths(answer, sessions, session, decisions, events),
-    tags((name = "guardian", description = "The guardian of the Agent Observability Standard: decisions about the steps of agents"))
-)]
-pub(super) struct Document;
-
 /// `POST /aos`
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/aos",
     tag = "guardian",
@@ -70,7 +61,7 @@ pub(super) struct Document;
         (status = 415, description = "The body isn't `application/json`", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 503, description = "Not now: the server stops, or `consistent` took too long", body = super::schemas::AosResponse, content_type = "application/json"),
     )
-)]
+))]
 pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
     let reply = match reply(&context, &request, payload).await {
         Ok(reply) => reply,
@@ -128,7 +119,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
 }
 
 /// `GET /aos/sessions`
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/aos/sessions",
     tag = "guardian",
@@ -139,10 +130,10 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
         ("limit" = Option<u64>, Query, description = "Maximum number of sessions: 100 unless given; over 1,000 is served as 1,000"),
     ),
     responses(
-        (status = 200, description = "The one with the latest step first", body = Vec<LiveSession>),
+        (status = 200, description = "The one with the latest step first", body = Vec<crate::registry::guardian::LiveSession>),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["agent", "limit"])?;
     let sessions = context.trusted.guardian().sessions(parameters.text("agent"), limit(&parameters)?);
@@ -150,7 +141,7 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// `GET /aos/sessions/{id}`
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/aos/sessions/{id}",
     tag = "guardian",
@@ -166,7 +157,7 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::Refusals,
         (status = 404, description = "The trail has no step of this session", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
     let last = request.uri().path().rsplit('/').next().unwrap_or_default();
@@ -182,7 +173,7 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
 }
 
 /// `GET /aos/decisions`
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/aos/decisions",
     tag = "guardian",
@@ -198,7 +189,7 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
         (status = 200, description = "The oldest first; `since` the `seq` of the last one reads on", body = Vec<Entry>),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn decisions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["agent", "decision", "since", "limit"])?;
     let agent = parameters.text("agent").map(str::to_owned);
@@ -221,7 +212,7 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
 }
 
 /// `GET /aos/events`
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/aos/events",
     tag = "guardian",
@@ -235,7 +226,7 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
         (status = 200, description = "Server-Sent Events: `decision` with a step of the trail, whose number is the id; `missed` where the client was too slow: `GET /aos/decisions?since=` has what is missing", body = String, content_type = "text/event-stream"),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["agent", "decision"])?;
     let (agent, decision) = (parameters.text("agent").map(str::to_owned), decision(&parameters)?);

@@ -40,7 +40,7 @@ const NOTED: [(&str, &str); 9] = [
 /// Needs the role `admin`. Changes of Things are written with the change, all else within a moment; where clients
 /// aren't authenticated there is nothing. Retained as the change log is. As `application/x-ndjson` one entry a line,
 /// for export.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/audit",
     operation_id = "audit",
@@ -53,7 +53,7 @@ const NOTED: [(&str, &str); 9] = [
         (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link"))),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
     let since = parameters.number("since", 0)?.unwrap_or_default();

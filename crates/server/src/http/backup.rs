@@ -26,7 +26,7 @@ const CHUNK: usize = 64 * 1024;
 /// All that is stored at this moment, as one file that `agentdex restore` makes a data directory of: descriptions, what
 /// they were converted from, expiries, the change log, tracked sources, saved queries. Writes go on meanwhile. A file
 /// that isn't complete is refused by `agentdex restore`.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/backup",
     operation_id = "take_backup",
@@ -35,7 +35,7 @@ const CHUNK: usize = 64 * 1024;
         (status = 200, description = "The file; it has a checksum at its end", body = String, content_type = "application/vnd.agentdex.backup"),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn take(context: Data<Context>, request: HttpRequest) -> std::result::Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let mut response = HttpResponse::Ok();

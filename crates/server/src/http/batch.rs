@@ -59,7 +59,7 @@ pub(super) async fn any(
 }
 
 /// Register many descriptions, one a line
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/things/batch",
     operation_id = "write_batch",
@@ -74,7 +74,7 @@ pub(super) async fn any(
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn write(
     context: Data<Context>,
     request: HttpRequest,

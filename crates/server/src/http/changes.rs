@@ -42,7 +42,7 @@ struct Page {
 }
 
 /// Read the change log
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/changes",
     operation_id = "list_changes",
@@ -56,7 +56,7 @@ struct Page {
         (status = 200, description = "In order, without gaps", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link"))),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
     let (epoch, since) = match parameters.text("since") {

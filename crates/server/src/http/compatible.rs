@@ -30,7 +30,7 @@ pub(super) const END: &str = "/compatible";
 /// Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type
 /// compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits
 /// best comes first, then what is more relevant for `query`.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/search/compatible",
     operation_id = "search_compatible",
@@ -42,7 +42,7 @@ pub(super) const END: &str = "/compatible";
         super::schemas::BodyRefusals,
         (status = 503, description = "It takes too long, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn capabilities(
     context: Data<Context>,
     request: HttpRequest,
@@ -57,7 +57,7 @@ pub(super) async fn capabilities(
 }
 
 /// Find capabilities that can take what those of a Thing give, or give what they need
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/things/{id}/compatible",
     operation_id = "thing_neighbors",
@@ -72,7 +72,7 @@ pub(super) async fn capabilities(
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
-)]
+))]
 pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["near_misses", "limit"])?;
     let near_misses = parameters.flag("near_misses")?;

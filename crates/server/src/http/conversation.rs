@@ -9,7 +9,6 @@ use actix_web::{
 };
 use agentdex_api::{Answered, Turn};
 use serde_json::json;
-use utoipa::OpenApi;
 
 use super::{address::thing_id_before, blocking::blocking, compatible::json_body, context::Context, problem::Problem};
 use crate::{
@@ -19,11 +18,6 @@ use crate::{
 
 /// What the path ends with.
 pub(super) const END: &str = "/conversation";
-
-/// The operations of this module.
-#[derive(OpenApi)]
-#[openapi(paths(ask))]
-pub(super) struct Document;
 
 /// Answers all methods of `/things/{id}/conversation`.
 pub(super) async fn any(
@@ -42,7 +36,7 @@ pub(super) async fn any(
 /// The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the answer
 /// has the whole conversation, which goes along with the next message. Offered where the server was started with
 /// `--conversations`.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/things/{id}/conversation",
     operation_id = "ask_agent",
@@ -59,7 +53,7 @@ pub(super) async fn any(
         (status = 502, description = "The agent can't be reached, or answered with an error", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 504, description = "The agent didn't answer in time", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn ask(
     context: Data<Context>,
     request: HttpRequest,

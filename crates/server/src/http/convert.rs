@@ -29,7 +29,7 @@ const TYPES: [&str; 7] = [
 ];
 
 /// Detect the format of a document, and show the descriptions that it becomes, without registering them
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/convert",
     operation_id = "convert",
@@ -41,7 +41,7 @@ const TYPES: [&str; 7] = [
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn document(
     context: Data<Context>,
     request: HttpRequest,

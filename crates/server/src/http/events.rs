@@ -45,7 +45,7 @@ const KNOWN: [&str; 4] = ["diff", "q", "format", "last_event_id"];
 pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
 
 /// Subscribe to changes
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/events",
     operation_id = "subscribe",
@@ -60,13 +60,13 @@ pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
         (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     respond(&context, &request, &KNOWN, None).await
 }
 
 /// Subscribe to changes of one kind
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/events/{type}",
     operation_id = "subscribe_to_kind",
@@ -84,7 +84,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
         super::schemas::Refusals,
         (status = 404, description = "No such kind", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let name = request.match_info().get("type").unwrap_or_default();
     let kind = MatchKind::from_name(name).ok_or_else(|| {

@@ -16,7 +16,7 @@ use super::{
 use crate::registry::FollowerStatus;
 
 /// Give numbers to Prometheus
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/metrics",
     operation_id = "read_metrics",
@@ -24,7 +24,7 @@ use crate::registry::FollowerStatus;
     responses(
         (status = 200, description = "Text exposition format", body = String, content_type = "text/plain"), super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let mut text = String::new();

@@ -29,6 +29,13 @@ impl Gzipped {
         GzDecoder::new(self.bytes).read_to_end(&mut plain).map_err(failed)?;
         Ok(response.body(plain))
     }
+
+    /// The file decompressed, which is a text.
+    pub(super) fn text(&self) -> crate::Result<String> {
+        let mut plain = String::new();
+        GzDecoder::new(self.bytes).read_to_string(&mut plain).map_err(failed)?;
+        Ok(plain)
+    }
 }
 
 fn failed(source: io::Error) -> Error {

@@ -10,7 +10,7 @@ use agentdex_api::{Follower, Live, Ready};
 use super::{access, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
 /// Say whether the process is alive
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/health/live",
     operation_id = "check_liveness",
@@ -19,14 +19,14 @@ use super::{access, blocking::blocking, context::Context, parameters::Parameters
         (status = 200, description = "It is", body = Live),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     Ok(HttpResponse::Ok().json(Live { status: "live".into() }))
 }
 
 /// Say whether search answers and writes are taken
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/health/ready",
     operation_id = "check_readiness",
@@ -34,7 +34,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
     responses(
         (status = 200, description = "Both", body = Ready), super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let registry = context.registry(&request);

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 16;
 pub(super) const END: &str = "/history";
 
 /// List the changes of a Thing that the log still holds
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/things/{id}/history",
     operation_id = "thing_history",
@@ -39,7 +39,7 @@ pub(super) const END: &str = "/history";
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
-)]
+))]
 pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
     let since = Seq(parameters.number("since", 0)?.unwrap_or_default());

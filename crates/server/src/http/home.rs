@@ -31,7 +31,7 @@ const LINKS: [(&str, &str); 16] = [
 ];
 
 /// Say what this is, with links; for browsers, the web page
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/",
     operation_id = "home_page",
@@ -39,7 +39,7 @@ const LINKS: [(&str, &str); 16] = [
     responses(
         (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))), super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if page::is_preferred(&request) {
         return Ok(page::document(&context, &request));

@@ -18,7 +18,7 @@ use crate::{Error, search::MAX_LIMIT, td};
 pub(super) const REFRESH: &str = "/refresh";
 
 /// List the tracked sources
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/imports",
     tag = "import",
@@ -32,7 +32,7 @@ pub(super) const REFRESH: &str = "/refresh";
         (status = 200, description = "In ascending order of the Thing's id", body = Vec<TrackedSource>, headers(("Link"))),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["status", "limit", "offset"])?;
     let statuses = SourceStatus::ALL.map(|status| (status.name(), status));
@@ -70,7 +70,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
 }
 
 /// Describe the tracked source of a Thing
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/imports/{id}",
     tag = "import",
@@ -83,7 +83,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
         super::schemas::Refusals,
         super::schemas::ImportRefusals,
     )
-)]
+))]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
@@ -94,7 +94,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// Stop tracking the source of a Thing; the Thing stays
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     delete,
     path = "/imports/{id}",
     tag = "import",
@@ -108,7 +108,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::WriteRefusals,
         super::schemas::ImportRefusals,
     )
-)]
+))]
 pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id(&request, &context.options)?;
@@ -117,7 +117,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
 }
 
 /// Poll the source of a Thing now, and import its document if it changed
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/things/{id}/refresh",
     tag = "import",
@@ -133,7 +133,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
         super::schemas::ImportRefusals,
         super::schemas::FetchRefusals,
     )
-)]
+))]
 pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = td::normalize_id(&thing_id_before(&request, &context.options, REFRESH)?)?.into_owned();

@@ -12,7 +12,7 @@ use crate::search::jsonpath::Query;
 ///
 /// RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Not offered:
 /// descriptions by their position, and `$` in a filter.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/search/jsonpath",
     operation_id = "search_by_jsonpath",
@@ -25,7 +25,7 @@ use crate::search::jsonpath::Query;
         super::schemas::Refusals,
         (status = 503, description = "It takes too long or finds too much, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn descriptions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let query = Query::parse(&query_of(request.query_string())?)?;
     let registry = context.registry(&request);

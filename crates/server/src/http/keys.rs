@@ -22,7 +22,7 @@ use crate::access::{CreatedKey, NewKey};
 /// List the API keys, without their secrets
 ///
 /// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/keys",
     tag = "about",
@@ -31,7 +31,7 @@ use crate::access::{CreatedKey, NewKey};
         (status = 200, description = "The oldest first, those that have expired included", body = Vec<agentdex_api::access::ApiKey>),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     check_managed(&context)?;
@@ -42,7 +42,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 ///
 /// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned
 /// here and never again.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/keys",
     tag = "about",
@@ -54,7 +54,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn create(
     context: Data<Context>,
     request: HttpRequest,
@@ -75,7 +75,7 @@ pub(super) async fn create(
 ///
 /// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are
 /// refused from now on; streams and MQTT connections that were opened with it end at once.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     delete,
     path = "/keys/{id}",
     tag = "about",
@@ -87,7 +87,7 @@ pub(super) async fn create(
         super::schemas::WriteRefusals,
         (status = 404, description = "There is no such key", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     check_managed(&context)?;

@@ -68,6 +68,7 @@ mod rates;
 mod rdf;
 mod records;
 mod sacp;
+#[cfg(feature = "openapi")]
 mod schemas;
 mod search;
 mod selection;
@@ -81,12 +82,14 @@ mod validate;
 
 use actix_web::web::{Data, ServiceConfig};
 
+#[cfg(feature = "openapi")]
+pub use self::schemas::openapi;
 use self::{context::Context, mount::Mount};
 pub use self::{
     demo::{Activity, Demo},
     host::name_in_listen_address,
     limits::Limits,
-    openapi::openapi,
+    openapi::openapi_document,
     options::Options,
     server::Server,
     stop::Stop,

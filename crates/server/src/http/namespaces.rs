@@ -17,7 +17,7 @@ use super::{
 use crate::access::Namespace;
 
 /// List the namespaces that the caller is a member of; for admins, all of them
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/namespaces",
     tag = "about",
@@ -26,7 +26,7 @@ use crate::access::Namespace;
         (status = 200, description = "By name", body = Vec<agentdex_api::ClaimedNamespace>),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     Ok(HttpResponse::Ok().json(context.registry(&request).claimed_namespaces()))
@@ -37,7 +37,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 /// The first to claim it owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
 /// domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{"owners": [{"owner": "weather-team",
 /// "registry": "https://registry.example"}]}`, where `registry` is the public URL of this registry.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     put,
     path = "/namespaces/{name}",
     tag = "about",
@@ -51,7 +51,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn claim(
     context: Data<Context>,
     request: HttpRequest,
@@ -69,7 +69,7 @@ pub(super) async fn claim(
 /// Give a namespace up
 ///
 /// For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     delete,
     path = "/namespaces/{name}",
     tag = "about",
@@ -81,7 +81,7 @@ pub(super) async fn claim(
         super::schemas::WriteRefusals,
         (status = 404, description = "There is no such namespace", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn give_up(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let (registry, name) = (context.registry(&request), name(&request)?);

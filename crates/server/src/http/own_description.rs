@@ -22,7 +22,7 @@ use super::{
 use crate::ChangeKind;
 
 /// Describe the directory itself as a Thing
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/.well-known/wot",
     operation_id = "describe_registry",
@@ -32,7 +32,7 @@ use crate::ChangeKind;
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let base = base_url(&request, &context.options, "/.well-known/wot");

@@ -14,7 +14,7 @@ use super::{
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Say whose tokens are taken (RFC 9728)
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/.well-known/oauth-protected-resource",
     operation_id = "describe_protected_resource",
@@ -24,7 +24,7 @@ pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
         (status = 404, description = "No tokens are taken", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let Some(issuer) = context.trusted.issuer().filter(|_| context.options.access.authentication) else {

@@ -17,7 +17,7 @@ use super::{
 use crate::registry::{NamedQuery, QueryParameters};
 
 /// List the saved queries
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/queries",
     tag = "changes",
@@ -26,14 +26,14 @@ use crate::registry::{NamedQuery, QueryParameters};
         (status = 200, description = "In the order of their names", body = Vec<agentdex_api::NamedQuery>),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     Ok(HttpResponse::Ok().json(context.registry(&request).saved_queries()))
 }
 
 /// Read a saved query
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/queries/{name}",
     tag = "changes",
@@ -44,7 +44,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         super::schemas::Refusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     Ok(HttpResponse::Ok().json(find(&context, &request)?))
@@ -54,7 +54,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 ///
 /// Things that begin or cease to match it are announced at `/queries/{name}/events`, and over MQTT at
 /// `agentdex/queries/{name}/{kind}/{id}`. The query is durable once this is answered.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     put,
     path = "/queries/{name}",
     tag = "changes",
@@ -68,7 +68,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn save(
     context: Data<Context>,
     request: HttpRequest,
@@ -82,7 +82,7 @@ pub(super) async fn save(
 }
 
 /// Remove a saved query
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     delete,
     path = "/queries/{name}",
     tag = "changes",
@@ -94,7 +94,7 @@ pub(super) async fn save(
         super::schemas::WriteRefusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let (registry, named) = (context.registry(&request), find(&context, &request)?);
@@ -103,7 +103,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
 }
 
 /// Subscribe to what changes mean for a saved query
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/queries/{name}/events",
     tag = "changes",
@@ -118,7 +118,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
         super::schemas::Refusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &events::OF_QUERIES)?;
     let events = context.registry(&request).query_events(name(&request)).ok_or_else(|| unknown(&request))?;

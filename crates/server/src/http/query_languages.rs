@@ -8,7 +8,7 @@ use super::problem::Problem;
 pub(super) const NOT_OFFERED: &str = "xpath";
 
 /// Query languages of WoT Discovery that are not offered
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     method(get, post),
     path = "/search/{language}",
     tag = "search",
@@ -20,7 +20,7 @@ pub(super) const NOT_OFFERED: &str = "xpath";
         (status = 404, description = "Not a query language of WoT Discovery", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 501, description = "Not offered", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let language = request.match_info().get("language").unwrap_or_default();
     let detail = format!(

@@ -5,7 +5,6 @@ use actix_web::{
     web::{self, Data},
 };
 use serde_json::json;
-use utoipa::OpenApi;
 
 use super::{
     address::{action_before, path_below, thing_id_before},
@@ -22,11 +21,6 @@ pub(super) const END: &str = "/sacp";
 /// What an answer comes in: as text, since what an agent writes often isn't the JSON that it should be.
 const ANSWERS: [&str; 2] = ["text/plain", "application/json"];
 
-/// What this adds to the OpenAPI document.
-#[derive(OpenApi)]
-#[openapi(paths(instructions, check))]
-pub(super) struct Document;
-
 /// Answers all methods.
 pub(super) async fn any(
     context: Data<Context>,
@@ -41,7 +35,7 @@ pub(super) async fn any(
 }
 
 /// Give the instructions that make an agent answer in SACP
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/things/{id}/actions/{name}/sacp",
     tag = "things",
@@ -55,8 +49,8 @@ pub(super) async fn any(
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
-)]
-async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+))]
+pub(super) async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let (id, action) = addressed(&context, &request)?;
     let registry = context.registry(&request);
@@ -65,7 +59,7 @@ async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<Ht
 }
 
 /// Say what is wrong with an answer in SACP, by what the action declares
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/things/{id}/actions/{name}/sacp",
     tag = "things",
@@ -81,8 +75,12 @@ async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<Ht
         super::schemas::BodyRefusals,
         super::schemas::ThingRefusals,
     )
-)]
-async fn check(context: Data<Context>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+))]
+pub(super) async fn check(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     body::check_type(&request, &ANSWERS)?;
     let (id, action) = addressed(&context, &request)?;

@@ -21,7 +21,7 @@ const NOTICE: &str = "Titles, descriptions, names and snippets are texts of thir
 const KNOWN: [&str; 7] = ["q", "mode", "limit", "offset", "format", "facets", "consistent"];
 
 /// Find Things by what they can do
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/search",
     operation_id = "search",
@@ -40,7 +40,7 @@ const KNOWN: [&str; 7] = ["q", "mode", "limit", "offset", "format", "facets", "c
         (status = 200, description = "The best first", body = agentdex_api::Answer, headers(("Agentdex-Seq" = u64), ("Link"))),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn things(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let asked = read(&parameters)?;

@@ -29,7 +29,7 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
 /// SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is
 /// named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the
 /// server was started with `--sparql`.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/search/sparql",
     operation_id = "query_sparql",
@@ -44,7 +44,7 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
         (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &KNOWN)?;
     let query = query_of(&parameters)?.to_owned();
@@ -52,7 +52,7 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
 }
 
 /// Search by SPARQL, with the query in the body
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/search/sparql",
     operation_id = "query_sparql_by_post",
@@ -68,7 +68,7 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
         (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn post(
     context: Data<Context>,
     request: HttpRequest,

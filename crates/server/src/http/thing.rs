@@ -53,7 +53,7 @@ pub(super) async fn any(
 }
 
 /// Read a description
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/things/{id}",
     operation_id = "retrieve_thing",
@@ -68,7 +68,7 @@ pub(super) async fn any(
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
-)]
+))]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = existing_id(&context, &request)?;
@@ -87,7 +87,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// Register a description under its id, or replace it
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     put,
     path = "/things/{id}",
     operation_id = "put_thing",
@@ -109,7 +109,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn put(
     context: Data<Context>,
     request: HttpRequest,
@@ -132,7 +132,7 @@ pub(super) async fn put(
 }
 
 /// Change a description, or renew its expiry
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     patch,
     path = "/things/{id}",
     operation_id = "patch_thing",
@@ -152,7 +152,7 @@ pub(super) async fn put(
         super::schemas::ThingRefusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn patch(
     context: Data<Context>,
     request: HttpRequest,
@@ -172,7 +172,7 @@ pub(super) async fn patch(
 }
 
 /// Remove a description
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     delete,
     path = "/things/{id}",
     operation_id = "remove_thing",
@@ -189,7 +189,7 @@ pub(super) async fn patch(
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,
     )
-)]
+))]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
     let id = existing_id(&context, &request)?;

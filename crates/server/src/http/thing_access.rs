@@ -28,7 +28,7 @@ pub(super) async fn any(
 }
 
 /// Say whose a Thing is, and who sees it
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/things/{id}/access",
     operation_id = "get_access",
@@ -39,7 +39,7 @@ pub(super) async fn any(
         super::schemas::Refusals,
         (status = 404, description = "There is no such Thing, or it has expired", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let id = thing_id_before(&request, &context.options, END)?;
@@ -55,7 +55,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 ///
 /// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
 /// who no longer do, it is deleted.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     put,
     path = "/things/{id}/access",
     operation_id = "set_access",
@@ -74,7 +74,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::ThingRefusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn set(
     context: Data<Context>,
     request: HttpRequest,

@@ -35,7 +35,7 @@ const KNOWN: [&str; 10] =
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
 /// Register a description that has no id
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/things",
     operation_id = "create_thing",
@@ -52,7 +52,7 @@ const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn create(
     context: Data<Context>,
     request: HttpRequest,
@@ -74,7 +74,7 @@ pub(super) async fn create(
 }
 
 /// List descriptions
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get,
     path = "/things",
     operation_id = "list_things",
@@ -97,7 +97,7 @@ pub(super) async fn create(
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
     )
-)]
+))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
     let selection = Selection::of(&parameters, &context.registry(&request))?;

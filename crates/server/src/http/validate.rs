@@ -13,7 +13,7 @@ use super::{
 use crate::{convert::Format, td::Violation};
 
 /// Say what is wrong with a description, without registering it
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     post,
     path = "/validate",
     operation_id = "validate",
@@ -24,7 +24,7 @@ use crate::{convert::Format, td::Violation};
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
-)]
+))]
 pub(super) async fn document(
     context: Data<Context>,
     request: HttpRequest,

@@ -2,6 +2,8 @@
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
 mod constraints;
+mod conversions;
+mod document;
 mod formats;
 mod guardian;
 mod links;
@@ -13,8 +15,10 @@ pub(super) use agentdex_api::Problem;
 use agentdex_api::{DryRun, ThingCollection};
 use utoipa::ToSchema;
 
+pub use self::document::openapi;
 pub(super) use self::guardian::*;
-pub(super) use self::{constraints::Constraints, formats::*, links::Links, parameters::*, queries::*, refusals::*};
+use self::{constraints::Constraints, links::Links};
+pub(super) use self::{formats::*, parameters::*, queries::*, refusals::*};
 use crate::td::Flag;
 
 /// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.

@@ -1,0 +1,195 @@
+//! The operations that import and export other formats, from the table of formats.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use utoipa::{IntoResponses, openapi::OpenApi};
+
+use super::{
+    super::formats::{EXPORTS, ExportPath, IMPORTS, ImportPath},
+    BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, WriteRefusals,
+};
+use crate::convert::{Parameter, ParameterKind};
+
+/// Adds the operations of all formats to the OpenAPI document.
+pub(super) fn describe(document: &mut OpenApi) {
+    let (mut paths, mut schemas) = (BTreeMap::new(), BTreeMap::new());
+    for import in IMPORTS.iter() {
+        paths.insert(import.path.as_str(), json!({"post": import.operation()}));
+        let (name, schema) = import.schema();
+        schemas.insert(name, schema);
+    }
+    for export in EXPORTS.iter() {
+        paths.insert(export.path.as_str(), json!({"get": export.operation()}));
+    }
+    let formats = json!({
+        "openapi": "3.1.0", "info": {"title": "", "version": ""}, "paths": paths, "components": {"schemas": schemas},
+    });
+    match serde_json::from_value(formats) {
+        Ok(formats) => document.merge(formats),
+        Err(error) => tracing::error!(%error, "the operations of other formats can't be described"),
+    }
+}
+
+fn reference(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+fn header(description: &str, type_: &str) -> Value {
+    json!({"description": description, "schema": {"type": type_}})
+}
+
+fn refusals<R: IntoResponses>(responses: &mut Value) {
+    for (status, response) in R::responses() {
+        responses[status] = serde_json::to_value(response).unwrap_or_default();
+    }
+}
+
+impl ImportPath {
+    /// The name of the schema of a document, and the schema.
+    fn schema(&self) -> (String, Value) {
+        let schema: Value = serde_json::from_str(self.import.schema).unwrap_or_default();
+        (schema["title"].as_str().unwrap_or(self.format.name()).to_owned(), schema)
+    }
+
+    fn operation(&self) -> Value {
+        let own = self.import.parameters.iter().map(parameter);
+        let if_exists = ["replace", "refuse"];
+        let common = [
+            json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
+                "description": "`refuse`: 409 if one of the Things is there; else it is replaced"}),
+            json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 0},
+                "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
+            json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},
+                "description": "Check everything, write nothing and track nothing"}),
+            json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
+                "description": "Who sees the Things"}),
+            json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
+                "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
+        ];
+        json!({
+            "tags": ["import"],
+            "operationId": format!("import_{}", self.format.name().replace('-', "_")),
+            "summary": self.import.summary,
+            "description": self.description(),
+            "parameters": own.chain(common).collect::<Vec<_>>(),
+            "requestBody": {"required": true, "content": self.content()},
+            "responses": self.responses(),
+        })
+    }
+
+    fn description(&self) -> String {
+        let Some(tracking) = &self.import.tracking else { return self.import.description.to_owned() };
+        let places: Vec<String> = tracking.well_known.iter().map(|place| format!("`{place}`")).collect();
+        let places = match places.as_slice() {
+            [] => String::new(),
+            places => format!(
+                " The URL is that of the document, or that of an agent: then {} is tried.",
+                places.join(" and ")
+            ),
+        };
+        let url = "The document comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and \
+                   polls it from time to time for changes.";
+        format!("{url}{places} {}", self.import.description).trim_end().to_owned()
+    }
+
+    fn content(&self) -> Value {
+        let own = reference(&self.schema().0);
+        let schema = match &self.import.tracking {
+            Some(_) => json!({"oneOf": [own, reference("DocumentUrl")]}),
+            None => own,
+        };
+        let types = self.import.media_types.iter().map(|(name, _)| ((*name).to_owned(), json!({"schema": schema})));
+        let mut content: serde_json::Map<String, Value> = types.collect();
+        if self.import.takes_components {
+            content.insert("multipart/form-data".to_owned(), json!({"schema": reference("ImportParts")}));
+        }
+        content.into()
+    }
+
+    fn responses(&self) -> Value {
+        let imported = json!({"application/json": {"schema": reference("Imported")}});
+        let mut responses = json!({
+            "201": {
+                "description": "Registered, some of it new",
+                "headers": {
+                    "Location": header("The path of the Thing, if it is one alone", "string"),
+                    "ETag": header("The entity tag of the Thing, if it is one alone", "string"),
+                    "Agentdex-Warnings": header("How much is odd or didn't survive", "integer"),
+                },
+                "content": imported,
+            },
+            "200": {"description": "Registered, nothing new; or what a dry run would do", "content": imported},
+        });
+        refusals::<Refusals>(&mut responses);
+        refusals::<WriteRefusals>(&mut responses);
+        refusals::<ConflictRefusals>(&mut responses);
+        refusals::<BodyRefusals>(&mut responses);
+        if self.import.takes_components {
+            refusals::<FormRefusals>(&mut responses);
+        }
+        if self.import.tracking.is_some() {
+            refusals::<FetchRefusals>(&mut responses);
+        }
+        responses
+    }
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let schema = match parameter.kind {
+        ParameterKind::Text | ParameterKind::Id => json!({"type": "string"}),
+        ParameterKind::Source => json!({"type": "string", "format": "uri"}),
+        ParameterKind::Flag => json!({"type": "boolean"}),
+        ParameterKind::Choice(words) => json!({"type": "string", "enum": words}),
+    };
+    json!({"name": parameter.name, "in": "query", "required": false, "description": parameter.help, "schema": schema})
+}
+
+impl ExportPath {
+    fn operation(&self) -> Value {
+        let mut parameters = vec![json!({
+            "name": "id", "in": "path", "required": true, "schema": {"type": "string"},
+            "description": "The id, percent-encoded: an absolute URI, or a name that is made one",
+        })];
+        if !self.export.versions.is_empty() {
+            parameters.push(json!({
+                "name": "version", "in": "query", "required": false, "schema": {"type": "string", "enum": self.export.versions},
+                "description": "Without it the document is given as it was imported, and anything else in the first of these versions",
+            }));
+        }
+        for (name, relation) in [("If-Match", "one"), ("If-None-Match", "none")] {
+            let description = format!("Only if the current entity tag is {relation} of these");
+            parameters
+                .push(json!({"name": name, "in": "header", "required": false, "schema": {"type": "string"}, "description": description}));
+        }
+        let mut headers = json!({"ETag": header("The entity tag of the document", "string")});
+        if self.export.max_age.is_some() {
+            headers["Cache-Control"] = header("How long it needn't be asked for again", "string");
+        }
+        headers["Agentdex-Warnings"] =
+            header("Of what was made or converted: how much the document can't say", "integer");
+        let schema = match IMPORTS.iter().find(|import| import.format == self.format) {
+            Some(import) => reference(&import.schema().0),
+            None => json!({}),
+        };
+        // An original is given as it was sent.
+        let sent = self.format.import().map_or(&[][..], |import| import.media_types);
+        let media_types =
+            self.export.media_types.iter().map(|(name, _)| *name).chain(sent.iter().map(|(name, _)| *name));
+        let content: BTreeMap<_, _> = media_types.map(|media_type| (media_type, json!({"schema": schema}))).collect();
+        let mut responses = json!({
+            "200": {"description": self.export.description, "headers": headers, "content": content},
+            "304": {"description": "Not modified"},
+            "409": {
+                "description": "The description has nothing that such a document could be made of",
+                "content": {"application/problem+json": {"schema": reference("Problem")}},
+            },
+        });
+        refusals::<Refusals>(&mut responses);
+        refusals::<ThingRefusals>(&mut responses);
+        json!({
+            "tags": ["import"], "operationId": format!("export_{}", self.format.name().replace('-', "_")),
+            "summary": self.export.summary, "parameters": parameters, "responses": responses,
+        })
+    }
+}
