@@ -93,7 +93,7 @@ const CRATES: [(&str, &[&str]); 39] = [
     ("tokio_rustls", &["agentdex-server::tls"]),
     ("x509_parser", &["agentdex-server::tls"]),
     ("unicode_security", &["agentdex::registry"]),
-    ("jsonschema", &["agentdex-td", "agentdex-sacp", "agentdex-consumer"]),
+    ("jsonschema", &["agentdex-td"]),
     ("cel::", &["agentdex-sacp::expression"]),
     ("serde_saphyr", &["agentdex-convert"]),
     ("json5", &["agentdex-cli::cli"]),

@@ -3,13 +3,16 @@
 use serde_json::Value;
 
 use super::response::{Response, Status};
-use crate::td::{self, Violation};
+use crate::td::{
+    self, Violation,
+    internal::{Edition, JsonSchema, Mismatch, Patterns},
+};
 
 /// The schema of the `data` of an agent's successful responses.
 #[derive(Debug)]
 pub struct DataContract {
     schema: Value,
-    validator: jsonschema::Validator,
+    compiled: JsonSchema,
 }
 
 /// A schema that can't be used.
@@ -35,9 +38,9 @@ impl DataContract {
     /// # Errors
     /// If it can't be compiled, or refers to another document.
     pub fn new(schema: Value) -> Result<DataContract, SchemaError> {
-        let validator =
-            jsonschema::draft202012::new(&schema).map_err(|error| SchemaError { reason: error.to_string() })?;
-        Ok(DataContract { schema, validator })
+        let compiled = JsonSchema::compile(&schema, Edition::Draft202012, Patterns::Backtracking)
+            .map_err(|reason| SchemaError { reason })?;
+        Ok(DataContract { schema, compiled })
     }
 
     /// The contract of an action whose output is a response in SACP; none if its output is something else.
@@ -62,13 +65,11 @@ impl DataContract {
             return Vec::new();
         }
         let data = Value::Object(response.data.clone());
-        let errors = self.validator.iter_errors(&data).take(100);
-        let violation = |error: jsonschema::ValidationError<'_>| {
-            let message = error.to_string();
+        let violation = |Mismatch { pointer, message, .. }: Mismatch| {
             let shown = message.char_indices().nth(300).map_or(message.as_str(), |(end, _)| &message[..end]);
-            Violation::new(format!("/data{}", error.instance_path()), "sacp/data", shown)
+            Violation::new(format!("/data{pointer}"), "sacp/data", shown)
         };
-        errors.map(violation).collect()
+        self.compiled.mismatches(&data, 100).into_iter().map(violation).collect()
     }
 
     /// The members that the schema names, required ones first.

@@ -30,6 +30,7 @@ mod identity;
 mod json;
 #[cfg(feature = "json-ld")]
 pub mod json_ld;
+mod json_schema;
 mod lmos;
 mod members;
 pub mod merge_patch;
@@ -80,6 +81,7 @@ pub mod internal {
     pub use crate::{
         capability::{listed_capabilities, semantic_version},
         document::{malformed_json, parse_json, text_of},
+        json_schema::{Edition, JsonSchema, Mismatch, Patterns},
         members::push_string,
         path::Path,
         report::push_token,
