@@ -3,6 +3,7 @@
 mod facets;
 mod index;
 mod language;
+mod names;
 mod ranking;
 mod real;
 mod relevance;

@@ -81,8 +81,8 @@ pub struct Hit {
     pub title: Option<String>,
     /// Its description.
     pub description: Option<String>,
-    /// The score that hits are ranked by: BM25, and 40 times the cosine (60 times with a sentence encoder) where
-    /// meaning counts.
+    /// The score that hits are ranked by: BM25; where meaning counts, with 40 times the cosine (60 times with a sentence
+    /// encoder), as far as the words of the request are known, and up to 10 for a title that was asked for.
     pub score: f32,
     /// The score of the words: raw BM25, 0 where none matches.
     #[serde(default)]

@@ -1,17 +1,22 @@
 //! Words and meaning in one ranking.
 //!
-//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by BM25 + 40 × cosine (60 × with an
-//!   encoder, or another factor that is set); what else matches by words follows, by BM25. So each page of a request comes from the same order.
+//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by BM25 + 40 × k² × cosine + 10 × t²
+//!   (60 × with an encoder, or another factor that is set); what else matches by words follows, by BM25. So each page of a
+//!   request comes from the same order.
+//! - k is the share of the request that the model knows: of the IDF of its telling words, that of known ones. A name
+//!   that the table has never met is found by its letters, not by the words around it.
+//! - t is the share of a title that was asked for.
 //! - What is found by meaning alone satisfies all that restricts: filters, fields of exact values, `+must` and `-not`.
 //!   Words in quotes or of one field (`title:`) are asked for to the letter: beside them only other words are looked
 //!   for by meaning, except that a quoted request that nothing matches is.
 //! - Nothing is near that is much less alike than the nearest: see [`NEAR`].
 //! - Totals and facets count what is found by meaning alone with the rest.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, Term,
+    postings::Postings,
     query::{EnableScoring, Weight},
     schema::IndexRecordOption,
 };
@@ -21,8 +26,9 @@ use super::{
     collect::{self, Matches, Page},
     documents::Documents,
     hidden::Hidden,
-    query::Compiled,
+    query::{Compiled, Telling},
     rank::{Candidate, Ranked, quantized},
+    schema::Fields,
     semantic::{MOST_NEAREST, Meaning, Question},
 };
 
@@ -32,10 +38,13 @@ const WINDOW: usize = 200;
 const MOST_BY_MEANING: usize = 1000;
 /// The cosine of a candidate is at least this share of the best one.
 const NEAR: f32 = 0.5;
+/// The score of a title whose words were all asked for.
+const TITLE_SCORE: Score = 10.0;
 
 /// Finds by words and meaning in one state of an index.
 pub(super) struct Hybrid<'a> {
     pub searcher: &'a Searcher,
+    pub fields: &'a Fields,
     pub cached: &'a Cached,
     pub hidden: &'a Hidden,
     pub meaning: &'a Meaning,
@@ -62,8 +71,10 @@ impl Hybrid<'_> {
     }
 
     /// The page of what is found by words, which `matches` has, and by meaning; or, where `adds` is not set, of
-    /// what is found by words alone. With the cosine of the nearest.
+    /// what is found by words alone. With the cosine of the nearest, as far as the request is known.
     pub fn fuse(&self, compiled: &Compiled, matches: Matches, adds: bool) -> tantivy::Result<(Matches, f32)> {
+        let known = self.known_share(&compiled.telling)?;
+        let adds = adds && known > 0.0;
         let window = matches.top.len().min(WINDOW);
         let (window, rest) = matches.top.split_at_checked(window).unwrap_or_default();
         let likeness =
@@ -84,13 +95,15 @@ impl Hybrid<'_> {
             }
             found.insert(address, Ranked::by_words(score.unwrap_or_default(), address));
         }
+        let titles = self.title_shares(&compiled.telling, &found)?;
         for (address, ranked) in &mut found {
-            self.add_cosine(ranked, likeness.known.get(address).copied());
+            let title = titles.get(address).copied().unwrap_or_default();
+            self.add_score(ranked, likeness.known.get(address).copied(), known, title);
         }
         let mut ordered = self.order(compiled, &found)?;
         ordered.extend(rest.iter().filter(|ranked| !found.contains_key(&ranked.address)));
         let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
-        Ok((Matches { total, top, documents }, likeness.best))
+        Ok((Matches { total, top, documents }, likeness.best * known))
     }
 
     /// The page of what is found by meaning alone.
@@ -101,7 +114,7 @@ impl Hybrid<'_> {
         let mut documents: Vec<Documents> = none.collect();
         for (cosine, address) in &likeness.nearest {
             let mut ranked = Ranked::by_words(0.0, *address);
-            self.add_cosine(&mut ranked, Some(*cosine));
+            self.add_score(&mut ranked, Some(*cosine), 1.0, 0.0);
             found.insert(*address, ranked);
             if let Some(all) = documents.get_mut(address.segment_ord as usize) {
                 all.add(address.doc_id);
@@ -109,7 +122,8 @@ impl Hybrid<'_> {
         }
         let ordered = self.order(compiled, &found)?;
         let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
-        Ok((Matches { total: found.len() as u64, top, documents: Some(documents) }, likeness.best))
+        let known = self.known_share(&compiled.telling)?;
+        Ok((Matches { total: found.len() as u64, top, documents: Some(documents) }, likeness.best * known))
     }
 
     /// How alike documents are, and the nearest `most` of all that may be found.
@@ -205,10 +219,67 @@ impl Hybrid<'_> {
         Ok(docs.iter().map(score).collect())
     }
 
-    /// Lets the meaning of a document count; one that is less alike than unrelated ones doesn't lose by it.
-    fn add_cosine(&self, ranked: &mut Ranked, cosine: Option<f32>) {
+    /// Lets the meaning and the title of a document count; one that is less alike than unrelated ones doesn't lose by it.
+    fn add_score(&self, ranked: &mut Ranked, cosine: Option<f32>, known: f32, title: f32) {
         ranked.cosine = cosine;
-        ranked.score = ranked.bm25 + self.meaning.scale() * cosine.unwrap_or_default().max(0.0);
+        let likeness = cosine.unwrap_or_default().max(0.0);
+        ranked.score = ranked.bm25 + self.meaning.scale() * known * known * likeness + TITLE_SCORE * title * title;
+    }
+
+    /// The share of a request that the model knows, by IDF: 1 where no word of it says anything.
+    fn known_share(&self, telling: &[Telling]) -> tantivy::Result<f32> {
+        let documents = self.searcher.num_docs();
+        let (mut known, mut all) = (0.0, 0.0);
+        // The parts of a name stand for it.
+        for word in telling.iter().filter(|word| !word.is_whole) {
+            let mut frequency = 0;
+            for term in word.terms(self.fields.text) {
+                frequency = self.searcher.doc_freq(&term)?.max(frequency);
+            }
+            let frequency = frequency.min(documents) as f32;
+            let idf = (1.0 + (documents as f32 - frequency + 0.5) / (frequency + 0.5)).ln();
+            all += idf;
+            if self.meaning.model().knows(&word.stem, word.is_foreign) {
+                known += idf;
+            }
+        }
+        Ok(if all > 0.0 { known / all } else { 1.0 })
+    }
+
+    /// The share of the words of each title that were asked for, where there are some.
+    fn title_shares(
+        &self,
+        telling: &[Telling],
+        found: &HashMap<DocAddress, Ranked>,
+    ) -> tantivy::Result<HashMap<DocAddress, f32>> {
+        let mut by_segment: BTreeMap<u32, BTreeSet<DocId>> = BTreeMap::new();
+        for address in found.keys() {
+            by_segment.entry(address.segment_ord).or_default().insert(address.doc_id);
+        }
+        let terms: BTreeSet<Term> = telling.iter().flat_map(|word| word.terms(self.fields.title)).collect();
+        let mut counts: HashMap<DocAddress, u32> = HashMap::new();
+        let mut lengths = HashMap::new();
+        for (ord, docs) in by_segment {
+            let segment = self.searcher.segment_reader(ord);
+            let index = segment.inverted_index(self.fields.title)?;
+            let norms = segment.get_fieldnorms_reader(self.fields.title)?;
+            for term in &terms {
+                let Some(mut postings) = index.read_postings(term, IndexRecordOption::WithFreqs)? else { continue };
+                for &doc in &docs {
+                    let at = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
+                    if at == doc {
+                        let address = DocAddress::new(ord, doc);
+                        *counts.entry(address).or_default() += postings.term_freq();
+                        lengths.insert(address, norms.fieldnorm(doc));
+                    }
+                }
+            }
+        }
+        let share = |(address, count): (DocAddress, u32)| {
+            let length = lengths.get(&address).copied().unwrap_or(1).max(1);
+            (address, (count as f32 / length as f32).min(1.0))
+        };
+        Ok(counts.into_iter().map(share).collect())
     }
 
     /// The best first; where versions of a capability are asked for, the highest before.
@@ -231,8 +302,13 @@ impl Hybrid<'_> {
     }
 }
 
-/// How many of the words a document has, each as one of its terms.
-pub(super) fn words_of(searcher: &Searcher, words: &[Vec<Term>], address: DocAddress) -> tantivy::Result<usize> {
+/// How many of the words a document has, each in one of its forms.
+pub(super) fn words_of(
+    searcher: &Searcher,
+    fields: &Fields,
+    words: &[Telling],
+    address: DocAddress,
+) -> tantivy::Result<usize> {
     let segment = searcher.segment_reader(address.segment_ord);
     let has = |term: &Term| {
         let postings = segment.inverted_index(term.field())?.read_postings(term, IndexRecordOption::Basic)?;
@@ -242,8 +318,9 @@ pub(super) fn words_of(searcher: &Searcher, words: &[Vec<Term>], address: DocAdd
     };
     let mut found = 0;
     for word in words {
-        for term in word {
-            if has(term)? {
+        // Titles have stop words as well.
+        for term in word.terms(fields.text).chain(word.terms(fields.title)) {
+            if has(&term)? {
                 found += 1;
                 break;
             }

@@ -42,6 +42,10 @@ impl Model {
         match *self {}
     }
 
+    pub(super) fn knows(&self, _: &str, _: bool) -> bool {
+        match *self {}
+    }
+
     /// The factor by which a cosine counts beside BM25.
     pub fn scale(&self) -> f32 {
         match *self {}

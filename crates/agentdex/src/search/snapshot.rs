@@ -195,6 +195,7 @@ impl Searching<'_> {
             is_restricted.then(|| self.compile(&wording.restriction, Spelling::Exact(self.hidden))).transpose()?;
         let hybrid = Hybrid {
             searcher: &self.snapshot.searcher,
+            fields: &self.snapshot.fields,
             cached: &self.snapshot.cached,
             hidden: self.hidden,
             meaning,
@@ -223,8 +224,9 @@ impl Searching<'_> {
     /// Whether the best hit has less than half of the words that say something.
     fn has_few_words(&self, compiled: &Compiled, matches: &Matches) -> Result<bool> {
         let Some(best) = matches.top.first() else { return Ok(true) };
-        let found = hybrid::words_of(&self.snapshot.searcher, &compiled.words, best.address);
-        Ok(found.map_err(index_error("searching by meaning"))? * 2 < compiled.words.len().max(1))
+        let Snapshot { searcher, fields, .. } = self.snapshot;
+        let found = hybrid::words_of(searcher, fields, &compiled.telling, best.address);
+        Ok(found.map_err(index_error("searching by meaning"))? * 2 < compiled.telling.len().max(1))
     }
 
     fn compile(&self, clauses: &[query::Clause], spelling: Spelling<'_>) -> Result<Compiled> {

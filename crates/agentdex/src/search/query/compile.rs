@@ -19,6 +19,7 @@ use super::{
     excluded::Excluded,
     languages::Languages,
     sentences,
+    telling::Telling,
     words::{Part, Words, prefix_query, term_query, union, weigh_common_words},
 };
 use crate::{
@@ -45,8 +46,8 @@ pub(in crate::search) struct Compiled {
     pub corrections: HashSet<String>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
-    /// The words that say something, each as terms of which a document has one.
-    pub words: Vec<Vec<Term>>,
+    /// The words that say something, each once.
+    pub telling: Vec<Telling>,
 }
 
 /// Compiles clauses and filters.
@@ -206,7 +207,7 @@ impl<'a> Compiler<'a> {
         let highlights = self.words.take_highlights();
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
-        let words = self.any.iter().filter_map(Part::telling_terms).map(<[Term]>::to_vec).collect();
+        let telling = std::mem::take(&mut self.words.telling);
         if self.says_nothing() && self.exact.is_empty() {
             return Compiled {
                 query: Box::new(EmptyQuery),
@@ -215,7 +216,7 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
-                words,
+                telling,
             };
         }
         weigh_common_words(&mut self.any);
@@ -230,11 +231,11 @@ impl<'a> Compiler<'a> {
                 highlights,
                 corrections,
                 versions,
-                words,
+                telling,
             };
         }
         let query = self.combine(is_restricted);
-        Compiled { query, union: None, is_scored, highlights, corrections, versions, words }
+        Compiled { query, union: None, is_scored, highlights, corrections, versions, telling }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use tantivy::{Searcher, Term, schema::Field, tokenizer::TokenStream};
+use tantivy::{
+    Searcher,
+    tokenizer::{TextAnalyzer, TokenStream},
+};
 
 use super::{Clause, Pattern};
 use crate::search::{
@@ -30,10 +33,14 @@ impl Languages {
         Ok(Languages { present, spoken })
     }
 
-    /// The forms of a word in these languages, as terms of a field of words.
-    pub fn terms<'l>(&'l self, field: Field, written: &'l str) -> impl Iterator<Item = Term> + use<'l> {
-        let forms = self.present.iter().filter_map(move |language| language.form_of(written));
-        forms.map(move |form| Term::from_field_text(field, &form))
+    /// The forms of a word in these languages.
+    pub fn forms<'l>(&'l self, written: &'l str) -> impl Iterator<Item = String> + use<'l> {
+        self.present.iter().filter_map(move |language| language.form_of(written))
+    }
+
+    /// True if the query seems to be in one of them rather than in English.
+    pub fn are_spoken(&self) -> bool {
+        !self.spoken.is_empty()
     }
 
     /// Whether a word is a stop word of the language that the query seems to be in.
@@ -66,13 +73,15 @@ pub(in crate::search) fn languages_of(searcher: &Searcher, fields: &Fields) -> t
     Ok(present)
 }
 
-/// The languages of which a query has several stop words.
+/// The languages of which a query has several stop words, and more of them than of English.
 fn spoken(present: &[Language], clauses: &[Clause]) -> Vec<Language> {
-    let mut analyzer = text::names();
+    let (mut names, mut prose) = (text::names(), text::prose());
     let mut counts: HashMap<Language, usize> = HashMap::new();
+    let mut english = 0;
     for clause in clauses {
         let Pattern::Word(word) = &clause.pattern else { continue };
-        let mut stream = analyzer.token_stream(word);
+        english += words_in(&mut names, word) - words_in(&mut prose, word);
+        let mut stream = names.token_stream(word);
         while stream.advance() {
             let token = stream.token();
             let written = word.get(token.offset_from..token.offset_to).unwrap_or_default();
@@ -85,6 +94,12 @@ fn spoken(present: &[Language], clauses: &[Clause]) -> Vec<Language> {
     present
         .iter()
         .copied()
-        .filter(|language| counts.get(language) == Some(&most) && most >= FEWEST_STOP_WORDS)
+        .filter(|language| counts.get(language) == Some(&most) && most >= FEWEST_STOP_WORDS && most > english)
         .collect()
+}
+
+fn words_in(analyzer: &mut TextAnalyzer, text: &str) -> usize {
+    let mut count = 0;
+    analyzer.token_stream(text).process(&mut |_| count += 1);
+    count
 }

@@ -22,6 +22,7 @@ mod hints;
 mod languages;
 mod parse;
 mod sentences;
+mod telling;
 mod wording;
 mod words;
 
@@ -30,6 +31,7 @@ pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use hints::hints;
 pub(super) use languages::languages_of;
 pub(super) use parse::parse;
+pub(super) use telling::Telling;
 pub(super) use wording::Wording;
 pub(super) use words::Spelling;
 

@@ -12,7 +12,7 @@ use tantivy::{
     tokenizer::TextAnalyzer,
 };
 
-use super::{Occur, Pattern, languages::Languages};
+use super::{Occur, Pattern, languages::Languages, telling::Telling};
 use crate::search::hidden::Hidden;
 use crate::{
     Result,
@@ -98,14 +98,6 @@ impl Part {
         }
     }
 
-    /// The terms of which a document has one, where it is a word that says something.
-    pub fn telling_terms(&self) -> Option<&[Term]> {
-        match self {
-            Part::Word { terms, is_common: false, .. } => Some(terms),
-            _ => None,
-        }
-    }
-
     /// The part as a query of its own.
     pub fn to_query(&self) -> Box<dyn Query> {
         match self {
@@ -166,6 +158,8 @@ pub(super) struct Words<'a> {
     highlights: Highlights,
     /// Common words that were looked for: to be marked only where there are no others.
     common: HashSet<String>,
+    /// The words that say something, each once.
+    pub telling: Vec<Telling>,
     /// Words that took the place of those that the index doesn't have.
     pub corrections: HashSet<String>,
 }
@@ -180,6 +174,7 @@ impl<'a> Words<'a> {
             analyzer: text::prose(),
             highlights: Highlights::default(),
             common: HashSet::new(),
+            telling: Vec::new(),
             corrections: HashSet::new(),
         }
     }
@@ -205,7 +200,9 @@ impl<'a> Words<'a> {
     /// The words of a pattern in titles, where stop words count.
     pub fn title_parts(&mut self, pattern: &Pattern) -> Vec<Part> {
         let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words)) = pattern;
-        tokens(&mut text::names(), words).iter().map(|token| Part::term(self.fields.title, &token.text)).collect()
+        let tokens = tokens(&mut text::names(), words);
+        self.tell(Occur::Any, &tokens);
+        tokens.iter().map(|token| Part::term(self.fields.title, &token.text)).collect()
     }
 
     /// A word; one that is a name stands for its parts and its whole, or, where it must or must not be
@@ -248,6 +245,7 @@ impl<'a> Words<'a> {
 
     fn side_by_side(&mut self, field: Field, parts: &[Token], occur: Occur) -> Part {
         self.highlight(occur, parts);
+        self.tell(occur, parts);
         let terms = parts.iter().map(|part| (part.position, Term::from_field_text(field, &part.text))).collect();
         Part::Other(Box::new(PhraseQuery::new_with_offset(terms)))
     }
@@ -293,11 +291,9 @@ impl<'a> Words<'a> {
                 self.common.insert(token.text.clone());
             } else {
                 self.highlight(occur, std::slice::from_ref(token));
+                self.tell(occur, std::slice::from_ref(token));
             }
-            let mut terms = vec![Term::from_field_text(field, &token.text)];
-            if !token.is_whole {
-                terms.extend(self.languages.terms(field, &token.written));
-            }
+            let terms = self.forms(token).iter().map(|form| Term::from_field_text(field, form)).collect();
             return Ok(vec![Part::Word { terms, boost: 1.0, is_common }]);
         }
         let mut parts = Vec::new();
@@ -314,6 +310,30 @@ impl<'a> Words<'a> {
             .map_err(index_error("looking up words that are spelled alike"))?;
         self.corrections.extend(alike.iter().filter(|(_, distance)| *distance > 0).map(|(term, _)| term.clone()));
         Ok(alike)
+    }
+
+    /// The forms that a word has in the languages of the index.
+    fn forms(&self, token: &Token) -> Vec<String> {
+        let mut forms = vec![token.text.clone()];
+        if !token.is_whole {
+            forms.extend(self.languages.forms(&token.written));
+        }
+        forms
+    }
+
+    /// Notes words that say something.
+    fn tell(&mut self, occur: Occur, tokens: &[Token]) {
+        for token in tokens.iter().filter(|token| occur != Occur::Not && !says_little(&token.text)) {
+            let telling = Telling {
+                stem: token.text.clone(),
+                forms: self.forms(token),
+                is_whole: token.is_whole,
+                is_foreign: self.languages.are_spoken() || token.text.contains(text::is_ideographic),
+            };
+            if !self.telling.contains(&telling) {
+                self.telling.push(telling);
+            }
+        }
     }
 
     fn highlight(&mut self, occur: Occur, tokens: &[Token]) {

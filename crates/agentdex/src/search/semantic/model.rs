@@ -47,6 +47,14 @@ impl Model {
         matches!(self, Model::BuiltIn)
     }
 
+    /// True if it has the meaning of a word, stemmed as in English: the table knows no foreign one, an encoder any.
+    pub(in crate::search) fn knows(&self, stem: &str, is_foreign: bool) -> bool {
+        match self {
+            Model::BuiltIn => !is_foreign && Table::built_in().find(stem).is_some(),
+            Model::Encoder(_) => true,
+        }
+    }
+
     /// What a cosine of 1 counts beside BM25. Best on the labelled requests that `benches/relevance.rs` asks; 20 more
     /// or less change little.
     pub fn scale(&self) -> f32 {

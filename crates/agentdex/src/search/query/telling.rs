@@ -1,0 +1,23 @@
+//! Words of a query that say something about its topic.
+
+use tantivy::{Term, schema::Field};
+
+/// A word of a query that is neither common, nor a number, nor a single letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::search) struct Telling {
+    /// The English stem of the word as it was written.
+    pub stem: String,
+    /// The forms of which a document has one: the stem, and those in other languages of the index.
+    pub forms: Vec<String>,
+    /// True for a name that also stands there in parts.
+    pub is_whole: bool,
+    /// True for a word of a language that the built-in table doesn't know.
+    pub is_foreign: bool,
+}
+
+impl Telling {
+    /// The forms as terms of a field of words.
+    pub fn terms(&self, field: Field) -> impl Iterator<Item = Term> + '_ {
+        self.forms.iter().map(move |form| Term::from_field_text(field, form))
+    }
+}
