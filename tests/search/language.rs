@@ -170,6 +170,24 @@ fn scripts_without_spaces_are_found_in_parts() {
     assert_eq!(index.found("翻訳"), ["urn:jp"]);
 }
 
+#[test]
+fn any_two_neighbours_of_a_run_of_characters_will_do() {
+    let index = TestIndex::with(&[
+        thing("urn:hotel", "酒店预订", "查找并预订酒店房间。"),
+        thing("urn:helper", "AI helper", "Helps."),
+        thing("urn:shop", "商店", "订单"),
+    ]);
+    for query in
+        ["帮我预订一间酒店客房", "AI 帮我预订一间酒店客房", "AI帮我预订一间酒店客房", "PDF 帮我预订一间酒店客房"]
+    {
+        let response = index.query(query);
+        assert_eq!(super::ids(&response).first().map(String::as_str), Some("urn:hotel"), "{query}");
+        assert!(!response.fuzzy, "{query}");
+    }
+    assert!(!index.found("帮我预订一间酒店客房").contains(&"urn:shop".to_owned()), "single characters don't count");
+    assert_eq!(index.found("+预订酒店"), ["urn:hotel"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 

@@ -21,6 +21,8 @@ use crate::{
 
 /// The most terms that a prefix is taken apart into, so that matches are ranked; beyond, they are alike.
 const MOST_PREFIX_TERMS: usize = 64;
+/// Maximum number of different pairs of neighbouring characters that a word is taken apart into.
+const MOST_PAIRS: usize = 64;
 /// What an id that is typed as text scores: it is what is meant.
 const ID_SCORE: Score = 100.0;
 /// How much the words that any request may have count beside others.
@@ -206,20 +208,40 @@ impl<'a> Words<'a> {
     }
 
     /// A word; one that is a name stands for its parts and its whole, or, where it must or must not be
-    /// there, for its whole or its parts side by side.
+    /// there, for its whole or its parts side by side. A run of characters that are words each stands for its pairs of
+    /// neighbours.
     fn word(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
         let (parts, wholes): (Vec<Token>, Vec<Token>) =
             self.tokens(word).into_iter().partition(|token| !token.is_whole);
-        let is_phrase = parts.len() > 1
-            && !self.spelling.is_fuzzy()
-            && (occur != Occur::Any || word.contains(text::is_ideographic));
-        let mut found = if is_phrase { vec![self.side_by_side(field, &parts, occur)] } else { Vec::new() };
-        for token in parts.iter().filter(|_| !is_phrase).chain(&wholes) {
+        let mut found = match occur {
+            Occur::Any => self.any_of(field, &parts)?,
+            _ if parts.len() > 1 && !self.spelling.is_fuzzy() => vec![self.side_by_side(field, &parts, occur)],
+            _ => Vec::new(),
+        };
+        let is_read = !found.is_empty();
+        for token in parts.iter().filter(|_| !is_read).chain(&wholes) {
             found.extend(self.terms(field, token, occur)?);
         }
         if occur == Occur::Any && field == self.fields.text && word.contains(':') {
             let id = TermQuery::new(Term::from_field_text(self.fields.id, word), IndexRecordOption::Basic);
             found.push(Part::Other(Box::new(ConstScoreQuery::new(Box::new(id), ID_SCORE))));
+        }
+        Ok(found)
+    }
+
+    /// The parts of a name or of a run of characters, any of which will do.
+    fn any_of(&mut self, field: Field, parts: &[Token]) -> Result<Vec<Part>> {
+        let mut found = Vec::new();
+        let mut pairs: HashSet<[&str; 2]> = HashSet::new();
+        for run in parts.chunk_by(|one, next| one.is_ideographic() && next.is_ideographic()) {
+            if let [alone] = run {
+                found.extend(self.terms(field, alone, Occur::Any)?);
+            }
+            for pair in run.array_windows::<2>() {
+                if pairs.len() < MOST_PAIRS && pairs.insert(pair.each_ref().map(|token| token.text.as_str())) {
+                    found.push(self.side_by_side(field, pair, Occur::Any));
+                }
+            }
         }
         Ok(found)
     }
@@ -328,7 +350,7 @@ impl<'a> Words<'a> {
                 stem: token.text.clone(),
                 forms: self.forms(token),
                 is_whole: token.is_whole,
-                is_foreign: self.languages.are_spoken() || token.text.contains(text::is_ideographic),
+                is_foreign: self.languages.are_spoken() || token.is_ideographic(),
             };
             if !self.telling.contains(&telling) {
                 self.telling.push(telling);
@@ -354,6 +376,12 @@ struct Token {
     written: String,
     position: usize,
     is_whole: bool,
+}
+
+impl Token {
+    fn is_ideographic(&self) -> bool {
+        self.text.contains(text::is_ideographic)
+    }
 }
 
 fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<Token> {

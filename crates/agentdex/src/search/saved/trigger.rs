@@ -118,15 +118,16 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
                 written.extend(text.get(token.offset_from..token.offset_to).map(|word| (field, word.to_owned())));
             }
         });
-        let is_any_of_them = parts.len() + wholes.len() == 1
-            || is_word && clause.occur == Occur::Any && !text.contains(text::is_ideographic);
+        let is_any_of_them = parts.len() + wholes.len() == 1 || is_word && clause.occur == Occur::Any;
         // Of words side by side all must be there, so one will do: the longest is likely rare.
         if !is_any_of_them && let Some(longest) = parts.iter().max_by_key(|part| part.len()).cloned() {
             parts = vec![longest];
             written.clear();
         }
+        // Of a run of characters that are words each, two neighbours must be there.
+        let suffices = is_any_of_them && (parts.len() == 1 || !text.contains(text::is_ideographic));
         let terms: Vec<Term> = parts.iter().chain(&wholes).map(|text| Term::from_field_text(field, text)).collect();
-        (!terms.is_empty()).then_some(Words { terms, written, suffices: is_any_of_them })
+        (!terms.is_empty()).then_some(Words { terms, written, suffices })
     };
     let of = |occur: Occur| clauses.iter().filter(move |clause| clause.occur == occur);
     let is_text = |clause: &&Clause| field(clause.target).is_some();
