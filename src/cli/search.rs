@@ -15,7 +15,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use self::by_data::ByData;
 use super::output::{self, INDENT, Style};
 use agentdex::search::{FacetCount, FacetField};
-use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer};
+use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer, api::Correction};
 
 /// The most capabilities of a hit that are shown.
 const SHOWN_CAPABILITIES: usize = 3;
@@ -229,8 +229,8 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
     for hint in &answer.hints {
         writeln!(out, "Hint: {}", output::visible(hint))?;
     }
-    if !answer.suggestions.is_empty() {
-        writeln!(out, "Did you mean: {}?", output::visible(&answer.suggestions.join(", ")))?;
+    if let Some(suggestion) = answer.suggestions.first() {
+        writeln!(out, "Did you mean: {}?", output::visible(suggestion))?;
     }
     if answer.hits.is_empty() {
         writeln!(out, "No agent matches.")?;
@@ -238,8 +238,10 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
     }
     if answer.confidence.is_some() {
         writeln!(out, "No agent is much like that; these are the nearest.")?;
-    } else if answer.fuzzy {
-        writeln!(out, "No agent matches exactly; these come close.")?;
+    }
+    for Correction { word, read_as } in &answer.corrections {
+        let read_as = read_as.join(", ");
+        writeln!(out, "No agent has `{}`; searched for: {}", output::visible(word), output::visible(&read_as))?;
     }
     for hit in &answer.hits {
         let title = style.bold(hit.title.as_deref().unwrap_or("(no title)"));

@@ -70,7 +70,14 @@ fn words_and_meaning_find_agents_with_what_they_can_do() {
     assert!(by_meaning.contains("urn:test:geocoder"), "{by_meaning}");
     assert_eq!(search(&server, &["village", "--lexical"]), "No agent matches.\n");
     let misspelled = search(&server, &["wether", "--lexical"]);
-    assert!(misspelled.starts_with("Did you mean: weather?\n"), "{misspelled}");
+    assert!(
+        misspelled.starts_with("Did you mean: weather?\nNo agent has `wether`; searched for: weather\n"),
+        "{misspelled}"
+    );
+    let beside_others = search(&server, &["+rain", "wether", "tag:x", "--lexical"]);
+    assert!(!beside_others.contains("Did you mean"), "nothing was found: {beside_others}");
+    let beside_others = search(&server, &["+rain", "wether", "--lexical"]);
+    assert!(beside_others.starts_with("Did you mean: +rain weather?\n"), "{beside_others}");
 }
 
 #[test]

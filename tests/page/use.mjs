@@ -50,6 +50,12 @@ await run({
     await shows(deep, ".hit:first-child h2", "Weather agent");
     await deep.goto(`${url}/#/?q=title%3Anowhere`);
     await shows(deep, ".summary", "No agent matches");
+    await deep.goto(`${url}/#/?q=wether+forcast&mode=lexical`);
+    await shows(deep, ".summary", "No agent has “wether”: searched for weather");
+    await click(deep, ".summary a.t");
+    await until(deep, () => location.hash.includes("q=weather+forecast") && document.querySelector("#q").value === "weather forecast");
+    await deep.goto(`${url}/#/?q=colour%3Ared`);
+    await shows(deep, ".summary", "there is no field `colour`");
     await deep.close();
     await page.close();
   },

@@ -145,13 +145,46 @@ fn words_spelled_wrongly_are_retried_and_suggested() {
     let response = index.query("translatr +germann");
     assert!(response.fuzzy);
     assert_eq!(super::ids(&response), ["urn:c"]);
-    assert!(response.suggestions.contains(&"german".to_owned()), "{:?}", response.suggestions);
+    assert_eq!(response.suggestions.first().map(String::as_str), Some("translated +german"));
     let suggestions = index.query("+translatr +german").suggestions;
-    assert_eq!(suggestions, ["translated", "translates", "translator"], "only what was corrected");
-    assert_eq!(index.query("\"germann text\"").suggestions, ["german"]);
+    assert_eq!(suggestions, ["+translated +german", "+translates +german", "+translator +german"]);
+    assert_eq!(index.query("\"germann text\"").suggestions, ["\"german text\""]);
     let response = index.query("xylophone");
     assert!(!response.fuzzy && response.total == 0 && response.suggestions.is_empty());
     assert!(!index.query("weather").fuzzy);
+}
+
+#[test]
+fn each_misspelled_word_is_corrected_beside_right_ones() {
+    let index = TestIndex::with(&[
+        thing("urn:w", "Weather agent", "Tells the weather"),
+        thing("urn:i", "Invoice reader", "Reads invoices"),
+        thing("urn:c", "Calendar helper", "Keeps a calendar"),
+        thing("urn:a", "Accommodation", "Beds of all kinds"),
+    ]);
+    let first = |query: &str| index.found(query).first().cloned();
+    for query in ["invioce", "weather invioce", "agent invioces", "+invioce", "title:invioce", "\"invioce reader\""] {
+        assert!(index.found(query).contains(&"urn:i".to_owned()), "{query}");
+    }
+    assert_eq!(first("calender").as_deref(), Some("urn:c"), "the letters of the word count, not those of its stem");
+    assert_eq!(first("acomodation").as_deref(), Some("urn:a"), "two edits of nine letters and more");
+    for query in ["raedr", "beds tlls", "wxathxr", "tels"] {
+        let response = index.query(query);
+        assert!(response.corrections.is_empty(), "{query}: {:?}", response.corrections);
+    }
+    let response = index.query("Wether forcast invioce");
+    let corrected: Vec<(&str, String)> =
+        response.corrections.iter().map(|one| (one.word.as_str(), one.read_as.join(" "))).collect();
+    assert_eq!(corrected, [("Wether", "weather".to_owned()), ("invioce", "invoice invoices".to_owned())]);
+    assert_eq!(response.suggestions[0], "weather forcast invoice", "the rest of the query stays");
+}
+
+#[test]
+fn what_must_be_there_and_is_nowhere_restricts() {
+    let index = weather_agents();
+    assert_eq!(index.found("+nonexistentword weather"), [""; 0]);
+    assert_eq!(index.found("+forecats weather"), index.found("+forecast weather"));
+    assert_eq!(index.found("weather -forecats"), index.found("weather"), "nothing else is left out");
 }
 
 #[test]
@@ -185,6 +218,8 @@ fn any_two_neighbours_of_a_run_of_characters_will_do() {
         assert!(!response.fuzzy, "{query}");
     }
     assert!(!index.found("帮我预订一间酒店客房").contains(&"urn:shop".to_owned()), "single characters don't count");
+    assert_eq!(index.found("+帮我预订"), [""; 0], "what must be there is there whole");
+    assert_eq!(index.found("\"帮我预订\""), [""; 0], "and what is quoted");
     assert_eq!(index.found("+预订酒店"), ["urn:hotel"]);
 }
 

@@ -19,14 +19,17 @@ pub struct Answer {
     #[serde(default, deserialize_with = "known_facets")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
-    /// Words of the index that are spelled like those of the query; only where nothing matched exactly.
+    /// The query with its words corrected, the best first; only where hits were found by corrections.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub suggestions: Vec<String>,
+    /// Words of the query that no description has, and those that were searched for in their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<Correction>,
     /// Parts of the query that are perhaps not what was meant, such as a field that there isn't.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// True if nothing matched exactly and the hits match words that are spelled alike.
+    /// True if words of the query were corrected: hits may match words that are spelled alike.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub fuzzy: bool,
@@ -47,6 +50,17 @@ pub struct Answer {
 fn known_facets<'de, D: Deserializer<'de>>(member: D) -> Result<BTreeMap<FacetField, Vec<FacetCount>>, D::Error> {
     let facets = BTreeMap::<String, Vec<FacetCount>>::deserialize(member)?;
     Ok(facets.into_iter().filter_map(|(name, counts)| Some((FacetField::from_name(&name)?, counts))).collect())
+}
+
+/// A word of a query that no description has: one letter of five and more may be wrong, missing, superfluous or
+/// exchanged with the next, two of nine and more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchCorrection))]
+pub struct Correction {
+    /// The word as the query has it.
+    pub word: String,
+    /// The words that were searched for in its place, as hits have them.
+    pub read_as: Vec<String>,
 }
 
 /// Confidence that hits are what was asked for.

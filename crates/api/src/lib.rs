@@ -43,7 +43,7 @@ mod write;
 
 pub use self::{
     about::{About, CallerAccess, DocumentFormat, Follower, Live, ProtectedResource, Ready, SignIn},
-    answer::{Answer, CapabilityHit, Confidence, FacetCount, Hit, Link},
+    answer::{Answer, CapabilityHit, Confidence, Correction, FacetCount, Hit, Link},
     audit::{AuditEntry, Audited},
     change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
     changes::{Changes, History},

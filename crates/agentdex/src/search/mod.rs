@@ -62,8 +62,8 @@ mod writer;
 
 #[doc(inline)]
 pub use agentdex_api::{
-    Answer, CapabilityHit, Confidence, DEFAULT_LIMIT, FacetCount, FacetField, FilterField, Filters, Hit, MAX_DEPTH,
-    MAX_LIMIT, MAX_QUERY_BYTES, Mode,
+    Answer, CapabilityHit, Confidence, Correction, DEFAULT_LIMIT, FacetCount, FacetField, FilterField, Filters, Hit,
+    MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode,
 };
 #[doc(hidden)]
 pub use hidden::{Hidden, HiddenIds};

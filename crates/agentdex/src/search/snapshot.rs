@@ -166,21 +166,9 @@ impl Searching<'_> {
         {
             return Ok(answer);
         }
-        let (compiled, matches, is_fuzzy) = self.by_words(&clauses, self.page)?;
-        self.respond(compiled, matches, is_fuzzy)
-    }
-
-    /// What matches by words, or by words that are spelled alike.
-    fn by_words(&self, clauses: &[query::Clause], page: Page) -> Result<(Compiled, Matches, bool)> {
-        let exact = self.compile(clauses, Spelling::Exact(self.hidden))?;
-        let matches = self.collect(&exact, page)?;
-        if matches.total > 0 || !exact.is_scored {
-            return Ok((exact, matches, false));
-        }
-        let fuzzy = self.compile(clauses, Spelling::Fuzzy(self.hidden))?;
-        let matches = self.collect(&fuzzy, page)?;
-        let is_fuzzy = matches.total > 0;
-        Ok((fuzzy, matches, is_fuzzy))
+        let compiled = self.compile(&clauses)?;
+        let matches = self.collect(&compiled, self.page)?;
+        self.respond(compiled, matches)
     }
 
     /// What is found by meaning, or by words and meaning; none where the query has no words.
@@ -191,8 +179,7 @@ impl Searching<'_> {
             return Ok(has_no_meaning.then(Answer::default));
         };
         let is_restricted = !wording.restriction.is_empty() || !self.search.filters.is_empty();
-        let restriction =
-            is_restricted.then(|| self.compile(&wording.restriction, Spelling::Exact(self.hidden))).transpose()?;
+        let restriction = is_restricted.then(|| self.compile(&wording.restriction)).transpose()?;
         let hybrid = Hybrid {
             searcher: &self.snapshot.searcher,
             fields: &self.snapshot.fields,
@@ -204,19 +191,18 @@ impl Searching<'_> {
             page: self.page,
         };
         let failed = index_error("searching by meaning");
-        let (compiled, (matches, best), is_fuzzy) = if self.search.mode == Mode::Semantic {
-            let compiled = self.compile(clauses, Spelling::Exact(self.hidden))?;
-            let found = hybrid.by_meaning(&compiled).map_err(failed)?;
-            (compiled, found, false)
+        let mut compiled = self.compile(clauses)?;
+        let (matches, best) = if self.search.mode == Mode::Semantic {
+            // Words don't count, however they are spelled.
+            compiled.corrections.clear();
+            hybrid.by_meaning(&compiled).map_err(failed)?
         } else {
-            let (compiled, matches, is_fuzzy) = self.by_words(clauses, hybrid.page_of_words())?;
-            let adds = wording.has_free_words || (wording.has_phrases && (matches.total == 0 || is_fuzzy));
-            let found = hybrid.fuse(&compiled, matches, adds).map_err(failed)?;
-            (compiled, found, is_fuzzy)
+            let matches = self.collect(&compiled, hybrid.page_of_words())?;
+            let adds = wording.has_free_words || (wording.has_phrases && matches.total == 0);
+            hybrid.fuse(&compiled, matches, adds).map_err(failed)?
         };
-        let is_unsure =
-            best < meaning.model().low_confidence() && (is_fuzzy || self.has_few_words(&compiled, &matches)?);
-        let mut answer = self.respond(compiled, matches, is_fuzzy)?;
+        let is_unsure = best < meaning.model().low_confidence() && self.has_few_words(&compiled, &matches)?;
+        let mut answer = self.respond(compiled, matches)?;
         answer.confidence = (is_unsure && answer.total > 0).then_some(Confidence::Low);
         Ok(Some(answer))
     }
@@ -229,7 +215,8 @@ impl Searching<'_> {
         Ok(found.map_err(index_error("searching by meaning"))? * 2 < compiled.telling.len().max(1))
     }
 
-    fn compile(&self, clauses: &[query::Clause], spelling: Spelling<'_>) -> Result<Compiled> {
+    fn compile(&self, clauses: &[query::Clause]) -> Result<Compiled> {
+        let spelling = Spelling::Corrected(self.hidden);
         query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.search.filters, spelling)
     }
 
@@ -238,7 +225,7 @@ impl Searching<'_> {
             .map_err(index_error("searching"))
     }
 
-    fn respond(&self, compiled: Compiled, matches: Matches, fuzzy: bool) -> Result<Answer> {
+    fn respond(&self, compiled: Compiled, matches: Matches) -> Result<Answer> {
         let stored = matches.top.iter().map(|ranked| self.stored(ranked.address)).collect::<Result<Vec<_>>>()?;
         let mut summaries = Vec::with_capacity(stored.len());
         for stored in &stored {
@@ -247,22 +234,25 @@ impl Searching<'_> {
         let mut analyzer = compiled.highlights.analyzer();
         let ranked = matches.top.iter().zip(&summaries);
         let hits = ranked.map(|(ranked, summary)| hit(&mut analyzer, ranked, summary, &compiled.highlights)).collect();
-        let suggestions =
-            if fuzzy { suggest::suggestions(summaries.iter(), &compiled.corrections) } else { Vec::new() };
+        let query = self.search.query.as_deref().unwrap_or_default();
+        let corrections = match matches.total {
+            0 => Vec::new(),
+            _ => suggest::as_written(summaries.iter(), &compiled.corrections),
+        };
         let documents = matches.documents.as_deref().unwrap_or_default();
         let count = |&field: &FacetField| {
             let counts = facets::count(&self.snapshot.searcher, &self.snapshot.cached.facets, documents, field);
             Ok((field, counts.map_err(index_error("counting facets"))?))
         };
         let facets = self.search.facets.iter().map(count).collect::<Result<_>>()?;
-        let hints = query::hints(self.search.query.as_deref().unwrap_or_default());
         Ok(Answer {
             total: matches.total,
             hits,
             facets,
-            suggestions,
-            hints,
-            fuzzy,
+            suggestions: suggest::corrected(query, &corrections),
+            hints: query::hints(query),
+            fuzzy: !corrections.is_empty(),
+            corrections,
             notice: None,
             confidence: None,
             seq: Seq::ZERO,

@@ -1,7 +1,7 @@
-//! Words of the index that are spelled like others: for queries that find nothing, and for prefixes.
+//! Words of the index that are spelled like others: for words that it doesn't have, and for prefixes.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     io,
 };
 
@@ -10,6 +10,8 @@ use tantivy::{
     query::FuzzyTermQuery,
     schema::{Field, IndexRecordOption},
 };
+
+use agentdex_api::Correction;
 
 use super::{
     hidden::Hidden,
@@ -20,10 +22,12 @@ use super::{
 /// The most words that one word is replaced by.
 const MOST_ALIKE: usize = 8;
 /// Shorter words are like too many others.
-const SHORTEST_FUZZY: usize = 4;
-/// From this length on two letters may differ, where no word differs in one.
-const LONG_WORD: usize = 8;
-/// The most suggestions of a response.
+const SHORTEST_CORRECTED: usize = 5;
+/// From this length on there may be two edits, where no word is one edit away.
+const LONG_WORD: usize = 9;
+/// Longer words aren't corrected.
+const LONGEST_CORRECTED: usize = 32;
+/// The most suggestions of a response, and words for one that is corrected.
 const MOST_SUGGESTIONS: usize = 5;
 
 /// Terms of a field that begin so, at most `limit`.
@@ -53,28 +57,95 @@ pub(super) fn terms_with_prefix(
     Ok(terms)
 }
 
-/// Terms of a field that are spelled like this one, with their distance: the nearest and most
-/// frequent. The term itself, if the index has it, is alone.
+/// A word of a field that is spelled like one of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Alike {
+    pub stem: String,
+    /// The number of edits between both.
+    pub distance: u8,
+}
+
+/// A word of a query that no description has, and those that took its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Corrected {
+    /// The word as the query has it.
+    pub written: String,
+    /// The stems of the others, the best first.
+    pub stems: Vec<String>,
+}
+
+/// The words of a field that are spelled like one that it doesn't have in any of these forms: the nearest, the most
+/// frequent first. `written` is the word in lower case: its letters are counted and edited, not those of its stem.
 pub(super) fn terms_alike(
     searcher: &Searcher,
     hidden: &Hidden,
     field: Field,
-    term: &str,
-) -> tantivy::Result<Vec<(String, u8)>> {
-    for segment in searcher.segment_readers() {
-        if is_visible(segment, hidden, field, term.as_bytes())? {
-            return Ok(vec![(term.to_owned(), 0)]);
-        }
-    }
-    let length = term.chars().count();
-    if length < SHORTEST_FUZZY {
+    forms: &[String],
+    written: &str,
+) -> tantivy::Result<Vec<Alike>> {
+    let letters = written.chars().count();
+    // What has digits is a number or a version of something, and not misspelled.
+    if !(SHORTEST_CORRECTED..=LONGEST_CORRECTED).contains(&letters) || !written.chars().all(char::is_alphabetic) {
         return Ok(Vec::new());
     }
-    let near = terms_within(searcher, hidden, field, term, 1)?;
-    if !near.is_empty() || length < LONG_WORD {
+    for segment in searcher.segment_readers() {
+        for form in forms {
+            if is_visible(segment, hidden, field, form.as_bytes())? {
+                return Ok(Vec::new());
+            }
+        }
+    }
+    let Some(stem) = forms.first() else { return Ok(Vec::new()) };
+    let near = match written.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        true => stems_of_edited(searcher, hidden, field, written)?,
+        false => terms_within(searcher, hidden, field, stem, 1)?,
+    };
+    if !near.is_empty() || letters < LONG_WORD {
         return Ok(near);
     }
-    terms_within(searcher, hidden, field, term, 2)
+    terms_within(searcher, hidden, field, stem, 2)
+}
+
+/// The terms of a field that are stems of a word with one edit: a letter more, less or another, or two exchanged.
+fn stems_of_edited(searcher: &Searcher, hidden: &Hidden, field: Field, word: &str) -> tantivy::Result<Vec<Alike>> {
+    let mut edited = HashSet::new();
+    for (at, _) in word.char_indices().chain([(word.len(), ' ')]) {
+        let (before, after) = word.split_at(at);
+        let rest = after.get(1..).unwrap_or_default();
+        edited.extend(('a'..='z').map(|letter| format!("{before}{letter}{after}")));
+        if let Some(first) = after.get(..1) {
+            edited.insert(format!("{before}{rest}"));
+            edited.extend(('a'..='z').map(|letter| format!("{before}{letter}{rest}")));
+            if let Some(second) = rest.get(..1) {
+                edited.insert(format!("{before}{second}{first}{}", rest.get(1..).unwrap_or_default()));
+            }
+        }
+    }
+    let mut stemmer = text::stemmer();
+    let mut stems = BTreeSet::new();
+    for word in edited {
+        stems.extend(stemmer.token_stream(&word).next().map(|token| token.text.clone()));
+    }
+    let mut frequencies = BTreeMap::new();
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(field)?;
+        for stem in &stems {
+            if let Some(info) = index.terms().get(stem)?
+                && is_visible(segment, hidden, field, stem.as_bytes())?
+            {
+                *frequencies.entry(stem.clone()).or_default() += u64::from(info.doc_freq);
+            }
+        }
+    }
+    Ok(most_frequent(frequencies, 1))
+}
+
+/// The most frequent terms, at a distance.
+fn most_frequent(frequencies: BTreeMap<String, u64>, distance: u8) -> Vec<Alike> {
+    let mut terms: Vec<(String, u64)> = frequencies.into_iter().collect();
+    terms.sort_by(|(term, count), (other, other_count)| other_count.cmp(count).then_with(|| term.cmp(other)));
+    terms.truncate(MOST_ALIKE);
+    terms.into_iter().map(|(stem, _)| Alike { stem, distance }).collect()
 }
 
 /// Whether a segment has a term in a document that is found: what is hidden from somebody suggests no words.
@@ -98,7 +169,7 @@ fn terms_within(
     field: Field,
     term: &str,
     distance: u8,
-) -> tantivy::Result<Vec<(String, u8)>> {
+) -> tantivy::Result<Vec<Alike>> {
     let mut frequencies: BTreeMap<String, u64> = BTreeMap::new();
     let query = FuzzyTermQuery::new(Term::from_field_text(field, term), distance, true);
     for segment in searcher.segment_readers() {
@@ -113,32 +184,81 @@ fn terms_within(
             *frequencies.entry(found.to_owned()).or_default() += u64::from(stream.value().doc_freq);
         }
     }
-    let mut terms: Vec<(String, u64)> = frequencies.into_iter().collect();
-    terms.sort_by(|(term, count), (other, other_count)| other_count.cmp(count).then_with(|| term.cmp(other)));
-    terms.truncate(MOST_ALIKE);
-    Ok(terms.into_iter().map(|(term, _)| (term, distance)).collect())
+    Ok(most_frequent(frequencies, distance))
 }
 
-/// Corrected words as they are written in the hits, the most frequent first: what was perhaps meant.
-/// Where none of them is shown by a hit, their stems.
-pub(super) fn suggestions<'s>(
+/// Corrections with the words as hits have them, the most frequent first; stems where no hit shows them.
+pub(super) fn as_written<'s>(
     summaries: impl Iterator<Item = &'s Summary<'s>>,
-    corrections: &HashSet<String>,
-) -> Vec<String> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    corrections: &[Corrected],
+) -> Vec<Correction> {
+    let mut counts: HashMap<&str, BTreeMap<String, usize>> = corrections
+        .iter()
+        .flat_map(|corrected| &corrected.stems)
+        .map(|stem| (stem.as_str(), BTreeMap::new()))
+        .collect();
     let mut analyzer = text::prose();
-    for text in summaries.flat_map(Summary::texts) {
+    for text in summaries.filter(|_| !corrections.is_empty()).flat_map(Summary::texts) {
         analyzer.token_stream(text).process(&mut |token| {
-            if token.position_length == 1 && corrections.contains(&token.text) {
+            if let Some(counts) = counts.get_mut(token.text.as_str()) {
                 let written = text.get(token.offset_from..token.offset_to).unwrap_or_default();
                 *counts.entry(normalized(written)).or_default() += 1;
             }
         });
     }
-    if counts.is_empty() {
-        counts = corrections.iter().map(|stem| (stem.clone(), 1)).collect();
+    let of_word = |corrected: &Corrected| {
+        let shown = corrected.stems.iter().filter_map(|stem| counts.get(stem.as_str()));
+        let mut words: Vec<(&String, &usize)> = shown.flatten().collect();
+        words.sort_by(|(word, count), (other, other_count)| other_count.cmp(count).then_with(|| word.cmp(other)));
+        let words: Vec<String> = words.into_iter().map(|(word, _)| word.clone()).take(MOST_SUGGESTIONS).collect();
+        let read_as = if words.is_empty() { corrected.stems.clone() } else { words };
+        Correction { word: corrected.written.clone(), read_as }
+    };
+    corrections.iter().map(of_word).collect()
+}
+
+/// The whole query with its words corrected: the best of each first.
+pub(super) fn corrected(query: &str, corrections: &[Correction]) -> Vec<String> {
+    let most = corrections.iter().map(|correction| correction.read_as.len()).max().unwrap_or_default();
+    let nth = |at: usize| {
+        corrections.iter().fold(query.to_owned(), |query, Correction { word, read_as }| {
+            let Some(other) = read_as.get(at).or(read_as.first()) else { return query };
+            replace_word(&query, word, other)
+        })
+    };
+    (0..most.min(MOST_SUGGESTIONS)).map(nth).collect()
+}
+
+/// A text with a word replaced wherever it stands by itself.
+fn replace_word(text: &str, word: &str, other: &str) -> String {
+    let (mut replaced, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(word).filter(|_| !word.is_empty()) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let is_part =
+            is_inside(before.chars().next_back().or(replaced.chars().next_back())) || is_inside(after.chars().next());
+        replaced.push_str(before);
+        replaced.push_str(if is_part { word } else { other });
+        rest = after;
     }
-    let mut words: Vec<(String, usize)> = counts.into_iter().collect();
-    words.sort_by(|(word, count), (other, other_count)| other_count.cmp(count).then_with(|| word.cmp(other)));
-    words.into_iter().map(|(word, _)| word).take(MOST_SUGGESTIONS).collect()
+    replaced + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_query_stays_as_it_is() {
+        let correction = |word: &str, read_as: &[&str]| Correction {
+            word: word.to_owned(),
+            read_as: read_as.iter().map(|&word| word.to_owned()).collect(),
+        };
+        let corrections = [correction("wether", &["weather", "whether"]), correction("forcast", &["forecast"])];
+        assert_eq!(
+            corrected("+wether \"long forcast\" tag:wethers", &corrections),
+            ["+weather \"long forecast\" tag:wethers", "+whether \"long forecast\" tag:wethers"]
+        );
+        assert_eq!(corrected("weather", &[]), [""; 0]);
+    }
 }

@@ -3,8 +3,6 @@
 //! Bare words become one flat union of terms, which tantivy searches with block-max pruning; only
 //! what asks for more than that pays for more.
 
-use std::collections::HashSet;
-
 use tantivy::{
     Score, Searcher, Term,
     query::{
@@ -29,6 +27,7 @@ use crate::{
         failure::index_error,
         schema::{ExactField, Fields},
         snippet::Highlights,
+        suggest::Corrected,
         versions::{ANY_TENANT, Ranged, Versions},
     },
 };
@@ -42,8 +41,8 @@ pub(in crate::search) struct Compiled {
     pub is_scored: bool,
     /// What is marked in the text of hits.
     pub highlights: Highlights,
-    /// Words that took the place of misspelled ones.
-    pub corrections: HashSet<String>,
+    /// Words that no description has, and those that took their place.
+    pub corrections: Vec<Corrected>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
     /// The words that say something, each once.

@@ -1,4 +1,4 @@
-//! Text patterns as parts of a tantivy query: words, phrases, prefixes, and words spelled alike.
+//! Text patterns as parts of a tantivy query: words, phrases, prefixes, and corrections of words that no description has.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -16,13 +16,21 @@ use super::{Occur, Pattern, languages::Languages, telling::Telling};
 use crate::search::hidden::Hidden;
 use crate::{
     Result,
-    search::{failure::index_error, schema::Fields, snippet::Highlights, suggest, text},
+    search::{
+        failure::index_error,
+        schema::Fields,
+        snippet::Highlights,
+        suggest::{self, Alike, Corrected},
+        text,
+    },
 };
 
 /// The most terms that a prefix is taken apart into, so that matches are ranked; beyond, they are alike.
 const MOST_PREFIX_TERMS: usize = 64;
 /// Maximum number of different pairs of neighbouring characters that a word is taken apart into.
 const MOST_PAIRS: usize = 64;
+/// Maximum number of words of a query that are corrected: each is looked up in many spellings.
+const MOST_CORRECTIONS: usize = 8;
 /// What an id that is typed as text scores: it is what is meant.
 const ID_SCORE: Score = 100.0;
 /// How much the words that any request may have count beside others.
@@ -53,22 +61,18 @@ fn says_little(word: &str) -> bool {
     COMMON_WORDS.contains(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether words are taken as they are written, or for others that are spelled alike.
+/// The reading of words; what is hidden ends no prefix and corrects no word.
 #[derive(Clone, Copy)]
 pub(in crate::search) enum Spelling<'h> {
-    /// As they are written; what is hidden ends no prefix.
+    /// Words as they are written.
     Exact(&'h Hidden),
-    /// For others that are spelled alike in what isn't hidden.
-    Fuzzy(&'h Hidden),
+    /// A word that no description has as others that are spelled alike.
+    Corrected(&'h Hidden),
 }
 
 impl<'h> Spelling<'h> {
-    fn is_fuzzy(self) -> bool {
-        matches!(self, Spelling::Fuzzy(_))
-    }
-
     fn hidden(self) -> &'h Hidden {
-        let (Spelling::Exact(hidden) | Spelling::Fuzzy(hidden)) = self;
+        let (Spelling::Exact(hidden) | Spelling::Corrected(hidden)) = self;
         hidden
     }
 }
@@ -162,8 +166,8 @@ pub(super) struct Words<'a> {
     common: HashSet<String>,
     /// The words that say something, each once.
     pub telling: Vec<Telling>,
-    /// Words that took the place of those that the index doesn't have.
-    pub corrections: HashSet<String>,
+    /// Words that no description has, and those that took their place.
+    pub corrections: Vec<Corrected>,
 }
 
 impl<'a> Words<'a> {
@@ -177,7 +181,7 @@ impl<'a> Words<'a> {
             highlights: Highlights::default(),
             common: HashSet::new(),
             telling: Vec::new(),
-            corrections: HashSet::new(),
+            corrections: Vec::new(),
         }
     }
 
@@ -203,7 +207,7 @@ impl<'a> Words<'a> {
     pub fn title_parts(&mut self, pattern: &Pattern) -> Vec<Part> {
         let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words)) = pattern;
         let tokens = tokens(&mut text::names(), words);
-        self.tell(Occur::Any, &tokens);
+        tokens.iter().for_each(|token| self.tell(Occur::Any, token, vec![token.text.clone()]));
         tokens.iter().map(|token| Part::term(self.fields.title, &token.text)).collect()
     }
 
@@ -215,7 +219,7 @@ impl<'a> Words<'a> {
             self.tokens(word).into_iter().partition(|token| !token.is_whole);
         let mut found = match occur {
             Occur::Any => self.any_of(field, &parts)?,
-            _ if parts.len() > 1 && !self.spelling.is_fuzzy() => vec![self.side_by_side(field, &parts, occur)],
+            _ if parts.len() > 1 => vec![self.side_by_side(field, &parts, occur)?],
             _ => Vec::new(),
         };
         let is_read = !found.is_empty();
@@ -239,37 +243,34 @@ impl<'a> Words<'a> {
             }
             for pair in run.array_windows::<2>() {
                 if pairs.len() < MOST_PAIRS && pairs.insert(pair.each_ref().map(|token| token.text.as_str())) {
-                    found.push(self.side_by_side(field, pair, Occur::Any));
+                    found.push(self.side_by_side(field, pair, Occur::Any)?);
                 }
             }
         }
         Ok(found)
     }
 
-    /// Words side by side; spelled wrongly, each of them may be the word it is most like.
     fn phrase(&mut self, field: Field, phrase: &str, occur: Occur) -> Result<Vec<Part>> {
-        let mut parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole).collect();
+        let parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole).collect();
         match parts.as_slice() {
-            [] => return Ok(Vec::new()),
-            [word] => return self.terms(field, word, occur),
-            _ => {}
+            [] => Ok(Vec::new()),
+            [word] => self.terms(field, word, occur),
+            parts => Ok(vec![self.side_by_side(field, parts, occur)?]),
         }
-        if self.spelling.is_fuzzy() && occur != Occur::Not {
-            for part in &mut parts {
-                match self.alike(field, &part.text)?.into_iter().next() {
-                    Some((term, _)) => part.text = term,
-                    None => return Ok(Vec::new()),
-                }
-            }
-        }
-        Ok(vec![self.side_by_side(field, &parts, occur)])
     }
 
-    fn side_by_side(&mut self, field: Field, parts: &[Token], occur: Occur) -> Part {
-        self.highlight(occur, parts);
-        self.tell(occur, parts);
-        let terms = parts.iter().map(|part| (part.position, Term::from_field_text(field, &part.text))).collect();
-        Part::Other(Box::new(PhraseQuery::new_with_offset(terms)))
+    /// Words side by side; one that no description has as the one that it is most like.
+    fn side_by_side(&mut self, field: Field, parts: &[Token], occur: Occur) -> Result<Part> {
+        let mut terms = Vec::with_capacity(parts.len());
+        for part in parts {
+            let forms = self.forms(part);
+            let alike = self.correct(field, part, &forms, occur)?;
+            let text = alike.into_iter().next().map_or_else(|| part.text.clone(), |alike| alike.stem);
+            self.highlight(occur, &text);
+            self.tell(occur, part, vec![text.clone()]);
+            terms.push((part.position, Term::from_field_text(field, &text)));
+        }
+        Ok(Part::Other(Box::new(PhraseQuery::new_with_offset(terms))))
     }
 
     /// The terms that begin so, and the stem that the beginning may be cut to; of a name its whole.
@@ -304,33 +305,45 @@ impl<'a> Words<'a> {
         Ok(parts)
     }
 
-    /// A term, or those that are spelled alike.
+    /// A word, or those that are spelled like it where no description has it.
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
-        if !self.spelling.is_fuzzy() || occur == Occur::Not {
-            let is_common =
-                occur == Occur::Any && (says_little(&token.text) || self.languages.is_stop_word(&token.written));
-            if is_common {
-                self.common.insert(token.text.clone());
-            } else {
-                self.highlight(occur, std::slice::from_ref(token));
-                self.tell(occur, std::slice::from_ref(token));
-            }
-            let terms = self.forms(token).iter().map(|form| Term::from_field_text(field, form)).collect();
-            return Ok(vec![Part::Word { terms, boost: 1.0, is_common }]);
+        let forms = self.forms(token);
+        let is_common =
+            occur == Occur::Any && (says_little(&token.text) || self.languages.is_stop_word(&token.written));
+        let part = |forms: &[String], boost: Score| {
+            let terms = forms.iter().map(|form| Term::from_field_text(field, form)).collect();
+            Part::Word { terms, boost, is_common }
+        };
+        if is_common {
+            self.common.insert(token.text.clone());
+            return Ok(vec![part(&forms, 1.0)]);
         }
-        let mut parts = Vec::new();
-        for (text, distance) in self.alike(field, &token.text)? {
-            let boost = 1.0 / (1.0 + Score::from(distance));
-            parts.push(Part::Word { terms: vec![Term::from_field_text(field, &text)], boost, is_common: false });
-            self.highlights.terms.insert(text);
+        let alike = self.correct(field, token, &forms, occur)?;
+        if alike.is_empty() {
+            self.highlight(occur, &token.text);
+            self.tell(occur, token, forms.clone());
+            return Ok(vec![part(&forms, 1.0)]);
         }
-        Ok(parts)
+        alike.iter().for_each(|alike| self.highlight(occur, &alike.stem));
+        self.tell(occur, token, alike.iter().map(|alike| alike.stem.clone()).collect());
+        let boost = |alike: &Alike| 1.0 / (1.0 + Score::from(alike.distance));
+        Ok(alike.iter().map(|alike| part(std::slice::from_ref(&alike.stem), boost(alike))).collect())
     }
 
-    fn alike(&mut self, field: Field, term: &str) -> Result<Vec<(String, u8)>> {
-        let alike = suggest::terms_alike(self.searcher, self.spelling.hidden(), field, term)
+    /// The words that are spelled like one that no description has in any of its forms.
+    fn correct(&mut self, field: Field, token: &Token, forms: &[String], occur: Occur) -> Result<Vec<Alike>> {
+        let Spelling::Corrected(hidden) = self.spelling else { return Ok(Vec::new()) };
+        let written: String = text::normalized(&token.written).chars().filter(|c| c.is_alphanumeric()).collect();
+        let known = self.corrections.iter().find(|known| known.written == token.written);
+        if occur == Occur::Not || known.is_none() && self.corrections.len() >= MOST_CORRECTIONS {
+            return Ok(Vec::new());
+        }
+        let alike = suggest::terms_alike(self.searcher, hidden, field, forms, &written)
             .map_err(index_error("looking up words that are spelled alike"))?;
-        self.corrections.extend(alike.iter().filter(|(_, distance)| *distance > 0).map(|(term, _)| term.clone()));
+        if !alike.is_empty() && known.is_none() {
+            let stems = alike.iter().map(|alike| alike.stem.clone()).collect();
+            self.corrections.push(Corrected { written: token.written.clone(), stems });
+        }
         Ok(alike)
     }
 
@@ -343,24 +356,25 @@ impl<'a> Words<'a> {
         forms
     }
 
-    /// Notes words that say something.
-    fn tell(&mut self, occur: Occur, tokens: &[Token]) {
-        for token in tokens.iter().filter(|token| occur != Occur::Not && !says_little(&token.text)) {
-            let telling = Telling {
-                stem: token.text.clone(),
-                forms: self.forms(token),
-                is_whole: token.is_whole,
-                is_foreign: self.languages.are_spoken() || token.is_ideographic(),
-            };
-            if !self.telling.contains(&telling) {
-                self.telling.push(telling);
-            }
+    /// Notes a word that says something, with the forms that are looked for.
+    fn tell(&mut self, occur: Occur, token: &Token, forms: Vec<String>) {
+        if occur == Occur::Not || says_little(&token.text) {
+            return;
+        }
+        let telling = Telling {
+            stem: token.text.clone(),
+            forms,
+            is_whole: token.is_whole,
+            is_foreign: self.languages.are_spoken() || token.is_ideographic(),
+        };
+        if !self.telling.contains(&telling) {
+            self.telling.push(telling);
         }
     }
 
-    fn highlight(&mut self, occur: Occur, tokens: &[Token]) {
+    fn highlight(&mut self, occur: Occur, word: &str) {
         if occur != Occur::Not {
-            self.highlights.terms.extend(tokens.iter().map(|token| token.text.clone()));
+            self.highlights.terms.insert(word.to_owned());
         }
     }
 

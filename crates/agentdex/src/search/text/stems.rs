@@ -41,6 +41,11 @@ pub(super) fn normalize_into(text: &str, normalized: &mut String) {
     }
 }
 
+/// Stems normalized words one by one, for whoever has many that nobody asks for again.
+pub(in crate::search) fn stemmer() -> TextAnalyzer {
+    TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build()
+}
+
 /// Calls with the stem of a normalized word, and whether it is a stop word.
 pub(super) fn with_stem<R>(word: &str, then: impl FnOnce(&str, bool) -> R) -> R {
     thread_local!(static STEMS: RefCell<Stems> = RefCell::new(Stems::new()));
@@ -91,7 +96,7 @@ impl Stems {
             places: vec![Stemmed::default(); FEWEST_REMEMBERED],
             replaced: 0,
             stop_words: TextAnalyzer::builder(RawTokenizer::default()).filter(stop_words).build(),
-            stemmer: TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build(),
+            stemmer: stemmer(),
         }
     }
 

@@ -144,13 +144,14 @@ class FindView extends HTMLElement {
 	}
 
 	show(answer, offset, time, quiet) {
-		const { total, hits, facets, suggestions, fuzzy, confidence } = answer;
+		const { total, hits, facets, suggestions, corrections = [], hints = [], confidence } = answer;
 		const asked = this.state.get("q");
 		const words = total === 0 ? "No agent matches" : `${plural(total, "agent")}`;
 		refill(this.summary, e("strong", words), quiet || total === 0 ? "" : dim(` in ${Math.max(1, Math.round(time))} ms`),
-			fuzzy ? e("span.note", "No word matched as it is written: these are spelled alike.") : "",
+			corrections.map(({ word, read_as }) => e("span.note", `No agent has “${word}”: searched for ${read_as.join(", ")}.`)),
 			confidence === "low" ? e("span.note", "Low confidence: nothing is much like the request.") : "",
-			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((word, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q: word, page: "" })) }, word)]), "?") : "",
+			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((query, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q: query, page: "" })) }, query)]), "?") : "",
+			hints.map((hint) => e("span.hint", `Hint: ${hint}`)),
 			total === 0 ? e("span.hint", asked || this.on().length ? "Try fewer words or filters." : ["The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), "."]) : "");
 		refill(this.chips, this.on().map(([name, value]) => e("li",
 			h("button.chip", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () => this.toggle(name, value) }, dim(`${name} `), value, " ×"))));
