@@ -9,6 +9,7 @@ mod real;
 mod relevance;
 mod saved;
 mod semantic;
+mod tasks;
 mod versions;
 
 use std::{env, path::PathBuf};

@@ -39,6 +39,12 @@ impl Named {
         self.registry.search(search).unwrap().hits.into_iter().map(|hit| hit.id).collect()
     }
 
+    /// A page of what words and meaning find.
+    pub fn page(&self, query: &str, offset: usize, limit: usize) -> Vec<String> {
+        let search = Search::words(query).offset(offset).limit(limit);
+        self.registry.search(search).unwrap().hits.into_iter().map(|hit| hit.id).collect()
+    }
+
     fn first(&self, query: &str, mode: Mode) -> Option<String> {
         let search = Search::words(query).mode(mode).limit(1);
         self.registry.search(search).unwrap().hits.pop().and_then(|hit| hit.title)

@@ -10,12 +10,17 @@
 //!   Words in quotes or of one field (`title:`) are asked for to the letter: beside them only other words are looked
 //!   for by meaning, except that a quoted request that nothing matches is.
 //! - Nothing is near that is much less alike than the nearest: see [`NEAR`].
+//! - In a request of several sentences, after the best hit come the best of each sentence as if it were asked alone: first
+//!   those that have the largest share of the best score of their sentence.
 //! - Totals and facets count what is found by meaning alone with the rest.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use tantivy::{
-    DocAddress, DocId, DocSet, Score, Searcher, Term,
+    DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, Term,
     postings::Postings,
     query::{EnableScoring, Weight},
     schema::IndexRecordOption,
@@ -29,7 +34,7 @@ use super::{
     query::{Compiled, Telling},
     rank::{Candidate, Ranked, quantized},
     schema::Fields,
-    semantic::{MOST_NEAREST, Meaning, Question},
+    semantic::{Likeness, MOST_NEAREST, Meaning, Question, Segment},
 };
 
 /// How many of the best by words are ranked by meaning as well.
@@ -48,14 +53,43 @@ pub(super) struct Hybrid<'a> {
     pub cached: &'a Cached,
     pub hidden: &'a Hidden,
     pub meaning: &'a Meaning,
-    pub question: &'a Question,
-    /// What anything found must satisfy, if there is something.
-    pub restriction: Option<&'a Compiled>,
+    pub cosines: &'a Cosines,
+    /// The sentence that is searched for; none: the whole request.
+    pub sentence: Option<usize>,
     pub page: Page,
 }
 
+/// The cosines of all Things with a request, which all searches for it and its sentences read.
+pub(super) struct Cosines {
+    likeness: Likeness,
+    /// Segment by segment, the slots of documents.
+    places: Vec<Arc<Segment>>,
+    /// Segment by segment, the documents that may be found by meaning alone; none: all.
+    allowed: Option<Vec<Documents>>,
+}
+
+impl Cosines {
+    /// Compares vectors with a request; what is found by meaning alone must satisfy the restriction, if there is one.
+    pub fn of(
+        searcher: &Searcher,
+        cached: &Cached,
+        meaning: &Meaning,
+        question: &Question,
+        restriction: Option<&Compiled>,
+    ) -> tantivy::Result<Cosines> {
+        let (likeness, places) = {
+            let vectors = meaning.read();
+            let ids = |segment: &SegmentReader| cached.ids(segment);
+            let places = searcher.segment_readers().iter().map(|segment| cached.places.of(segment, ids, &vectors));
+            (question.likeness(&vectors), places.collect::<tantivy::Result<Vec<_>>>()?)
+        };
+        let allowed = restriction.map(|restriction| documents(searcher, restriction)).transpose()?;
+        Ok(Cosines { likeness, places, allowed })
+    }
+}
+
 /// Documents by how alike they are to the request.
-struct Likeness {
+struct Near {
     /// By segment and document, those near enough; the nearest first.
     nearest: Vec<(f32, DocAddress)>,
     /// Of the documents asked for.
@@ -71,22 +105,31 @@ impl Hybrid<'_> {
     }
 
     /// The page of what is found by words, which `matches` has, and by meaning; or, where `adds` is not set, of
-    /// what is found by words alone. With the cosine of the nearest, as far as the request is known.
-    pub fn fuse(&self, compiled: &Compiled, matches: Matches, adds: bool) -> tantivy::Result<(Matches, f32)> {
+    /// what is found by words alone. After the best come those of several `tasks`. With the cosine
+    /// of the nearest, as far as the request is known.
+    pub fn fuse(
+        &self,
+        compiled: &Compiled,
+        matches: Matches,
+        adds: bool,
+        tasks: &[Vec<Ranked>],
+    ) -> tantivy::Result<(Matches, f32)> {
         let known = self.known_share(&compiled.telling)?;
         let adds = adds && known > 0.0;
         let window = matches.top.len().min(WINDOW);
         let (window, rest) = matches.top.split_at_checked(window).unwrap_or_default();
-        let likeness =
-            self.likeness(window.iter().map(|ranked| ranked.address), if adds { MOST_NEAREST } else { 0 })?;
+        let of_tasks = tasks.iter().flatten().map(|ranked| ranked.address);
+        let asked = window.iter().map(|ranked| ranked.address).chain(of_tasks.clone());
+        let near = self.near(asked, if adds { MOST_NEAREST } else { 0 });
         let mut found: HashMap<DocAddress, Ranked> = HashMap::new();
         let mut total = matches.total;
         let mut documents = matches.documents;
         for ranked in window {
             found.insert(ranked.address, *ranked);
         }
-        let new = likeness.nearest.iter().map(|(_, address)| *address).filter(|address| !found.contains_key(address));
-        for (address, score) in self.scores(compiled, matches.total, new.collect())? {
+        let new = near.nearest.iter().map(|(_, address)| *address).chain(of_tasks.clone());
+        let new: BTreeSet<DocAddress> = new.filter(|address| !found.contains_key(address)).collect();
+        for (address, score) in self.scores(compiled, matches.total, new)? {
             if score.is_none() {
                 total += 1;
                 if let Some(all) = documents.as_mut().and_then(|all| all.get_mut(address.segment_ord as usize)) {
@@ -98,21 +141,24 @@ impl Hybrid<'_> {
         let titles = self.title_shares(&compiled.telling, &found)?;
         for (address, ranked) in &mut found {
             let title = titles.get(address).copied().unwrap_or_default();
-            self.add_score(ranked, likeness.known.get(address).copied(), known, title);
+            self.add_score(ranked, near.known.get(address).copied(), known, title);
         }
         let mut ordered = self.order(compiled, &found)?;
         ordered.extend(rest.iter().filter(|ranked| !found.contains_key(&ranked.address)));
+        if compiled.versions.is_none() {
+            ordered = with_best_of(tasks, ordered);
+        }
         let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
-        Ok((Matches { total, top, documents }, likeness.best * known))
+        Ok((Matches { total, top, documents }, near.best * known))
     }
 
     /// The page of what is found by meaning alone.
     pub fn by_meaning(&self, compiled: &Compiled) -> tantivy::Result<(Matches, f32)> {
-        let likeness = self.likeness(std::iter::empty(), MOST_BY_MEANING)?;
+        let near = self.near(std::iter::empty(), MOST_BY_MEANING);
         let mut found = HashMap::new();
         let none = self.searcher.segment_readers().iter().map(|segment| Documents::none_of(segment.max_doc()));
         let mut documents: Vec<Documents> = none.collect();
-        for (cosine, address) in &likeness.nearest {
+        for (cosine, address) in &near.nearest {
             let mut ranked = Ranked::by_words(0.0, *address);
             self.add_score(&mut ranked, Some(*cosine), 1.0, 0.0);
             found.insert(*address, ranked);
@@ -123,17 +169,15 @@ impl Hybrid<'_> {
         let ordered = self.order(compiled, &found)?;
         let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
         let known = self.known_share(&compiled.telling)?;
-        Ok((Matches { total: found.len() as u64, top, documents: Some(documents) }, likeness.best * known))
+        Ok((Matches { total: found.len() as u64, top, documents: Some(documents) }, near.best * known))
     }
 
     /// How alike documents are, and the nearest `most` of all that may be found.
-    fn likeness(&self, asked: impl Iterator<Item = DocAddress>, most: usize) -> tantivy::Result<Likeness> {
-        let (by_slot, places) = {
-            let vectors = self.meaning.read();
-            let places = self.searcher.segment_readers().iter();
-            let ids = |segment: &tantivy::SegmentReader| self.cached.ids(segment);
-            let places = places.map(|segment| self.cached.places.of(segment, ids, &vectors));
-            (self.question.likeness(&vectors), places.collect::<tantivy::Result<Vec<_>>>()?)
+    fn near(&self, asked: impl Iterator<Item = DocAddress>, most: usize) -> Near {
+        let Cosines { likeness, places, allowed } = self.cosines;
+        let by_slot = match self.sentence {
+            Some(sentence) => likeness.sentences.get(sentence).map(Vec::as_slice).unwrap_or_default(),
+            None => &likeness.whole,
         };
         let of_slot = |slot: u32| by_slot.get(slot as usize).copied();
         let known = asked.filter_map(|address| {
@@ -143,10 +187,9 @@ impl Hybrid<'_> {
         let mut known: HashMap<DocAddress, f32> = known.collect();
         let mut best = known.values().copied().fold(0.0, f32::max);
         let mut nearest = Vec::new();
-        let restriction = self.restriction.map(|restriction| self.documents(restriction)).transpose()?;
-        for (ord, (segment, places)) in (0..).zip(self.searcher.segment_readers().iter().zip(&places)) {
+        for (ord, (segment, places)) in (0..).zip(self.searcher.segment_readers().iter().zip(places)) {
             let visible = self.hidden.visible(segment);
-            let allowed = restriction.as_ref().and_then(|all| all.get(ord as usize));
+            let allowed = allowed.as_ref().and_then(|all| all.get(ord as usize));
             let threshold = self.meaning.model().threshold();
             for (doc, slot) in places.documents() {
                 let Some(cosine) = of_slot(slot).filter(|cosine| *cosine >= threshold) else { continue };
@@ -167,18 +210,7 @@ impl Hybrid<'_> {
         }
         nearest.sort_unstable_by(order);
         known.extend(nearest.iter().map(|(cosine, address)| (*address, *cosine)));
-        Ok(Likeness { nearest, known, best })
-    }
-
-    /// What satisfies a query, segment by segment.
-    fn documents(&self, compiled: &Compiled) -> tantivy::Result<Vec<Documents>> {
-        let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(self.searcher))?;
-        let of_segment = |segment: &tantivy::SegmentReader| {
-            let mut documents = Documents::none_of(segment.max_doc());
-            weight.for_each_no_score(segment, &mut |found| found.iter().for_each(|&doc| documents.add(doc)))?;
-            Ok(documents)
-        };
-        self.searcher.segment_readers().iter().map(of_segment).collect()
+        Near { nearest, known, best }
     }
 
     /// What documents score by words; none where words don't match.
@@ -186,7 +218,7 @@ impl Hybrid<'_> {
         &self,
         compiled: &Compiled,
         total: u64,
-        addresses: Vec<DocAddress>,
+        addresses: BTreeSet<DocAddress>,
     ) -> tantivy::Result<Vec<(DocAddress, Option<Score>)>> {
         if total == 0 || !compiled.is_scored {
             return Ok(addresses.into_iter().map(|address| (address, None)).collect());
@@ -300,6 +332,35 @@ impl Hybrid<'_> {
         }
         Ok(ordered)
     }
+}
+
+/// What satisfies a query, segment by segment.
+fn documents(searcher: &Searcher, compiled: &Compiled) -> tantivy::Result<Vec<Documents>> {
+    let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(searcher))?;
+    let of_segment = |segment: &SegmentReader| {
+        let mut documents = Documents::none_of(segment.max_doc());
+        weight.for_each_no_score(segment, &mut |found| found.iter().for_each(|&doc| documents.add(doc)))?;
+        Ok(documents)
+    };
+    searcher.segment_readers().iter().map(of_segment).collect()
+}
+
+/// The best, then the best of each task, then their other hits by their share of the best score of their task, then the
+/// rest: of a task that has a clear answer few come first, of one that has none more.
+fn with_best_of(tasks: &[Vec<Ranked>], ordered: Vec<Ranked>) -> Vec<Ranked> {
+    let mut shares: HashMap<DocAddress, f32> = HashMap::new();
+    for task in tasks {
+        let best = task.first().map_or(0.0, |best| best.score).max(f32::MIN_POSITIVE);
+        for (at, ranked) in task.iter().enumerate() {
+            let share = shares.entry(ranked.address).or_default();
+            *share = share.max(if at == 0 { f32::INFINITY } else { ranked.score / best });
+        }
+    }
+    let mut ordered = ordered;
+    let rest = ordered.get_mut(1..).unwrap_or_default();
+    let share = |ranked: &Ranked| shares.get(&ranked.address).copied().unwrap_or(-1.0);
+    rest.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    ordered
 }
 
 /// How many of the words a document has, each in one of its forms.

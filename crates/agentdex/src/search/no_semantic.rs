@@ -113,13 +113,20 @@ pub(super) struct Quantized(Infallible);
 pub(super) struct Question(Infallible);
 
 impl Question {
-    pub fn likeness(&self, _: &Vectors) -> Vec<f32> {
+    pub fn likeness(&self, _: &Vectors) -> Likeness {
         match self.0 {}
     }
 
     pub fn likeness_of(&self, _: &[Quantized]) -> f32 {
         match self.0 {}
     }
+}
+
+/// By slot, how alike all Things are to a request.
+#[derive(Default)]
+pub(super) struct Likeness {
+    pub whole: Vec<f32>,
+    pub sentences: Vec<Vec<f32>>,
 }
 
 /// The vectors that there are.

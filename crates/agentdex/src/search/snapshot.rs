@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tantivy::{DocAddress, Searcher, TantivyDocument, schema::Value};
+use tantivy::{DocAddress, Searcher, TantivyDocument, TantivyError, schema::Value};
 
 use super::{
     Answer, Confidence, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Search,
@@ -11,7 +11,7 @@ use super::{
     facets,
     failure::index_error,
     hidden::{Hidden, HiddenIds},
-    hybrid::{self, Hybrid},
+    hybrid::{self, Cosines, Hybrid},
     query::{self, Compiled, Spelling},
     rank::Ranked,
     schema::Fields,
@@ -25,6 +25,9 @@ use crate::{
     access::Grants,
     change::{Position, Seq},
 };
+
+/// How many of the best of each sentence of a request come before the rest.
+const HITS_OF_A_TASK: usize = 10;
 
 /// One state of an index. Cloning is cheap; its files stay readable for as long as it lives.
 #[derive(Clone)]
@@ -180,17 +183,14 @@ impl Searching<'_> {
         };
         let is_restricted = !wording.restriction.is_empty() || !self.search.filters.is_empty();
         let restriction = is_restricted.then(|| self.compile(&wording.restriction)).transpose()?;
-        let hybrid = Hybrid {
-            searcher: &self.snapshot.searcher,
-            fields: &self.snapshot.fields,
-            cached: &self.snapshot.cached,
-            hidden: self.hidden,
-            meaning,
-            question: &question,
-            restriction: restriction.as_ref(),
-            page: self.page,
+        let failed = |error: TantivyError| index_error("searching by meaning")(error);
+        let Snapshot { searcher, fields, cached, .. } = self.snapshot;
+        let cosines = Cosines::of(searcher, cached, meaning, &question, restriction.as_ref()).map_err(failed)?;
+        let by_both = |sentence: Option<usize>, page: Page| {
+            let (hidden, cosines) = (self.hidden, &cosines);
+            Hybrid { searcher, fields, cached, hidden, meaning, cosines, sentence, page }
         };
-        let failed = index_error("searching by meaning");
+        let hybrid = by_both(None, self.page);
         let mut compiled = self.compile(clauses)?;
         let (matches, best) = if self.search.mode == Mode::Semantic {
             // Words don't count, however they are spelled.
@@ -199,7 +199,15 @@ impl Searching<'_> {
         } else {
             let matches = self.collect(&compiled, hybrid.page_of_words())?;
             let adds = wording.has_free_words || (wording.has_phrases && matches.total == 0);
-            hybrid.fuse(&compiled, matches, adds).map_err(failed)?
+            let best_of_task = |(at, clauses): (usize, &Vec<query::Clause>)| {
+                let page = Page { offset: 0, limit: HITS_OF_A_TASK, wants_all: false };
+                let (hybrid, compiled) = (by_both(Some(at), page), self.compile(clauses)?);
+                let matches = self.collect(&compiled, hybrid.page_of_words())?;
+                let (matches, _) = hybrid.fuse(&compiled, matches, adds, &[]).map_err(failed)?;
+                Ok(matches.top)
+            };
+            let tasks = wording.tasks.iter().enumerate().map(best_of_task).collect::<Result<Vec<_>>>()?;
+            hybrid.fuse(&compiled, matches, adds, &tasks).map_err(failed)?
         };
         let is_unsure = best < meaning.model().low_confidence() && self.has_few_words(&compiled, &matches)?;
         let mut answer = self.respond(compiled, matches)?;

@@ -7,8 +7,8 @@ const FEWEST_WORDS: usize = 3;
 /// The maximum number of sentences; what comes after belongs to the last.
 const MOST_SENTENCES: usize = 8;
 
-/// Which clauses begin a sentence, where there are at least two; none where something else than words is asked
-/// for.
+/// Which clauses begin a sentence, or a part of one with what is to be done then, where there are at least two; none
+/// where something else than words is asked for.
 pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
     let mut starts = vec![0];
     let (mut start, mut is_prose) = (0, true);
@@ -17,7 +17,7 @@ pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
             is_prose = false;
             break;
         };
-        let ends = matches!(pattern, Pattern::Word(word) if ends_sentence(word));
+        let ends = matches!(pattern, Pattern::Word(word) if ends_sentence(word) || word.ends_with(',') && goes_on(clauses, next));
         let is_long = next - start >= FEWEST_WORDS && clauses.len() - next >= FEWEST_WORDS;
         if ends && is_long && starts.len() < MOST_SENTENCES {
             starts.push(next);
@@ -25,6 +25,16 @@ pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
         }
     }
     if is_prose && starts.len() > 1 { starts } else { Vec::new() }
+}
+
+/// Whether the words from a clause on are "then" or "and then".
+fn goes_on(clauses: &[Clause], from: usize) -> bool {
+    let word = |at: usize| match clauses.get(at).map(|clause| &clause.pattern) {
+        Some(Pattern::Word(word)) => word.as_str(),
+        _ => "",
+    };
+    word(from).eq_ignore_ascii_case("then")
+        || word(from).eq_ignore_ascii_case("and") && word(from + 1).eq_ignore_ascii_case("then")
 }
 
 fn ends_sentence(word: &str) -> bool {
@@ -44,6 +54,8 @@ mod tests {
     fn sentences_of_three_words_and_more_count() {
         assert_eq!(starts_of("Book me a hotel. Then tell the weather!"), [0, 4]);
         assert_eq!(starts_of("Hello there. Book me a hotel (in \"Rome\".) Then tell the weather."), [0, 9]);
+        assert_eq!(starts_of("Book me a hotel, then tell the weather, and then call a taxi"), [0, 4, 8]);
+        assert!(starts_of("Book me a hotel, and a table").is_empty());
         assert!(starts_of("Book me a hotel. Thanks!").is_empty());
         assert!(starts_of("weather forecast for today").is_empty());
         assert!(starts_of("Book me a hotel. Then tell -the weather!").is_empty());

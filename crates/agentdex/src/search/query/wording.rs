@@ -2,12 +2,17 @@
 
 use super::{Clause, Occur, Pattern, Target, sentences};
 
+/// Maximum number of sentences that are searched for by themselves.
+const MOST_TASKS: usize = 5;
+
 /// A query as prose.
 pub(in crate::search) struct Wording {
     /// Everything that is asked for, without signs of the query language.
     pub whole: String,
     /// Its sentences, where there are several.
     pub sentences: Vec<String>,
+    /// The clauses of each sentence, where there are few: each may be a task of its own. More are a story.
+    pub tasks: Vec<Vec<Clause>>,
     /// Whether there are words that may be found anywhere, in whatever form.
     pub has_free_words: bool,
     /// Whether there are words in quotes that may be found anywhere.
@@ -22,12 +27,14 @@ impl Wording {
         let starts = sentences::starts(clauses);
         let ends = starts.iter().skip(1).copied().chain([clauses.len()]);
         let sentences = starts.iter().zip(ends).filter_map(|(&start, end)| clauses.get(start..end));
+        let tasks: Vec<Vec<Clause>> = sentences.map(<[Clause]>::to_vec).collect();
         let is_free = |clause: &Clause| clause.occur == Occur::Any && clause.target == Target::Text;
         let is_phrase = |clause: &Clause| matches!(clause.pattern, Pattern::Phrase(_));
         let is_word = |clause: &Clause| matches!(clause.pattern, Pattern::Word(_));
         Wording {
             whole: text(clauses),
-            sentences: sentences.map(text).collect(),
+            sentences: tasks.iter().map(|clauses| text(clauses)).collect(),
+            tasks: if tasks.len() <= MOST_TASKS { tasks } else { Vec::new() },
             has_free_words: clauses.iter().any(|clause| is_free(clause) && is_word(clause)),
             has_phrases: clauses.iter().any(|clause| is_free(clause) && is_phrase(clause)),
             restriction: clauses.iter().filter(|clause| restricts(clause)).cloned().collect(),

@@ -70,7 +70,7 @@ impl Meaning {
         let vectors = self.model.embed(&texts, &mut UnknownWords::default());
         let mut vectors = vectors.into_iter().map(|vector| vector.map(|vector| Quantized::new(&vector)));
         let whole = vectors.next().flatten()?;
-        Some(Question { whole, sentences: vectors.flatten().collect() })
+        Some(Question { whole, sentences: vectors.collect() })
     }
 
     /// The vectors of a Thing in its stored form: those that there are, where they were made of the same texts.
@@ -84,7 +84,7 @@ impl Meaning {
     /// The Things that are at least so much alike a request.
     pub(in crate::search) fn at_least(&self, question: &Question, threshold: f32) -> HashSet<Box<str>> {
         let vectors = self.read();
-        let likeness = question.likeness(&vectors);
+        let likeness = question.likeness(&vectors).whole;
         let is_near = |id: &&str| {
             let slot = vectors.slot(id).and_then(|slot| likeness.get(slot as usize));
             slot.is_some_and(|likeness| *likeness >= threshold)
@@ -104,30 +104,42 @@ fn source_of(described: &[Described]) -> u64 {
 #[derive(Debug)]
 pub(in crate::search) struct Question {
     whole: Quantized,
-    sentences: Vec<Quantized>,
+    /// None for a sentence that says nothing.
+    sentences: Vec<Option<Quantized>>,
+}
+
+/// By slot, how alike all Things are to a request.
+#[derive(Debug, Default)]
+pub(in crate::search) struct Likeness {
+    /// To the whole and its best sentence.
+    pub whole: Vec<f32>,
+    /// To each sentence; empty for one that says nothing.
+    pub sentences: Vec<Vec<f32>>,
 }
 
 impl Question {
-    /// By slot, how alike all Things are to the request.
-    pub fn likeness(&self, vectors: &Vectors) -> Vec<f32> {
-        let queries: Vec<&Quantized> = [&self.whole].into_iter().chain(&self.sentences).collect();
+    /// How alike all Things are to the request.
+    pub fn likeness(&self, vectors: &Vectors) -> Likeness {
+        let queries: Vec<&Quantized> = [&self.whole].into_iter().chain(self.sentences.iter().flatten()).collect();
         let mut cosines = vectors.cosines(&queries).into_iter();
         let mut whole = cosines.next().unwrap_or_default();
-        let best = cosines.reduce(|mut best, other| {
-            best.iter_mut().zip(other).for_each(|(best, other)| *best = best.max(other));
-            best
-        });
-        for (whole, best) in whole.iter_mut().zip(best.into_iter().flatten()) {
-            *whole = mean(*whole, best);
+        let sentences = self.sentences.iter().map(|sentence| sentence.as_ref().and_then(|_| cosines.next()));
+        let sentences: Vec<Vec<f32>> = sentences.map(Option::unwrap_or_default).collect();
+        let said = || sentences.iter().filter(|cosines| !cosines.is_empty());
+        if said().next().is_some() {
+            for (slot, whole) in whole.iter_mut().enumerate() {
+                let best = said().filter_map(|cosines| cosines.get(slot)).copied().fold(-1.0, f32::max);
+                *whole = mean(*whole, best);
+            }
         }
-        whole
+        Likeness { whole, sentences }
     }
 
     /// How alike a Thing with these vectors is to the request, as [`Question::likeness`] has it.
     pub fn likeness_of(&self, vectors: &[Quantized]) -> f32 {
         let largest = |asked: &Quantized| vectors.iter().map(|vector| vector.cosine(asked)).fold(-1.0, f32::max);
         let whole = largest(&self.whole);
-        let best = self.sentences.iter().map(largest).reduce(f32::max);
+        let best = self.sentences.iter().flatten().map(largest).reduce(f32::max);
         best.map_or(whole, |best| mean(whole, best))
     }
 }

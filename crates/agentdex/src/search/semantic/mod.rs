@@ -27,7 +27,11 @@ pub mod table;
 mod texts;
 mod vectors;
 
-pub(super) use self::{meaning::Question, places::Places, scan::Quantized};
+pub(super) use self::{
+    meaning::{Likeness, Question},
+    places::{Places, Segment},
+    scan::Quantized,
+};
 pub use self::{
     meaning::{Meaning, VectorWriter},
     model::{MOST_NEAREST, Model},
