@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     loopback, run,
     server::{Said, Server},
+    thing,
 };
 use crate::support::{TestRegistry, unreachable_url};
 
@@ -72,6 +73,36 @@ fn router_takes_the_live_then_the_verified_then_the_current_then_the_best_match(
     let consumer = Consumer::with_options(unverified, loopback()).unwrap();
     let error = run(Router::by_capability("translate").verified_only().choose(&consumer)).unwrap_err();
     assert!(matches!(error, Error::NotFound { .. }), "{error}");
+}
+
+/// Twenty registries, each asked as soon as it has acknowledged the agent.
+#[test]
+fn what_was_just_registered_is_found() {
+    for round in 0..20 {
+        let registry = TestRegistry::start();
+        let client = RegistryClient::new(&registry.url("")).unwrap();
+        let embedded = Consumer::with_options(registry.registry().clone(), loopback()).unwrap();
+        let remote = Consumer::with_options(client, loopback()).unwrap();
+        // The index is committed, so that a search has no reason to wait.
+        let weather =
+            thing(json!({"id": "urn:example:weather", "title": "Weather agent", "description": "Says if it rains."}));
+        registry.registry().put(weather.to_string()).unwrap();
+        registry.registry().refresh().unwrap();
+        for (consumer, name) in [(&embedded, "embedded"), (&remote, "remote")] {
+            let rain = thing(json!({
+                "id": format!("urn:example:rain:{name}"),
+                "title": format!("Rain agent {name}"),
+                "description": "Says whether it rains.",
+            }));
+            registry.registry().put(rain.to_string()).unwrap();
+            let found = run(consumer.find_all(&format!("rain {name}"))).unwrap();
+            assert_eq!(
+                found.first().map(|agent| agent.id().to_owned()),
+                Some(format!("urn:example:rain:{name}")),
+                "{round}"
+            );
+        }
+    }
 }
 
 #[test]

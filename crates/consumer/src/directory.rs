@@ -8,7 +8,7 @@ use agentdex_td::BoxError;
 
 /// Finds descriptions of agents.
 pub trait Directory: fmt::Debug + Send + Sync {
-    /// The agents that match, the best first.
+    /// The agents that match, the best first: also those that the caller has just registered.
     ///
     /// # Errors
     /// [`Error::Directory`]
@@ -56,7 +56,15 @@ impl Directory for RegistryClient {
             let mut parameters = vec![("limit", limit.as_str())];
             parameters.extend(search.query.as_deref().map(|query| ("q", query)));
             parameters.extend(search.capability.as_deref().map(|capability| ("capability", capability)));
-            let answer = RegistryClient::search(self, &parameters).await.map_err(failed)?;
+            let consistent = [parameters.as_slice(), &[("consistent", "true")]].concat();
+            let answer = match RegistryClient::search(self, &consistent).await {
+                // An index that is far behind, or an encoder, takes longer than a caller waits.
+                Err(error) if error.problem().is_some_and(|problem| problem.code == "consistency-timeout") => {
+                    RegistryClient::search(self, &parameters).await
+                }
+                answer => answer,
+            };
+            let answer = answer.map_err(failed)?;
             let candidate = |hit: SearchHit| Candidate {
                 id: hit.id,
                 title: hit.title,

@@ -16,7 +16,12 @@ impl Directory for Registry {
         }
         Box::pin(async move {
             let registry = self.clone();
-            let answer = blocking(move || registry.search(asked)).await?;
+            let search = move || match registry.search(asked.clone().consistent()) {
+                // An index that is far behind, or an encoder, takes longer than a caller waits.
+                Err(crate::Error::ConsistencyTimeout { .. }) => registry.search(asked),
+                answer => answer,
+            };
+            let answer = blocking(search).await?;
             let candidate = |hit: search::Hit| Candidate {
                 id: hit.id,
                 title: hit.title,
