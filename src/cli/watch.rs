@@ -14,14 +14,20 @@ use super::{
     output::{self, Style, red_on_stderr, visible},
 };
 use agentdex::registry::MatchKind;
-use agentdex_client::{Event, EventFilter, RegistryClient};
+use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only agents that this query finds, as `agentdex search` reads it; also tells when one begins or
+    /// Only agents that this query finds, as `agentdex search` does; also tells when one begins or
     /// ceases to match
     #[arg(value_name = "WORD")]
     words: Vec<String>,
+    /// Words alone: what they mean doesn't count
+    #[arg(long, conflicts_with = "semantic")]
+    lexical: bool,
+    /// The meaning alone
+    #[arg(long)]
+    semantic: bool,
     /// Only this kind: created, updated, deleted, and with a query matched or unmatched
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
     type_: Option<MatchKind>,
@@ -48,6 +54,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         kind: arguments.type_,
         capability: arguments.capability.clone(),
         query,
+        mode: match (arguments.lexical, arguments.semantic) {
+            (true, _) => Some(Mode::Lexical),
+            (_, true) => Some(Mode::Semantic),
+            _ => None,
+        },
         diff: true,
         ..EventFilter::default()
     };

@@ -193,7 +193,10 @@ fn data_finds_capabilities_and_chains() {
 fn watch_with_a_query_prints_what_matches() {
     let (_data, server) = server();
     let mut command = agentdex();
-    command.args(["watch", "weather", "forecast", "--url", server.url()]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .args(["watch", "weather", "forecast", "--lexical", "--url", server.url()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut watch = command.spawn().unwrap();
     let metrics = || Call::new("GET", &format!("{}/metrics", server.url())).send();
     eventually("the event stream", || metrics().text().contains("agentdex_event_streams 1"));

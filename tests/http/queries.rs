@@ -1,13 +1,23 @@
 //! `/queries`, and event streams of queries.
 
-use agentdex::{Registry, registry::Options};
+use std::collections::BTreeSet;
+
+use agentdex::{
+    Registry,
+    registry::{MatchKind, Options},
+};
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestRegistry, agent, eventually};
+use crate::support::{Answer, Event, TestRegistry, agent, eventually};
 
 fn save(registry: &TestRegistry, name: &str, query: &Value) -> Answer {
     registry.call("PUT", &format!("/queries/{name}")).body("application/json", query.to_string()).send()
+}
+
+/// A text in a URL.
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 fn put(registry: &TestRegistry, id: &str, title: &str) {
@@ -29,7 +39,7 @@ const KINDS: [&str; 5] = ["thing_created", "thing_updated", "thing_unmatched", "
 #[test]
 fn queries_are_saved_listed_replaced_and_removed() {
     let registry = TestRegistry::start();
-    let query = json!({"q": "harbour", "protocol": ["http"]});
+    let query = json!({"q": "harbour", "mode": "lexical", "protocol": ["http"]});
     let saved = save(&registry, "harbour", &query).expect(201).json();
     assert_eq!((&saved["name"], &saved["query"]), (&json!("harbour"), &query));
     assert_eq!(save(&registry, "harbour", &query).expect(200).json()["saved"], saved["saved"]);
@@ -58,8 +68,13 @@ fn bad_queries_are_refused_with_what_is_wrong() {
         ("..a", json!({}), "invalid-query", "no . in front"),
         ("a", json!({"q": null}), "invalid-query", "invalid type: null"),
         ("a", json!({"tag": null}), "invalid-query", "invalid type: null"),
-        ("a", json!({"q": "x", "mode": "hybrid"}), "invalid-query", "`lexical` or `semantic`"),
-        ("a", json!({"q": "x", "threshold": 0.5}), "invalid-query", "is for the mode `semantic`"),
+        (
+            "a",
+            json!({"q": "x", "mode": "lexical", "threshold": 0.5}),
+            "invalid-query",
+            "the modes `hybrid` and `semantic`",
+        ),
+        ("a", json!({"threshold": 0.5}), "invalid-query", "`threshold` needs `q`"),
         ("a", json!({"q": "x", "mode": "semantic", "threshold": 1.5}), "invalid-query", "from 0 to 1"),
         ("a", json!({"mode": "semantic"}), "invalid-query", "needs `q`"),
         ("a", json!({"q": "tag:beta", "mode": "semantic"}), "invalid-query", "no words whose meaning"),
@@ -176,6 +191,91 @@ fn queries_by_meaning_match_what_is_alike_enough() {
         ("thing_deleted", "inn"),
     ];
     assert_eq!(events, expected.map(|(kind, id)| (kind.to_owned(), format!("urn:example:{id}"))));
+}
+
+/// Requests of all kinds: by words, by meaning, in quotes, restricted, in no word that anything has.
+const REQUESTS: [&str; 10] = [
+    "rooms",
+    "accommodation for tourists",
+    "vacation",
+    "invoice",
+    "money that customers owe",
+    "+hotels rooms",
+    "\"rooms in hotels\"",
+    "rooms -backpackers",
+    "tag:travel cheap",
+    "zaptrix",
+];
+
+#[test]
+fn a_change_is_announced_to_the_queries_whose_search_finds_the_thing() {
+    let registry = TestRegistry::start();
+    for described in LODGINGS {
+        put_described(registry.registry(), described);
+    }
+    put_described(registry.registry(), ("rain", "Weather", "Tells rain and wind.", "sky"));
+    put_described(registry.registry(), ("bank", "Bank", "Pays bills and moves money.", "finance"));
+    let mut expected = BTreeSet::new();
+    for mode in ["lexical", "semantic", "hybrid"] {
+        for (number, request) in REQUESTS.iter().enumerate() {
+            let name = format!("{mode}-{number}");
+            let saved = save(&registry, &name, &json!({"q": request, "mode": mode}));
+            if saved.status == 400 {
+                assert_eq!(mode, "semantic", "{request}");
+                continue;
+            }
+            let saved = saved.json();
+            assert_eq!(save(&registry, &name, &json!({"q": request, "mode": mode})).expect(200).json(), saved);
+            let query = encoded(request);
+            let found = registry.get(&format!("/search?q={query}&mode={mode}&consistent=true")).expect(200).json();
+            let ids = |found: &Value| -> BTreeSet<String> {
+                found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+            };
+            if let Some(threshold) = saved["query"]["threshold"].as_f64() {
+                let same =
+                    registry.get(&format!("/search?q={query}&mode={mode}&threshold={threshold}")).expect(200).json();
+                assert_eq!(ids(&same), ids(&found), "{name} {request}");
+            }
+            expected.extend(ids(&found).into_iter().map(|id| (name.clone(), id)));
+        }
+    }
+    let before = registry.registry().last_seq();
+    let ids = LODGINGS.iter().map(|(id, ..)| *id).chain(["rain", "bank"]);
+    for id in ids {
+        registry.registry().patch(format!("urn:example:{id}").as_str(), r#"{"version": {"instance": "9"}}"#).unwrap();
+    }
+    let mut announced = BTreeSet::new();
+    for change in registry.registry().changes(before, 100).unwrap().changes {
+        for (name, kind) in registry.registry().saved_query_events(change.seq).unwrap() {
+            assert_eq!(kind, MatchKind::Updated, "{name} matched before");
+            announced.insert((name, change.id.to_string()));
+        }
+    }
+    assert_eq!(announced, expected);
+    let of = |mode: &str| announced.iter().filter(|(name, _)| name.starts_with(mode)).count();
+    assert!(of("hybrid") > of("lexical"), "meaning counts");
+}
+
+/// `agentdex watch` and event streams, which need no saved query.
+#[test]
+fn a_stream_of_a_query_has_what_its_search_finds() {
+    let registry = TestRegistry::start();
+    for described in LODGINGS {
+        put_described(registry.registry(), described);
+    }
+    let query = encoded("accommodation for tourists");
+    let mut by_both = registry.events(&format!("/events?q={query}"), None);
+    let mut by_words = registry.events(&format!("/events?q={query}&mode=lexical"), None);
+    for id in ["invoice", "hotel", "hostel"] {
+        registry.registry().patch(format!("urn:example:{id}").as_str(), r#"{"version": {"instance": "9"}}"#).unwrap();
+    }
+    let ids = |events: Vec<Event>| -> Vec<String> {
+        events.iter().map(|event| event.json()["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(by_both.take(2)), ["urn:example:hotel", "urn:example:hostel"]);
+    assert_eq!(ids(by_words.take(1)), ["urn:example:hostel"], "it has the word");
+    registry.get("/events?q=x&threshold=2").problem(400, "invalid-parameter");
+    registry.get("/search?q=x&threshold=-1").problem(400, "invalid-parameter");
 }
 
 #[test]

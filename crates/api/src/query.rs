@@ -25,12 +25,11 @@ pub struct QueryParameters {
     /// The query text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
-    /// Selects the words of the query ([`Mode::Lexical`], also where none is given) or its meaning
-    /// ([`Mode::Semantic`]); never both.
+    /// Selects what of the query counts: words, meaning, or both where none is given, as in a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// The least cosine of a Thing that matches, where the meaning counts, from 0 to 1; none: the one below which
-    /// searches aren't sure of what they found.
+    /// The least cosine of a Thing that matches by its meaning, from 0 to 1; none: that of what a search finds when the
+    /// query is saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f32>,
     /// The filters.

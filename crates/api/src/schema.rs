@@ -9,7 +9,7 @@ use utoipa::{
     },
 };
 
-use crate::{FilterField, MAX_QUERY_BYTES, QueryParameters};
+use crate::{FilterField, MAX_QUERY_BYTES, Mode, QueryParameters};
 
 /// A Thing Description, which is an open document: its schema is the server's.
 pub fn description() -> Ref {
@@ -21,17 +21,6 @@ pub fn descriptions() -> Array {
     ArrayBuilder::new().items(description()).build()
 }
 
-/// The modes of a saved query.
-#[expect(dead_code, reason = "read by the derive alone")]
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-enum SavedQueryMode {
-    /// Its words, unless another is given.
-    Lexical,
-    /// Its meaning.
-    Semantic,
-}
-
 /// By hand: the filters are members beside the others, which a flattened struct would deny.
 impl PartialSchema for QueryParameters {
     fn schema() -> RefOr<Schema> {
@@ -41,11 +30,11 @@ impl PartialSchema for QueryParameters {
             .schema_type(Type::Object)
             .description(Some("A query and filters as `GET /search` has them."))
             .property("q", text().max_length(Some(MAX_QUERY_BYTES)).description(Some("The query text.")))
-            .property("mode", Ref::from_schema_name("SavedQueryMode"))
+            .property("mode", Ref::from_schema_name(<Mode as ToSchema>::name()))
             .property(
                 "threshold",
                 threshold.format(Some(SchemaFormat::KnownFormat(KnownFormat::Float))).description(Some(
-                    "With the mode `semantic`, the least cosine of a Thing that matches: 0.30 unless given (0.35 with a sentence encoder).",
+                    "The least cosine of a Thing that matches by its meaning: unless given, that of what a search finds when the query is saved.",
                 )),
             );
         let filters = FilterField::ALL.into_iter().map(FilterField::name);
@@ -59,6 +48,6 @@ impl PartialSchema for QueryParameters {
 
 impl ToSchema for QueryParameters {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((SavedQueryMode::name().into_owned(), SavedQueryMode::schema()));
+        schemas.push((<Mode as ToSchema>::name().into_owned(), Mode::schema()));
     }
 }

@@ -10,7 +10,7 @@ use super::{
     search::query_path,
     sse::{Block, Parser},
 };
-use crate::api::{MatchKind, Timestamp};
+use crate::api::{MatchKind, Mode, Timestamp};
 
 /// The first pause before a reconnection; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -26,6 +26,8 @@ pub struct EventFilter {
     /// A query as in `GET /search`: only Things that match, with `thing_matched` and `thing_unmatched` where that
     /// changed; none: all.
     pub query: Option<String>,
+    /// What of the query counts; none: words and meaning.
+    pub mode: Option<Mode>,
     /// The name of a saved query, in place of all of the above; none: by them.
     pub saved_query: Option<String>,
     /// True if the data carry what was created (the TD) and what was updated (the merge patch).
@@ -92,6 +94,7 @@ impl RegistryClient {
         if filter.saved_query.is_none() {
             parameters.extend(filter.capability.as_deref().map(|capability| ("capability", capability)));
             parameters.extend(filter.query.as_deref().map(|query| ("q", query)));
+            parameters.extend(filter.mode.map(|mode| ("mode", mode.name())));
         }
         Events::at(self.clone(), path, &parameters, since)
     }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     change::{Seq, Timestamp},
-    search::saved::SavedQuery,
+    search::{Search, saved::SavedQuery},
 };
 
 /// How long it takes until saved queries are started again.
@@ -48,11 +48,12 @@ impl Registry {
     /// [`Registry::search`].
     pub fn save_query(&self, name: &str, query: QueryParameters) -> Result<bool> {
         check_name(name)?;
-        let compiled = self.compile(&query)?;
         // What is the same goes on as it is, so that who listens misses nothing.
-        if self.saved_query(name).is_some_and(|known| known.query == query) {
+        if self.saved_query(name).is_some_and(|known| is_same(&known.query, &query)) {
             return Ok(false);
         }
+        let query = self.with_threshold(query)?;
+        let compiled = self.compile(&query)?;
         if !self.0.queries.has_room_for(name) {
             return Err(Error::LimitExceeded { what: "number of saved queries", maximum: MAX_QUERIES as u64 });
         }
@@ -99,13 +100,13 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] beyond 1,000 different queries; as [`Registry::search`].
     pub fn watch_query(&self, query: &QueryParameters) -> Result<QueryEvents> {
-        let compiled = self.compile(query)?;
         let key = serde_json::to_string(query)
             .map_err(|source| Error::Store { doing: "writing a query", source: source.into() })?;
         let queries = &self.0.queries;
         if let Some(watched) = queries.of_stream(&key) {
             return Ok(QueryEvents::new(queries, watched));
         }
+        let compiled = self.compile(&self.with_threshold(query.clone())?)?;
         queries.forget_idle(Instant::now());
         let watched = queries.watch(compiled.clone());
         self.find_matching(&compiled, &watched)?;
@@ -168,52 +169,70 @@ impl Registry {
         })
     }
 
-    fn compile(&self, query: &QueryParameters) -> Result<Arc<SavedQuery>> {
-        let filters = query.filters.clone();
-        let Some((text, threshold)) = meaning_of(query)? else {
-            return Ok(Arc::new(SavedQuery::new(query.q.as_deref(), filters)?));
+    /// The query with the threshold of what a search for it finds at present by its meaning; without one where the words
+    /// alone find something.
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where the members contradict each other; as [`Registry::search`].
+    fn with_threshold(&self, query: QueryParameters) -> Result<QueryParameters> {
+        let mode = mode_of(&query)?;
+        let (Mode::Hybrid | Mode::Semantic, None, Some(text)) = (mode, query.threshold, query.q.as_deref()) else {
+            return Ok(query);
         };
-        if let Some(meaning) = self.meaning() {
-            return Ok(Arc::new(SavedQuery::by_meaning(text, threshold, filters, meaning)?));
-        }
-        let message = "this registry has no vectors to compare the meaning with; leave out `mode`".to_owned();
-        Err(Error::InvalidQuery { message })
+        let Some(meaning) = self.meaning() else { return Ok(query) };
+        let search = Search { mode, filters: query.filters.clone(), ..Search::words(text) };
+        pollster::block_on(self.ready_to_search_in(mode, true))?;
+        let view = Registry::of(self.0.clone()).view()?;
+        let threshold = view.snapshot.least_cosine(&search, &view.hidden, meaning)?;
+        Ok(QueryParameters { threshold, ..query })
+    }
+
+    fn compile(&self, query: &QueryParameters) -> Result<Arc<SavedQuery>> {
+        let (mode, filters, text) = (mode_of(query)?, query.filters.clone(), query.q.as_deref());
+        Ok(Arc::new(match (mode, text, query.threshold, self.meaning()) {
+            (Mode::Semantic, Some(text), threshold, Some(meaning)) => {
+                let threshold = threshold.unwrap_or(meaning.model().low_confidence());
+                SavedQuery::by_meaning(text, threshold, filters, meaning)?
+            }
+            (Mode::Semantic, ..) => {
+                let message = "this registry has no vectors to compare the meaning with; leave out `mode`".to_owned();
+                return Err(Error::InvalidQuery { message });
+            }
+            (Mode::Hybrid, Some(text), Some(threshold), Some(meaning)) => {
+                SavedQuery::by_both(text, threshold, filters, meaning)?
+            }
+            _ => SavedQuery::new(text, filters)?,
+        }))
     }
 
     fn find_matching(&self, query: &SavedQuery, watched: &Watched) -> Result<()> {
-        pollster::block_on(self.ready_to_search(true))?;
+        let mode = if query.is_by_meaning() { Mode::Semantic } else { Mode::Lexical };
+        pollster::block_on(self.ready_to_search_in(mode, true))?;
         // Of all Things: what a change means for the query is the same for whoever sees the change.
         let view = Registry::of(self.0.clone()).view()?;
-        let ids = query.ids(&view.snapshot, &view.hidden)?;
-        let ids = self.nearest_of(ids, query)?;
+        let ids = query.ids(&view.snapshot, &view.hidden, self.meaning())?;
         self.0.queries.started(watched, &ids)
-    }
-
-    /// Those of the Things whose meaning is near enough; all where it doesn't count.
-    fn nearest_of(&self, mut ids: Vec<String>, query: &SavedQuery) -> Result<Vec<String>> {
-        if let Some(meaning) = self.meaning().filter(|_| query.is_by_meaning()) {
-            pollster::block_on(self.ready_to_search_in(Mode::Semantic, true))?;
-            let near = query.near(meaning).unwrap_or_default();
-            ids.retain(|id| near.contains(id.as_str()));
-        }
-        Ok(ids)
     }
 }
 
-/// The text whose meaning counts, with the threshold; none where the words count.
+/// The mode of a query: that of searches, unless it has another.
 ///
 /// # Errors
 /// [`Error::InvalidQuery`] where the members contradict each other.
-fn meaning_of(query: &QueryParameters) -> Result<Option<(&str, Option<f32>)>> {
+fn mode_of(query: &QueryParameters) -> Result<Mode> {
     let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
-    match (query.mode.unwrap_or(Mode::Lexical), query.threshold) {
-        (Mode::Hybrid, _) => refuse("`mode` of a saved query is `lexical` or `semantic`"),
-        (Mode::Lexical, Some(_)) => refuse("`threshold` is for the mode `semantic`"),
-        (Mode::Lexical, None) => Ok(None),
+    match (query.mode.unwrap_or_default(), query.threshold) {
+        (Mode::Lexical, Some(_)) => refuse("`threshold` is for the modes `hybrid` and `semantic`"),
         (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` is from 0 to 1"),
-        (_, threshold) => match query.q.as_deref() {
-            Some(text) => Ok(Some((text, threshold))),
-            None => refuse("the mode `semantic` needs `q`"),
-        },
+        (_, Some(_)) if query.q.is_none() => refuse("`threshold` needs `q`"),
+        (Mode::Semantic, _) if query.q.is_none() => refuse("the mode `semantic` needs `q`"),
+        (mode, _) => Ok(mode),
     }
+}
+
+/// Whether a query is saved already, with the threshold that it has by then.
+fn is_same(known: &QueryParameters, asked: &QueryParameters) -> bool {
+    let has_mode = known.mode.unwrap_or_default() == asked.mode.unwrap_or_default();
+    let has_threshold = asked.threshold.is_none() || asked.threshold == known.threshold;
+    has_mode && has_threshold && (&known.q, &known.filters) == (&asked.q, &asked.filters)
 }

@@ -56,6 +56,8 @@ pub(super) struct Hybrid<'a> {
     pub cosines: &'a Cosines,
     /// The sentence that is searched for; none: the whole request.
     pub sentence: Option<usize>,
+    /// The least cosine, where one was asked for.
+    pub threshold: Option<f32>,
     pub page: Page,
 }
 
@@ -115,12 +117,13 @@ impl Hybrid<'_> {
         tasks: &[Vec<Ranked>],
     ) -> tantivy::Result<(Matches, f32)> {
         let known = self.known_share(&compiled.telling)?;
-        let adds = adds && known > 0.0;
+        let adds = adds && (known > 0.0 || self.threshold.is_some());
         let window = matches.top.len().min(WINDOW);
         let (window, rest) = matches.top.split_at_checked(window).unwrap_or_default();
         let of_tasks = tasks.iter().flatten().map(|ranked| ranked.address);
         let asked = window.iter().map(|ranked| ranked.address).chain(of_tasks.clone());
-        let near = self.near(asked, if adds { MOST_NEAREST } else { 0 });
+        let most = if self.threshold.is_some() { MOST_BY_MEANING } else { MOST_NEAREST };
+        let near = self.near(asked, if adds { most } else { 0 });
         let mut found: HashMap<DocAddress, Ranked> = HashMap::new();
         let mut total = matches.total;
         let mut documents = matches.documents;
@@ -190,7 +193,7 @@ impl Hybrid<'_> {
         for (ord, (segment, places)) in (0..).zip(self.searcher.segment_readers().iter().zip(places)) {
             let visible = self.hidden.visible(segment);
             let allowed = allowed.as_ref().and_then(|all| all.get(ord as usize));
-            let threshold = self.meaning.model().threshold();
+            let threshold = self.threshold.unwrap_or(self.meaning.model().threshold());
             for (doc, slot) in places.documents() {
                 let Some(cosine) = of_slot(slot).filter(|cosine| *cosine >= threshold) else { continue };
                 if visible.has(doc) && allowed.is_none_or(|allowed| allowed.contains(doc)) {
@@ -199,7 +202,9 @@ impl Hybrid<'_> {
                 }
             }
         }
-        nearest.retain(|(cosine, _)| *cosine >= NEAR * best);
+        if self.threshold.is_none() {
+            nearest.retain(|(cosine, _)| *cosine >= NEAR * best);
+        }
         let order =
             |one: &(f32, DocAddress), other: &(f32, DocAddress)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
         if nearest.len() > most {
@@ -256,6 +261,17 @@ impl Hybrid<'_> {
         ranked.cosine = cosine;
         let likeness = cosine.unwrap_or_default().max(0.0);
         ranked.score = ranked.bm25 + self.meaning.scale() * known * known * likeness + TITLE_SCORE * title * title;
+    }
+
+    /// The least cosine of what a search finds by its meaning; where that is nothing yet, the one from which on a search is
+    /// sure of it; none where it finds by its words alone.
+    pub fn least_cosine(&self, compiled: &Compiled) -> tantivy::Result<Option<f32>> {
+        if self.known_share(&compiled.telling)? == 0.0 {
+            return Ok(None);
+        }
+        let model = self.meaning.model();
+        let best = self.near(std::iter::empty(), 1).best;
+        Ok(Some(if best < model.threshold() { model.low_confidence() } else { (NEAR * best).max(model.threshold()) }))
     }
 
     /// The share of a request that the model knows, by IDF: 1 where no word of it says anything.

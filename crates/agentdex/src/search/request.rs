@@ -25,6 +25,9 @@ pub struct Search {
     pub query: Option<String>,
     /// Whether words, meaning or both count.
     pub mode: Mode,
+    /// The least cosine of what is found by its meaning, from 0 to 1; none: one that depends on the nearest. A saved
+    /// query has one, and so finds the same.
+    pub threshold: Option<f32>,
     /// The filters.
     pub filters: Filters,
     /// The fields that are counted.
@@ -42,6 +45,7 @@ impl Default for Search {
         Search {
             query: None,
             mode: Mode::default(),
+            threshold: None,
             filters: Filters::default(),
             facets: Vec::new(),
             limit: DEFAULT_LIMIT,
@@ -77,6 +81,12 @@ impl Search {
     /// Whether words, meaning or both count.
     pub fn mode(mut self, mode: Mode) -> Search {
         self.mode = mode;
+        self
+    }
+
+    /// The least cosine of what is found by its meaning, from 0 to 1.
+    pub fn threshold(mut self, threshold: f32) -> Search {
+        self.threshold = Some(threshold);
         self
     }
 

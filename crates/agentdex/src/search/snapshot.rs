@@ -126,6 +126,17 @@ impl Snapshot {
         self.ids_of(&query::parse(query.unwrap_or_default()), filters, hidden, after, limit)
     }
 
+    /// The least cosine of what a search by words and meaning, or by meaning, finds at present by its meaning alone; none
+    /// where it finds by its words alone.
+    ///
+    /// # Errors
+    /// As [`Snapshot::search`].
+    pub fn least_cosine(&self, search: &Search, hidden: &Hidden, meaning: &Meaning) -> Result<Option<f32>> {
+        check_query(search.query.as_deref())?;
+        let page = Page { offset: 0, limit: 0, wants_all: false };
+        Searching { snapshot: self, search, page, hidden, meaning: Some(meaning) }.least_cosine(meaning)
+    }
+
     /// The same for a query that was read.
     pub(super) fn ids_of(
         &self,
@@ -188,7 +199,8 @@ impl Searching<'_> {
         let cosines = Cosines::of(searcher, cached, meaning, &question, restriction.as_ref()).map_err(failed)?;
         let by_both = |sentence: Option<usize>, page: Page| {
             let (hidden, cosines) = (self.hidden, &cosines);
-            Hybrid { searcher, fields, cached, hidden, meaning, cosines, sentence, page }
+            let threshold = self.search.threshold;
+            Hybrid { searcher, fields, cached, hidden, meaning, cosines, sentence, threshold, page }
         };
         let hybrid = by_both(None, self.page);
         let mut compiled = self.compile(clauses)?;
@@ -213,6 +225,23 @@ impl Searching<'_> {
         let mut answer = self.respond(compiled, matches)?;
         answer.confidence = (is_unsure && answer.total > 0).then_some(Confidence::Low);
         Ok(Some(answer))
+    }
+
+    fn least_cosine(&self, meaning: &Meaning) -> Result<Option<f32>> {
+        let clauses = query::parse(self.search.query.as_deref().unwrap_or_default());
+        let wording = query::Wording::of(&clauses);
+        let question = meaning.question(&wording.whole, &wording.sentences);
+        let Some(question) = question.filter(|_| wording.has_free_words || self.search.mode == Mode::Semantic) else {
+            return Ok(None);
+        };
+        let failed = |error: TantivyError| index_error("searching by meaning")(error);
+        let Snapshot { searcher, fields, cached, .. } = self.snapshot;
+        let restriction = self.compile(&wording.restriction)?;
+        let cosines = Cosines::of(searcher, cached, meaning, &question, Some(&restriction)).map_err(failed)?;
+        let (hidden, cosines, page) = (self.hidden, &cosines, self.page);
+        let hybrid =
+            Hybrid { searcher, fields, cached, hidden, meaning, cosines, sentence: None, threshold: None, page };
+        hybrid.least_cosine(&self.compile(&clauses)?).map_err(failed)
     }
 
     /// Whether the best hit has less than half of the words that say something.

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     ChangeKind, Position, Registry, Seq,
     registry::{MatchKind, QueryEvents, QueryParameters},
-    search::Filters,
+    search::{Filters, Mode},
     store::LoggedChange,
 };
 
@@ -39,7 +39,7 @@ const RETRY: Duration = Duration::from_secs(2);
 /// In a request the event to resume after, in a response the position that the stream starts after.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Parameters of all event streams.
-const KNOWN: [&str; 4] = ["diff", "q", "format", "last_event_id"];
+const KNOWN: [&str; 6] = ["diff", "q", "mode", "threshold", "format", "last_event_id"];
 
 /// Parameters of the event streams of saved queries.
 pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
@@ -190,8 +190,9 @@ async fn respond(
     let (diff, is_unnamed) = (parameters.flag("diff")?, parameters.flag("unnamed")?);
     let query = QueryParameters {
         q: parameters.text("q").map(str::to_owned).filter(|query| !query.trim().is_empty()),
+        mode: parameters.choice("mode", &Mode::ALL.map(|mode| (mode.name(), mode)))?,
+        threshold: parameters.share("threshold")?,
         filters: parameters.filters("format")?,
-        ..QueryParameters::default()
     };
     let of_capabilities = QueryParameters {
         filters: Filters { capability: query.filters.capability.clone(), ..Filters::default() },

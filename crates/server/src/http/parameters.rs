@@ -91,6 +91,16 @@ impl Parameters {
         }
     }
 
+    /// A number from 0 to 1.
+    pub(super) fn share(&self, name: &str) -> Result<Option<f32>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+        number.map(Some).ok_or_else(|| {
+            let detail = format!("`{name}` is {:?}, but must be a number from 0 to 1", excerpt(text));
+            Problem::invalid_parameter(name, detail)
+        })
+    }
+
     /// A whole number from `minimum` to [`LARGEST_NUMBER`].
     pub(super) fn number(&self, name: &str, minimum: u64) -> Result<Option<u64>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };

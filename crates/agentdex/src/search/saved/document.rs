@@ -7,9 +7,9 @@ use crate::search::hidden::Hidden;
 use crate::{
     Result,
     search::{
-        Entry, entry,
+        Entry, Filters, entry,
         failure::index_error,
-        query::{self, Spelling},
+        query::{self, Clause, Spelling},
         schema::{self, Fields},
         semantic::{Meaning, Quantized},
         text::{self, Language},
@@ -56,17 +56,30 @@ impl Document {
         Ok(Document { vectors: meaning.vectors_of(entry.id, entry.text)?, ..self })
     }
 
-    /// Whether a query matches it.
+    /// Whether the words of a query match it.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    pub fn matches(&self, query: &SavedQuery) -> Result<bool> {
-        if !query.is_near(&self.vectors) {
-            return Ok(false);
+    pub(super) fn has_words_of(&self, query: &SavedQuery) -> Result<bool> {
+        match &query.words {
+            Some(words) => self.satisfies(&words.clauses, &query.filters),
+            None => Ok(false),
         }
-        let (nothing, filters) = (Hidden::default(), &query.filters);
+    }
+
+    /// Whether it is alike enough to a query.
+    pub(super) fn is_near(&self, query: &SavedQuery) -> bool {
+        query.is_near(&self.vectors)
+    }
+
+    /// Whether it satisfies clauses and filters.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub(super) fn satisfies(&self, clauses: &[Clause], filters: &Filters) -> Result<bool> {
+        let nothing = Hidden::default();
         let spelling = Spelling::Exact(&nothing);
-        let compiled = query::compile(&self.searcher, &self.fields, &query.clauses, filters, spelling)?;
+        let compiled = query::compile(&self.searcher, &self.fields, clauses, filters, spelling)?;
         let count = self.searcher.search(compiled.query.as_ref(), &Count);
         Ok(count.map_err(index_error("comparing a description with a query"))? > 0)
     }

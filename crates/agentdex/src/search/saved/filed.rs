@@ -8,7 +8,10 @@ use std::{
 use tantivy::Term;
 
 use super::{Document, SavedQuery, trigger::Trigger};
-use crate::{Result, search::text::Language};
+use crate::{
+    Result,
+    search::{Filters, query::Clause, text::Language},
+};
 
 /// Queries by number.
 #[derive(Debug, Default)]
@@ -19,38 +22,41 @@ pub struct QueryIndex {
     languages: BTreeSet<Language>,
     /// Those that are asked about every description.
     always: BTreeSet<u32>,
-    /// How many of them need the vectors of descriptions.
-    by_meaning: usize,
+    /// Those whose meaning is compared with every description.
+    by_meaning: BTreeSet<u32>,
 }
 
 impl QueryIndex {
     /// Adds a query under a number that none has.
     pub fn insert(&mut self, number: u32, query: Arc<SavedQuery>) {
-        match &query.trigger {
-            Trigger::Always => drop(self.always.insert(number)),
-            Trigger::Terms { terms, .. } => {
-                let in_languages = self.languages.iter().flat_map(|language| query.trigger.terms_in(*language));
+        match query.trigger() {
+            None => {}
+            Some(Trigger::Always) => drop(self.always.insert(number)),
+            Some(trigger @ Trigger::Terms { terms, .. }) => {
+                let in_languages = self.languages.iter().flat_map(|language| trigger.terms_in(*language));
                 for term in terms.iter().cloned().chain(in_languages) {
                     self.by_term.entry(term).or_default().push(number);
                 }
             }
         }
-        self.by_meaning += usize::from(query.is_by_meaning());
+        if query.is_by_meaning() {
+            self.by_meaning.insert(number);
+        }
         self.queries.insert(number, query);
     }
 
     /// Whether there is a query that matches no document without vectors.
     pub fn needs_vectors(&self) -> bool {
-        self.by_meaning > 0
+        !self.by_meaning.is_empty()
     }
 
     /// Takes a query out.
     pub fn remove(&mut self, number: u32) {
         self.always.remove(&number);
         let Some(query) = self.queries.remove(&number) else { return };
-        self.by_meaning -= usize::from(query.is_by_meaning());
-        let Trigger::Terms { terms, .. } = &query.trigger else { return };
-        let in_languages = self.languages.iter().flat_map(|language| query.trigger.terms_in(*language));
+        self.by_meaning.remove(&number);
+        let Some(trigger @ Trigger::Terms { terms, .. }) = query.trigger() else { return };
+        let in_languages = self.languages.iter().flat_map(|language| trigger.terms_in(*language));
         for term in terms.iter().cloned().chain(in_languages) {
             if let Some(numbers) = self.by_term.get_mut(&term) {
                 numbers.retain(|other| *other != number);
@@ -66,7 +72,7 @@ impl QueryIndex {
         for language in languages {
             if self.languages.insert(language) {
                 for (number, query) in &self.queries {
-                    for term in query.trigger.terms_in(language) {
+                    for term in query.trigger().into_iter().flat_map(|trigger| trigger.terms_in(language)) {
                         self.by_term.entry(term).or_default().push(*number);
                     }
                 }
@@ -92,17 +98,41 @@ impl QueryIndex {
         self.file_in(document.languages()?);
         let mut filed: BTreeSet<u32> = BTreeSet::new();
         document.for_each_term(|term| filed.extend(self.by_term.get(term).into_iter().flatten()))?;
-        let (mut matching, mut asked) = (Vec::new(), 0);
+        let (mut matching, mut asked) = (BTreeSet::new(), 0);
         for number in filed.union(&self.always) {
             let Some(query) = self.queries.get(number) else { continue };
-            let suffices = matches!(query.trigger, Trigger::Terms { suffices: true, .. });
+            let suffices = matches!(query.trigger(), Some(Trigger::Terms { suffices: true, .. }));
             if !suffices {
                 asked += 1;
             }
-            if suffices || document.matches(query)? {
-                matching.push(*number);
+            if suffices || document.has_words_of(query)? {
+                matching.insert(*number);
             }
         }
-        Ok((matching, asked))
+        // Filters and what restricts are often those of many queries: each is asked once.
+        let mut satisfied: Vec<(&[Clause], &Filters, bool)> = Vec::new();
+        for number in &self.by_meaning {
+            let Some(query) = self.queries.get(number) else { continue };
+            let Some(by_meaning) = query.meaning.as_ref().filter(|_| !matching.contains(number)) else { continue };
+            if !document.is_near(query) {
+                continue;
+            }
+            let (clauses, filters) = (by_meaning.restriction.as_slice(), &query.filters);
+            let known = satisfied.iter().find(|known| (known.0, known.1) == (clauses, filters)).map(|known| known.2);
+            let satisfies = match known {
+                Some(satisfies) => satisfies,
+                None if clauses.is_empty() && filters.is_empty() => true,
+                None => {
+                    asked += 1;
+                    let satisfies = document.satisfies(clauses, filters)?;
+                    satisfied.push((clauses, filters, satisfies));
+                    satisfies
+                }
+            };
+            if satisfies {
+                matching.insert(*number);
+            }
+        }
+        Ok((matching.into_iter().collect(), asked))
     }
 }

@@ -3,8 +3,8 @@
 //! A description is put into an index of its own, in memory, and a query is compiled and asked there as anywhere:
 //! the answer is that of a search by construction ([`Document`]). Most queries needn't be asked: each is filed
 //! under terms of which a description must have one ([`QueryIndex`]), and one that asks for any of some words, or
-//! for any of some values, says no more than that. Queries by meaning are compared with the vectors of every
-//! description.
+//! for any of some values, says no more than that. The meaning of queries is compared with the vectors of every
+//! description, which takes some ns each; only those that are near enough are asked for the rest.
 
 mod document;
 mod filed;
@@ -13,7 +13,7 @@ mod trigger;
 
 pub use self::{document::Document, filed::QueryIndex};
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use self::{nearness::Nearness, trigger::Trigger};
 use super::{
@@ -27,15 +27,30 @@ use crate::Result;
 /// A query that descriptions are compared with.
 #[derive(Debug)]
 pub struct SavedQuery {
-    clauses: Vec<Clause>,
     filters: Filters,
+    /// The words, where they count.
+    words: Option<Words>,
+    /// The meaning, where it counts.
+    meaning: Option<ByMeaning>,
+}
+
+/// Descriptions that match by words.
+#[derive(Debug)]
+struct Words {
+    clauses: Vec<Clause>,
     trigger: Trigger,
-    /// How alike a description must be as well.
-    nearness: Option<Nearness>,
+}
+
+/// Descriptions that match by their meaning.
+#[derive(Debug)]
+struct ByMeaning {
+    nearness: Nearness,
+    /// Fields of exact values, what must be there and what must not.
+    restriction: Vec<Clause>,
 }
 
 impl SavedQuery {
-    /// Reads a query and filters as [`super::Search`] has them.
+    /// Reads a query and filters as [`super::Search`] has them in the mode `lexical`.
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`] for a query over [`super::MAX_QUERY_BYTES`],
@@ -44,7 +59,7 @@ impl SavedQuery {
         check_query(query)?;
         let clauses = query::parse(query.unwrap_or_default());
         let trigger = Trigger::of(&clauses, &filters)?;
-        Ok(SavedQuery { clauses, filters, trigger, nearness: None })
+        Ok(SavedQuery { filters, words: Some(Words { clauses, trigger }), meaning: None })
     }
 
     /// Reads a query whose meaning counts: it matches descriptions with a cosine of at least `threshold` that satisfy
@@ -52,38 +67,58 @@ impl SavedQuery {
     ///
     /// # Errors
     /// As [`SavedQuery::new`], and [`crate::Error::InvalidQuery`] for a query without a word that means something.
-    pub fn by_meaning(query: &str, threshold: Option<f32>, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
-        check_query(Some(query))?;
-        let wording = Wording::of(&query::parse(query));
-        let Some(nearness) = Nearness::new(&wording, threshold, meaning) else {
+    pub fn by_meaning(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
+        let by_both = SavedQuery::by_both(query, threshold, filters, meaning)?;
+        if by_both.meaning.is_none() {
             let message = "`q` has no words whose meaning could be compared".to_owned();
             return Err(crate::Error::InvalidQuery { message });
-        };
-        let plain = SavedQuery::new(None, filters)?;
-        let (clauses, trigger) = (wording.restriction, Trigger::Always);
-        Ok(SavedQuery { clauses, trigger, nearness: Some(nearness), ..plain })
+        }
+        Ok(SavedQuery { words: None, ..by_both })
+    }
+
+    /// Reads a query whose words and meaning count: it matches what either finds.
+    ///
+    /// # Errors
+    /// As [`SavedQuery::new`].
+    pub fn by_both(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
+        let by_words = SavedQuery::new(Some(query), filters)?;
+        let wording = Wording::of(&query::parse(query));
+        let by_meaning = Nearness::new(&wording, threshold, meaning)
+            .map(|nearness| ByMeaning { nearness, restriction: wording.restriction });
+        Ok(SavedQuery { meaning: by_meaning, ..by_words })
     }
 
     /// Whether its meaning counts, so that the vectors of descriptions have to be known.
     pub fn is_by_meaning(&self) -> bool {
-        self.nearness.is_some()
+        self.meaning.is_some()
     }
 
-    /// The Things that are alike enough; none where the meaning doesn't count.
-    pub fn near(&self, meaning: &Meaning) -> Option<HashSet<Box<str>>> {
-        self.nearness.as_ref().map(|nearness| nearness.things(meaning))
+    /// What a description must have for the words to match it; none where they don't count.
+    fn trigger(&self) -> Option<&Trigger> {
+        self.words.as_ref().map(|words| &words.trigger)
     }
 
-    /// Whether a description with these vectors is alike enough, or its meaning doesn't count.
+    /// Whether a description with these vectors is alike enough.
     fn is_near(&self, vectors: &[Quantized]) -> bool {
-        self.nearness.as_ref().is_none_or(|nearness| nearness.has(vectors))
+        self.meaning.as_ref().is_some_and(|by_meaning| by_meaning.nearness.has(vectors))
     }
 
-    /// The ids of all Things in an index that match, ascending; where the meaning counts, of those that satisfy the rest.
+    /// The ids of all Things in an index that match, ascending; by meaning, of those that have vectors.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    pub fn ids(&self, snapshot: &Snapshot, hidden: &Hidden) -> Result<Vec<String>> {
-        Ok(snapshot.ids_of(&self.clauses, &self.filters, hidden, None, usize::MAX)?.1)
+    pub fn ids(&self, snapshot: &Snapshot, hidden: &Hidden, meaning: Option<&Meaning>) -> Result<Vec<String>> {
+        let all = |clauses: &[Clause]| -> Result<Vec<String>> {
+            Ok(snapshot.ids_of(clauses, &self.filters, hidden, None, usize::MAX)?.1)
+        };
+        let mut ids: BTreeSet<String> = BTreeSet::new();
+        if let Some(words) = &self.words {
+            ids.extend(all(&words.clauses)?);
+        }
+        if let Some((by_meaning, meaning)) = self.meaning.as_ref().zip(meaning) {
+            let near = by_meaning.nearness.things(meaning);
+            ids.extend(all(&by_meaning.restriction)?.into_iter().filter(|id| near.contains(id.as_str())));
+        }
+        Ok(ids.into_iter().collect())
     }
 }

@@ -15,11 +15,10 @@ pub(super) struct Nearness {
 }
 
 impl Nearness {
-    /// None where no word means something. Without a threshold, the one below which searches aren't sure of what they
-    /// found.
-    pub fn new(wording: &Wording, threshold: Option<f32>, meaning: &Meaning) -> Option<Nearness> {
+    /// None where no word means something.
+    pub fn new(wording: &Wording, threshold: f32, meaning: &Meaning) -> Option<Nearness> {
         let question = meaning.question(&wording.whole, &wording.sentences)?;
-        Some(Nearness { question, threshold: threshold.unwrap_or(meaning.model().low_confidence()) })
+        Some(Nearness { question, threshold })
     }
 
     /// The Things that are alike enough.

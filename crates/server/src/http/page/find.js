@@ -96,6 +96,8 @@ class FindView extends HTMLElement {
 		const next = new URLSearchParams(this.state);
 		for (const [name, value] of Object.entries(changes)) value ? next.set(name, value) : next.delete(name);
 		if (next.get("mode") === "hybrid") next.delete("mode");
+		// A threshold is that of a saved query: of another one it means nothing.
+		if ("q" in changes || "mode" in changes) next.delete("threshold");
 		return next;
 	}
 
@@ -124,7 +126,7 @@ class FindView extends HTMLElement {
 		this.asked?.abort();
 		const asked = (this.asked = new AbortController());
 		const query = new URLSearchParams();
-		for (const name of ["q", "mode", ...FILTERS]) for (const value of this.state.getAll(name)) query.append(name, value);
+		for (const name of ["q", "mode", "threshold", ...FILTERS]) for (const value of this.state.getAll(name)) query.append(name, value);
 		const offset = (this.page - 1) * LIMIT;
 		query.set("limit", LIMIT);
 		if (offset) query.set("offset", offset);
@@ -222,7 +224,8 @@ class FindView extends HTMLElement {
 			const query = {};
 			const q = this.state.get("q");
 			if (q) query.q = q;
-			if (this.state.get("mode") === "semantic") query.mode = "semantic";
+			if (q) query.mode = this.state.get("mode") ?? "hybrid";
+			if (q && this.state.get("threshold")) query.threshold = Number(this.state.get("threshold"));
 			for (const filter of FILTERS) if (this.state.getAll(filter).length) query[filter] = this.state.getAll(filter);
 			try {
 				await send("PUT", `queries/${enc(name.value)}`, query);

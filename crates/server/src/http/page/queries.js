@@ -21,10 +21,9 @@ class QueriesView extends HTMLElement {
 	card({ name, query, saved }) {
 		const parameters = new URLSearchParams();
 		for (const [member, value] of Object.entries(query)) {
-			if (member === "threshold" || value === null) continue;
+			if (value === null) continue;
 			for (const one of [value].flat()) parameters.append(member, one);
 		}
-		if (!query.mode && query.q) parameters.set("mode", "lexical");
 		const found = dim("…");
 		get(`search?${parameters}&limit=1`).then(({ total }) => refill(found, `${count(total)} now`), () => refill(found));
 		const said = h("span", { role: "status" });

@@ -40,6 +40,11 @@ pub(in crate::http) struct QueryOfEvents {
     /// As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and
     /// `thing_unmatched` where that changed. With `capability` alone: changes of Things that have, or had, one of these
     q: Option<String>,
+    /// What of `q` counts: its words, its meaning, or both unless given
+    mode: Option<agentdex_api::Mode>,
+    /// The least cosine of a Thing that matches by its meaning, from 0 to 1: unless given, that of what a search finds when
+    /// the stream begins
+    threshold: Option<f32>,
     /// Formats that descriptions were converted from
     format: Option<Vec<String>>,
 }
